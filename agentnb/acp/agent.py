@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answe
 from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
+from agentnb.agent.process import startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
@@ -105,11 +107,12 @@ class Agent:
             tap: Who hears both directions of its wire.
 
         Raises:
-            AgentNotFound: If its command is not installed.
+            AgentNotFound: If it is not installed, and what would run it without is missing.
             AgentStartFailed: If it dies, does not answer in time, refuses, or speaks another protocol.
             AuthenticationRequired: If it wants a login even for that.
         """
-        agent = cls(spec, tap)
+        path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
+        agent = cls(startable(spec, cwd, path), tap)
         try:
             await agent._peer.spawn(cwd, env)
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)

@@ -15,9 +15,10 @@ import msgspec
 from agentnb.acp.agent import Agent
 from agentnb.acp.elicitation import ElicitationAnswer
 from agentnb.acp.opening import OpenRequest
-from agentnb.agent.catalog import installed, root_hint
+from agentnb.agent.catalog import installed, root_hint, run_by
 from agentnb.agent.child import Child, inherited
-from agentnb.agent.process import find_program
+from agentnb.agent.process import find_program, missing_installer
+from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
 from agentnb.state import ChatState, SessionStatus
 
@@ -73,9 +74,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     """
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
-        needs = f" It needs {spec.requires}." if spec.requires else ""
-        message = f"There is no command {spec.command[0]!r} on the PATH.{needs}"
-        return Checkup(name=spec.name, title=spec.title, state="missing", message=message, todo=spec.install)
+        return _found(spec, None, "missing", _missing(spec, path), spec.install)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
         try:
             agent = await Agent.launch(spec, cwd=Path(folder), env=env)
@@ -89,6 +88,17 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
             return await _talk_to(agent, folder)
         finally:
             await agent.stop()
+
+
+def _missing(spec: AgentSpec, path: str | None) -> str:
+    """What is said of an agent that is not installed. What npx or uvx runs is not started: that may be a download."""
+    runner = run_by(spec, path)
+    if runner is not None:
+        return f"It is not installed; a conversation starts it with {runner.kind}, which downloads {runner.package}."
+    words = [f"There is no command {spec.command[0]!r} on the PATH."]
+    words += [f"It needs {spec.requires}."] if spec.requires else []
+    words += [missing] if (missing := missing_installer(spec, path)) else []
+    return " ".join(words)
 
 
 async def examine_all(specs: Iterable[AgentSpec]) -> list[Checkup]:
@@ -161,23 +171,6 @@ async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | N
     await child.stop(patience=0)
     found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
     return found[0] if found else None
-
-
-def older(version: str | None, least: str) -> bool:
-    """Whether *version* is known, and comes before *least*.
-
-    Example:
-        >>> older("0.9.12", "0.10"), older("1.0", "1.0.0"), older(None, "1")
-        (True, False, False)
-    """
-    said, wanted = _numbers(version or ""), _numbers(least)
-    length = max(len(said), len(wanted))
-    return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    begin = re.match(r"v?(\d+(?:\.\d+)*)", version.strip())
-    return tuple(map(int, begin[1].split("."))) if begin else ()
 
 
 def _wants_login(

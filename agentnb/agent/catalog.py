@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import functools
 import os
-import shutil
 import sys
 from importlib import metadata, resources
 from pathlib import Path
@@ -17,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.agent import registry
 from agentnb.agent.mcp import mcp_servers
+from agentnb.agent.programs import find_on_path
+from agentnb.agent.registry import Runner, older, runner_of
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 GROUP = "agentnb.agents"
+REGISTRY_RANK = 50
+"""The place in lists of an agent that only the registry knows."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,8 +85,11 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
             where something is missing, their values never.
-        origin: Where the description comes from: ``"built in"``, ``"package"``, ``"user"``, ``"project"`` or
-            ``"command"``; set here, not in the file.
+        registry: Its ids in the public ACP registry, the newest first; the name itself counts, too.
+        python: The Python that ``uvx`` runs it with, where it needs a certain one.
+        runner: How it is run from a package index where it is not installed; by default as the registry says.
+        origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
+            ``"project"`` or ``"command"``; set here, not in the file.
 
     Example:
         >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
@@ -110,6 +117,9 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seen: str | None = None
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     reads: tuple[str, ...] = ()
+    registry: tuple[str, ...] = ()
+    python: str | None = None
+    runner: Runner | None = None
     origin: str = "command"
 
 
@@ -159,13 +169,25 @@ def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name
 
 
 def installed(spec: AgentSpec, path: str | None = None) -> str | None:
-    """Where the agent's program is, or None when it is not installed.
+    """Where the agent's program is, or None when it is not installed, such as one that only npx or uvx runs.
 
     Args:
         spec: The agent.
         path: The search path; by default the ``PATH`` of this process.
     """
-    return shutil.which(spec.command[0], path=path)
+    if spec.runner is not None and spec.command == spec.runner.words:
+        return None
+    return find_on_path(spec.command[0], path)
+
+
+def run_by(spec: AgentSpec, path: str | None = None) -> Runner | None:
+    """How *spec* is run from a package index where it is not installed; None where the program for that is missing.
+
+    Args:
+        spec: The agent.
+        path: The search path; by default the ``PATH`` of this process.
+    """
+    return spec.runner if spec.runner is not None and find_on_path(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
@@ -206,11 +228,55 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
             )
         else:
             added[name] = spec
-    return added, [*packages_wrong, *wrong, *project_wrong]
+    listed_wrong = registry.current()[1]
+    return added, [*packages_wrong, *([listed_wrong] if listed_wrong else []), *wrong, *project_wrong]
 
 
 def _specs() -> dict[str, AgentSpec]:
-    return {**_shipped()[0], **additions()[0]}
+    return {**_with_registry(_shipped()[0]), **additions()[0]}
+
+
+def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
+    """What is shipped, each with its runner, and the registry's other agents that npx or uvx runs."""
+    listed = registry.current()[0]
+    specs: dict[str, AgentSpec] = {}
+    ours: set[str] = set()
+    for name, spec in shipped.items():
+        ids = spec.registry or (name,)
+        ours.update(ids)
+        runners = (_runner(spec, each) for at in ids if (each := listed.get(at)) is not None)
+        runner = spec.runner or next((each for each in runners if each is not None), None) or _own_runner(spec)
+        specs[name] = msgspec.structs.replace(spec, runner=runner)
+    for at, agent in listed.items():
+        runner = runner_of(agent)
+        if at in ours or at in specs or runner is None:
+            continue
+        specs[at] = AgentSpec(
+            name=at,
+            title=agent.name,
+            about=agent.description,
+            command=runner.words,
+            homepage=agent.repository,
+            rank=REGISTRY_RANK,
+            runner=runner,
+            origin="registry",
+        )
+    return specs
+
+
+def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> Runner | None:
+    """How the registry runs *spec*; None where that is a version that does not work here."""
+    if spec.min_version is not None and older(agent.version, spec.min_version):
+        return None
+    return runner_of(agent, spec.python)
+
+
+def _own_runner(spec: AgentSpec) -> Runner | None:
+    """How the snapshot runs *spec*, whatever a newer registry says."""
+    for agent in registry.snapshot().agents:
+        if agent.id in (spec.registry or (spec.name,)):
+            return runner_of(agent, spec.python)
+    return None
 
 
 @functools.cache

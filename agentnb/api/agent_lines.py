@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from agentnb.agent.catalog import run_by
+from agentnb.agent.process import missing_installer
 from agentnb.api import columns
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
         "install": spec.install,
         "requires": spec.requires,
         "login": spec.login,
+        "runner": None if spec.runner is None else list(spec.runner.words),
+        "runs": run_by(spec) is not None,
+        "needs": None if path is not None else missing_installer(spec),
     }
 
 
@@ -59,6 +64,10 @@ def _prescription(found: Checkup) -> str:
 def _next(row: dict[str, Any]) -> str:
     if row["installed"]:
         return f"%agent -a {row['name']}"
+    if row["runs"]:
+        return f"%agent -a {row['name']}   ({row['runner'][0]} downloads it at the first start)"
+    if row["needs"] and row["install"]:
+        return f"{row['install']}   ({row['needs']})"
     if row["install"] and row["requires"]:
         return f"{row['install']}   (needs {row['requires']})"
-    return row["install"] or f"put `{shlex.join(row['command'][:1])}` on your PATH"
+    return row["install"] or row["needs"] or f"put `{shlex.join(row['command'][:1])}` on your PATH"

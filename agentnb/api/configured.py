@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
-from agentnb.agent.process import find_program
+from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
@@ -53,7 +53,7 @@ def configured(
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     path = {**os.environ, **spec.env, **given}.get("PATH")
-    find_program(environment.cassette.standing_in(spec), folder, path)
+    startable(environment.cassette.standing_in(spec), folder, path)
     return SessionOptions(
         spec=spec,
         cwd=folder,

@@ -9,7 +9,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
-from agentnb.acp.doctor import Checkup, older
+from agentnb.acp.doctor import Checkup
+from agentnb.agent.registry import older
 from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other
 from agentnb.distribution import requirements as own_requirements
 

@@ -409,6 +409,28 @@ class ResumeSessionResult(Wire, frozen=True, kw_only=True):
     chat: str
 
 
+class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
+    """The copy.
+
+    Attributes:
+        channel: Its channel.
+        open: Whether it is open in a tab.
+    """
+
+    channel: str
+    open: bool
+
+
+class ExportSessionResult(Wire, frozen=True, kw_only=True):
+    """The document, without the credentials that are known here.
+
+    Attributes:
+        text: Its text.
+    """
+
+    text: str
+
+
 class EmptyResult(Wire, frozen=True, kw_only=True):
     """Done; there is nothing to say."""
 

@@ -4,8 +4,10 @@
  * What an agent wrote never becomes HTML: Temml's tree is gone through, and each element, attribute, class and style is
  * made here if it is on a list. Formulas that define macros, are nested too deeply or grow too large are refused.
  */
+
 import temml from "temml";
 import css from "./math.css";
+import { table } from "./state/object";
 
 const NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 const ELEMENTS = new Set(
@@ -33,7 +35,7 @@ const CLASS =
 /** Names, numbers with units and colours; no function but `calc`-free colours, no address, nothing quoted. */
 const VALUE = /^(?!.*(?:url|var|attr|image|expression)\s*\()[\w\s.,%#+()-]{0,100}$/i;
 /** Units in em, roughly. */
-const LENGTHS: Record<string, number> = {
+const LENGTHS: Record<string, number> = table({
   em: 1,
   rem: 1,
   ex: 0.45,
@@ -43,7 +45,7 @@ const LENGTHS: Record<string, number> = {
   cm: 2.7,
   mm: 0.27,
   in: 6.8,
-};
+});
 /** In em, to either side. */
 const LONGEST_LENGTH = 40;
 const DEFINES =

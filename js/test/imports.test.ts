@@ -57,3 +57,12 @@ test("comm/ knows of the view only what it has to provide, and how channels are 
   const known = ["view/store", "view/identity"];
   expect(between("comm/", "view/").filter((one) => !known.includes(one.split(" → ")[1] ?? ""))).toEqual([]);
 });
+
+test("what is looked up by any string is a table without inherited names", () => {
+  // `object["__proto__"]` is found in every object: an agent's word must not find it (`table` in state/object.ts).
+  const PLAIN = /^(?:export )?const \w+: (?:Readonly<)?Record<string, .*= \{/m;
+  const found = files.filter(
+    (name) => !name.endsWith(".gen.ts") && PLAIN.test(readFileSync(join(SOURCE, name), "utf8")),
+  );
+  expect(found).toEqual([]);
+});

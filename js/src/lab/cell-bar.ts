@@ -1,14 +1,15 @@
 /** The toolbar of a proposed change in its cell: what is proposed, what answers it, and what goes to the next one. */
+import { table } from "../state/object";
 import type { CellProposal } from "../view/store";
 
 /** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
 const INERT_FOR = 500;
 
-const SENTENCES: Record<string, string> = {
+const SENTENCES: Record<string, string> = table({
   insert: "The agent proposes this new cell.",
   replace: "The agent proposes to replace this cell.",
   delete: "The agent proposes to delete this cell.",
-};
+});
 
 export interface Doings {
   answer(how: "accept" | "reject" | "run"): void;

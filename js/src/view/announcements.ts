@@ -1,16 +1,18 @@
 /** What a screen reader hears of a chat: that a turn ended, that a permission is asked. Never the stream. */
+
 import { useEffect, useRef } from "preact/hooks";
+import { table } from "../state/object";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { toolTitle } from "./parts/tool-body";
 import { line } from "./plain";
 import type { AnyTurn } from "./store";
 
-const ENDED: Record<Turn["state"], string> = {
+const ENDED: Record<Turn["state"], string> = table({
   complete: "has finished",
   cancelled: "was stopped",
   error: "has failed",
-};
+});
 
 export function useAnnouncements(chat: ChatState | undefined, agent: string): void {
   const { announce } = useView();

@@ -1,16 +1,17 @@
 /** How a permission request was answered, in words that a reader understands: never an id. */
+import { table } from "../state/object";
 import type { Answerer } from "../state/types.gen";
 import { store as keep, stored } from "./storage";
 
 const WINDOW = "agentnb window";
 const MOST = 50;
 
-const BY: Readonly<Record<string, string>> = {
+const BY: Readonly<Record<string, string>> = table({
   python: "by Python code",
   answer: "by an earlier answer",
   rule: "by a rule",
   mode: "by the permissions setting",
-};
+});
 
 /** This browser window answers as `clientId` from now on; after a reload it is still the same window. */
 export function thisWindowIs(clientId: string): void {

@@ -1,4 +1,5 @@
 /** What a form holds while it is filled in, what is wrong with it, and what is sent of it. */
+import { own } from "../state/object";
 import type { ChatInputAnswer, ChatInputAnswerValue, ChatInputQuestion } from "../state/types.gen";
 
 /** What a field holds: text (numbers too, while they are typed), yes or no, or chosen ids. */
@@ -55,7 +56,7 @@ function sizeTrouble(value: number, min: number | undefined, max: number | undef
 export function answersOf(questions: readonly ChatInputQuestion[], given: Answers): Record<string, ChatInputAnswer> {
   return Object.fromEntries(
     questions.map((question) => {
-      const value = answerTo(question, given[question.id]);
+      const value = answerTo(question, own(given, question.id));
       return [question.id, value === undefined ? { state: "skipped" } : { state: "submitted", value }];
     }),
   );

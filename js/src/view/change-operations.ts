@@ -1,6 +1,8 @@
 /** Keeps, undoes and redoes changes: one operation at a time, with what came of it. */
+
 import { useState } from "preact/hooks";
 import { isObject } from "../state/guard";
+import { table } from "../state/object";
 import { many } from "./change-set";
 import { useView } from "./context";
 import { line, reason } from "./plain";
@@ -49,7 +51,7 @@ interface Outcome {
   conflicts?: Conflicts;
 }
 
-const DONE = { keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Applied." };
+const DONE = table({ keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Applied." });
 
 /** @param then Called when an operation has been done. */
 export function useOperations(changeset: string, then?: () => void): Operations {

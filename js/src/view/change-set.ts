@@ -1,4 +1,5 @@
 /** A change set as a view reads it: its changes, how many of which kind, and what can be done with them. */
+import { table } from "../state/object";
 import type { ChangesetState, JsonObject, TurnChanges } from "../state/types.gen";
 import { count, line } from "./plain";
 
@@ -27,14 +28,14 @@ export interface Change {
   readonly after: string;
 }
 
-const WHOSE: Record<string, string> = {
+const WHOSE: Record<string, string> = table({
   toolCall: "by its tool calls",
   during: "during the turn",
   otherTab: "also changed by another tab",
   user: "saved by you",
-};
+});
 
-export const KINDS = { file: "Files", cell: "Cells", variable: "Variables" } as const;
+export const KINDS = table({ file: "Files", cell: "Cells", variable: "Variables" } as const);
 
 export function changesOf(state: ChangesetState | undefined): Change[] {
   return (state?.files ?? []).map(({ id, edit, _meta }) => {

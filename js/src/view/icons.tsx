@@ -1,6 +1,8 @@
 /** Small line drawings, 16 × 16, in the colour of the text they stand in. */
 
-const PATHS = {
+import { table } from "../state/object";
+
+const PATHS = table({
   read: "M3.5 2.5h6l3 3v8h-9zM9.5 2.5v3h3M5.5 8h5M5.5 10.5h5",
   edit: "M11 2.5 13.5 5 6 12.5 3 13l.5-3zM9.5 4 12 6.5",
   delete: "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.6 9h5.8l.6-9M6.8 7v4M9.2 7v4",
@@ -42,7 +44,7 @@ const PATHS = {
   restart: "M13 8a5 5 0 1 1-1.6-3.7M13.2 2.5v2.8h-2.8",
   question: "M8 2.2a5.8 5.8 0 1 0 0 11.6A5.8 5.8 0 0 0 8 2.2zM6.3 6.5A1.7 1.7 0 1 1 8 8.3v.9M8 11.2v.1",
   chat: "M2.5 3h11v8H7l-3 2.5V11H2.5z",
-} as const;
+} as const);
 
 export type IconName = keyof typeof PATHS;
 

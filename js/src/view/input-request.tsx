@@ -1,5 +1,7 @@
 /** A question of the agent to the reader (ACP elicitation): a form by its fields, or an address to visit. */
+
 import { useId, useState } from "preact/hooks";
+import { own } from "../state/object";
 import type { ChatInputRequest } from "../state/types.gen";
 import { type Answers, answersOf, type Given, initial, trouble } from "./answers";
 import { useMemory, usePlace, useView } from "./context";
@@ -28,7 +30,7 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
   // Two fields may change before the form is drawn again.
   const give = (id: string, value: Given) => setGiven({ ...((memory.get(key) as Answers) ?? given), [id]: value });
   const [tried, setTried] = useState(false);
-  const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, given[one.id])]));
+  const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, own(given, one.id))]));
   const complete = (response: "accept" | "decline" | "cancel") =>
     store.dispatch(chat, {
       type: "chat/inputCompleted",
@@ -61,8 +63,8 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
         <Field
           key={question.id}
           question={question}
-          given={given[question.id]}
-          trouble={tried ? (troubles[question.id] ?? "") : ""}
+          given={own(given, question.id)}
+          trouble={tried ? (own(troubles, question.id) ?? "") : ""}
           onGive={(value) => give(question.id, value)}
         />
       ))}

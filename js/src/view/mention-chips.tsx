@@ -1,5 +1,7 @@
 /** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
+
 import { useEffect, useState } from "preact/hooks";
+import { table } from "../state/object";
 import { usePlace, useView } from "./context";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
@@ -25,7 +27,7 @@ const ASK_AFTER = 300;
 const LONGEST_DRAFT = 100_000;
 const MENTION = /(?<![^\s([{"'“‘,;:>*])@(?:"[^"\n]+"|[^\W\d][^\s`"'()[\]{}<>,;!?*]*|[.~/][^\s`"'()[\]{}<>,;!?*]+)/gu;
 const NONE: readonly Preview[] = [];
-const ICONS: Record<string, IconName> = { image: "image", symbol: "variable", directory: "folder" };
+const ICONS: Record<string, IconName> = table({ image: "image", symbol: "variable", directory: "folder" });
 
 export function MentionChips({ draft, box }: { draft: string; box: { current: HTMLTextAreaElement | null } }) {
   const { store } = useView();

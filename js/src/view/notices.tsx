@@ -1,5 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
+
 import { useState } from "preact/hooks";
+import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { useMemory, usePlace, useView } from "./context";
@@ -21,7 +23,7 @@ export function Waiting({ text }: { text: string }) {
 }
 
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
-const STANDING: { [C in Connection]?: string } = {
+const STANDING: { [C in Connection]?: string } = table({
   behind: "Catching up…",
   busy: "The kernel is running a cell. Your actions here are sent when it ends.",
   restarting: "Restarting the kernel…",
@@ -29,7 +31,7 @@ const STANDING: { [C in Connection]?: string } = {
   cut: "Disconnected. Anything you miss will appear when you reconnect.",
   restarted: `The kernel restarted. ${LAST}`,
   gone: `The kernel ended. ${LAST}`,
-};
+});
 
 /** What is missing of a conversation (or of everything), and where: the channel, and the words. */
 export function useGap(session: string | undefined): [channel: string, text: string] | undefined {

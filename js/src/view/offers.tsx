@@ -1,15 +1,17 @@
 /** The list of completions above the box; the box keeps the focus and says which one is meant. */
+
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { table } from "../state/object";
 import type { Offer } from "./completion";
 import { Icon, type IconName } from "./icons";
 
-const ICONS: Record<string, IconName> = {
+const ICONS: Record<string, IconName> = table({
   variable: "variable",
   file: "file",
   folder: "folder",
   cell: "execute",
   command: "chat",
-};
+});
 
 interface Props {
   id: string;

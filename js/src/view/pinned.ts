@@ -1,18 +1,20 @@
 /** Keeps the box of a transcript at its end, or at the place that its reader has chosen and the view remembers. */
+
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { table } from "../state/object";
 import { useView } from "./context";
 import { Follower, type Intent } from "./follow";
 
 const MARGIN = 12;
 const DRAWN_AFTER = 60;
-const KEYS: Record<string, Intent> = {
+const KEYS: Record<string, Intent> = table({
   ArrowUp: "up",
   PageUp: "up",
   Home: "up",
   ArrowDown: "down",
   PageDown: "down",
   End: "down",
-};
+});
 
 /** A place in the transcript that outlives changes of height: a turn, and how far its top is above the box's. */
 interface Spot {

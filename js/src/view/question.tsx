@@ -1,6 +1,8 @@
 /** A question of a form: text, number, yes or no, one of several, some of several. */
+
 import type { InputHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
+import { table } from "../state/object";
 import type { ChatInputOption, ChatInputQuestion } from "../state/types.gen";
 import { asList, type Given } from "./answers";
 import { line } from "./plain";
@@ -126,7 +128,7 @@ function Choice({ name, option, many, chosen, onGive }: ChoiceProps) {
   );
 }
 
-const FORMATS = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const;
+const FORMATS = table({ email: "email", uri: "url", date: "date", "date-time": "datetime-local" } as const);
 
 /** The type of the field, and which keys a telephone shows for it. */
 function inputKind(question: ChatInputQuestion): InputHTMLAttributes<HTMLInputElement> {

@@ -1,10 +1,11 @@
 /** What the kernel did not accept of what the reader did: what it was, and why, until it is put away. */
+import { table } from "../state/object";
 import { useView } from "./context";
 import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
 import type { Refusal } from "./store";
 
-const WHAT: Readonly<Record<string, string>> = {
+const WHAT: Readonly<Record<string, string>> = table({
   "chat/turnStarted": "Your message wasn't accepted; it is back in the message box.",
   "chat/pendingMessageSet": "Your message wasn't accepted; it is back in the message box.",
   "chat/pendingMessageRemoved": "The queued message wasn't removed.",
@@ -18,7 +19,7 @@ const WHAT: Readonly<Record<string, string>> = {
   "session/configChanged": "The permissions weren't changed.",
   "x-agentnb/modeChanged": "The mode wasn't changed.",
   "x-agentnb/configOptionChosen": "The option wasn't changed.",
-};
+});
 
 /** Nothing that the reader did. */
 const UNASKED = "session/isReadChanged";

@@ -1,6 +1,8 @@
 /** The strip of tabs: one session each, with its agent, its title and how it stands. */
+
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { table } from "../state/object";
 import type { AgentInfo, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
@@ -19,7 +21,7 @@ interface Props {
   onClose: (resource: string) => void;
 }
 
-const STEP: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
+const STEP: Record<string, number> = table({ ArrowRight: 1, ArrowLeft: -1 });
 
 export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose }: Props) {
   const strip = useRef<HTMLDivElement>(null);

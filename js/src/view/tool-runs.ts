@@ -1,4 +1,5 @@
 /** Which parts of an answer stand on a line of their own, and which calls of tools fold into one line. */
+import { table } from "../state/object";
 import type { ResponsePart, TerminalView, ToolCallState } from "../state/types.gen";
 import { count } from "./plain";
 
@@ -8,12 +9,12 @@ export type AnswerLine = number | readonly number[];
 /** Shorter runs stay as they are. */
 const SHORTEST_RUN = 3;
 
-const WORDS: Record<string, (times: number) => string> = {
+const WORDS: Record<string, (times: number) => string> = table({
   read: (files) => `read ${count(files)} ${files === 1 ? "file" : "files"}`,
   search: (times) => `searched ${times === 1 ? "once" : `${count(times)} times`}`,
   fetch: (pages) => `fetched ${count(pages)} ${pages === 1 ? "page" : "pages"}`,
   execute: (times) => `ran ${count(times)} ${times === 1 ? "command" : "commands"}`,
-};
+});
 
 /**
  * The lines of an answer, in order; each of `shown` stands in exactly one.

@@ -3,6 +3,7 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
@@ -188,11 +189,11 @@ function CopyTurn({ turn }: { turn: Turn }) {
   );
 }
 
-const STOPPED: Record<string, string> = {
+const STOPPED: Record<string, string> = table({
   max_tokens: "Answer cut off: token limit reached",
   max_turn_requests: "Answer cut off: request limit reached",
   refusal: "The agent refused to continue",
-};
+});
 
 export function endNote(turn: Turn): string {
   if (turn.state === "cancelled") return "Stopped";

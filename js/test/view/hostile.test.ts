@@ -11,11 +11,14 @@ interface Attack {
 }
 
 const FOLDER = "../tests/cases/attacks";
-/** Every attack of the cases. */
+/** What every object inherits: a table that is looked up by one of these must not find it. */
+const INHERITED = Object.getOwnPropertyNames(Object.prototype);
+/** Every attack of the cases, and every inherited name. */
 const MESSAGES: string[] = readdirSync(FOLDER)
   .filter((name) => name.endsWith(".json"))
   .flatMap((name) => (JSON.parse(readFileSync(`${FOLDER}/${name}`, "utf8")) as { messages: Attack[] }).messages)
-  .map(({ text, times = 1 }) => text.repeat(times));
+  .map(({ text, times = 1 }) => text.repeat(times))
+  .concat(INHERITED);
 /** So many are put into one view. */
 const BATCH = 40;
 /** Of those that end a turn fewer: a view shows no more turns at a time. */
@@ -56,6 +59,7 @@ function expectHarmless(page: Page, what: string): void {
   }
   expect(found, what).toEqual([]);
   expect((globalThis as Record<string, unknown>).pwned, what).toEqual(undefined);
+  expect(Object.getOwnPropertyNames(Object.prototype), what).toEqual(INHERITED);
 }
 
 type Field = (store: MemoryStore, text: string) => void;

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from agentnb.acp.doctor import older
 from agentnb.agent import AgentSpec, custom, find, installed, known
 from agentnb.agent.catalog import read
+from agentnb.agent.registry import older
 from agentnb.errors import UnknownAgent, UsageError
 
 NAMES = [

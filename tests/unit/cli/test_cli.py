@@ -79,7 +79,8 @@ def test_agents_as_json() -> None:
     rows = {row["name"]: row for row in json.loads(run("agents", "--json").stdout)}
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb", "eliza"]
     assert rows["eliza"]["installed"] is True
-    assert set(rows["eliza"]) == {"name", "title", "installed", "path", "command", "install", "requires", "login"}
+    fields = {"name", "title", "installed", "path", "command", "install", "requires", "login"}
+    assert set(rows["eliza"]) == {*fields, "runner", "runs", "needs"}
 
 
 def test_trust(tmp_path: Path) -> None:
@@ -127,3 +128,18 @@ def test_light_imports(words: tuple[str, ...]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
+    """The first is kept for the user; the second changes nothing."""
+    env = {**os.environ, "AGENTNB_CONFIG_DIR": str(tmp_path / "settings")}
+    file = tmp_path / "registry.json"
+    agent = {"id": "sage", "name": "Sage", "version": "1.2.3", "description": "", "distribution": {}}
+    file.write_text(json.dumps({"version": "1.0.0", "agents": [agent]}))
+    done = run("agents", "--update", str(file), env=env)
+    kept = tmp_path / "settings/registry.json"
+    assert (done.returncode, done.stdout) == (0, f"{kept} has 1 agent now.\n  sage 1.2.3\n")
+    file.write_text("{")
+    done = run("agents", "--update", str(file), env=env)
+    assert (done.returncode, done.stdout, kept.read_text()[:1]) == (1, "", "{")
+    assert "This is not a registry that can be used" in done.stderr

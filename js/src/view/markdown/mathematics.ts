@@ -4,7 +4,9 @@
  * A dollar sign is also money. So `$…$` is a formula only where no space stands inside next to a sign, no digit behind the
  * last one, and it is not an amount with words (`$5 or US$6`).
  */
+
 import type { Lexer } from "marked";
+import { table } from "../../state/object";
 import type { Token } from "./token";
 
 /** Longer ones are text, in characters and in lines: below what a block that streams is cut at. */
@@ -15,7 +17,7 @@ const ANY_OPENING = /\$|\\[([]/g;
 const BLOCK = /^ {0,3}(?=\$\$|\\\[)/;
 const BLANK_LINE = /\n[ \t]*\n/;
 const AMOUNT = /^[\d.,]+[^\\{}^_=]*(?:\s[a-zA-Z]{2}|[A-Z]{2}$)/;
-const CLOSING: Record<string, string> = { $: "$", $$: "$$", "\\(": "\\)", "\\[": "\\]" };
+const CLOSING: Record<string, string> = table({ $: "$", $$: "$$", "\\(": "\\)", "\\[": "\\]" });
 
 /** Whether anything in `text` can begin a formula. */
 export function hasMath(text: string): boolean {

@@ -1,5 +1,7 @@
 /** Markdown tokens to elements. Raw HTML stays text, pictures from elsewhere stay names, links are checked. */
+
 import { type ComponentChildren, Fragment, h } from "preact";
+import { table } from "../../state/object";
 import { Icon } from "../icons";
 import { safeHref } from "../links";
 import { LongText } from "../parts/long-text";
@@ -22,7 +24,7 @@ export function drawToken(token: Token, depth = 0): ComponentChildren {
   return draw ? draw(token as never, depth + 1) : token.raw;
 }
 
-const DRAW: Record<string, Draw | undefined> = {
+const DRAW: Record<string, Draw | undefined> = table({
   space: () => null,
   def: () => null,
   hr: () => <hr />,
@@ -60,7 +62,7 @@ const DRAW: Record<string, Draw | undefined> = {
     ) : (
       token.text
     ),
-};
+});
 
 function drawList(token: Token, depth: number) {
   const items = (token.items ?? []).map((item, index) => (

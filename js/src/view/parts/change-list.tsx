@@ -1,6 +1,8 @@
 /** The changes of a set, by kind: each with its difference to unfold, and what can be done with it. */
+
 import type { TargetedMouseEvent } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
@@ -12,14 +14,14 @@ import { Download } from "./files";
 import { compare } from "./line-diff";
 
 const SHOWN = 100;
-const ICONS: Record<Change["kind"], IconName> = { file: "file", cell: "execute", variable: "variable" };
-const CHIPS: Record<string, string> = { added: "new", deleted: "deleted", moved: "moved" };
-const STATES: Record<Change["state"], string> = {
+const ICONS: Record<Change["kind"], IconName> = table({ file: "file", cell: "execute", variable: "variable" });
+const CHIPS: Record<string, string> = table({ added: "new", deleted: "deleted", moved: "moved" });
+const STATES: Record<Change["state"], string> = table({
   open: "",
   kept: "kept",
   undone: "undone",
   offered: "in the file only",
-};
+});
 
 interface Props {
   id: string;
@@ -40,7 +42,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
   useEffect(() => {
     if (atOnce && first !== undefined) compareFrom?.(first);
   }, [atOnce, first !== undefined]);
-  const gap = store.gaps.value[channel];
+  const gap = own(store.gaps.value, channel);
   if (!state)
     return gap ? (
       <p class="note">{line(gap, 600)}</p>
@@ -250,7 +252,7 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   );
 }
 
-const WORDS = { keep: "Keep", undo: "Undo", redo: "Redo", apply: "Apply" };
+const WORDS = table({ keep: "Keep", undo: "Undo", redo: "Redo", apply: "Apply" });
 
 /** What can be done with a change now. */
 function actionsOf({ state, undoable }: Change): readonly (keyof typeof WORDS)[] {

@@ -1,4 +1,5 @@
 /** What tool calls changed in files, by path, as the calls themselves say (`agentnb/host/changes.py` tells the same). */
+import { table } from "../../state/object";
 import type { ResponsePart, ToolDiffContent } from "../../state/types.gen";
 import { inFolder } from "../plain";
 import { type Change, compare } from "./line-diff";
@@ -22,7 +23,7 @@ interface File {
   whole: boolean;
 }
 
-const KINDS: Record<string, FileChange["kind"]> = { edit: "changed", delete: "deleted", move: "moved" };
+const KINDS: Record<string, FileChange["kind"]> = table({ edit: "changed", delete: "deleted", move: "moved" });
 
 /** In the order in which the files came up; one that is in the end as it was is left out. */
 export function changes(parts: readonly ResponsePart[], cwd?: string): FileChange[] {

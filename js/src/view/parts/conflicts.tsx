@@ -1,5 +1,7 @@
 /** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
+
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { own } from "../../state/object";
 import type { Choice, Conflict, Operations } from "../change-operations";
 import { many } from "../change-set";
 import { Fold } from "../fold";
@@ -42,7 +44,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
             <input
               type="radio"
               name={`${name} ${conflict.id}`}
-              checked={choices[conflict.path] === choice}
+              checked={own(choices, conflict.path) === choice}
               onChange={() => choose({ ...choices, [conflict.path]: choice })}
             />
             <span>

@@ -1,6 +1,8 @@
 /** A change to a file, line by line. */
+
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { table } from "../../state/object";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, Spacer } from "../icons";
@@ -41,7 +43,7 @@ interface ChangedProps extends FileChange {
   children?: ComponentChildren;
 }
 
-const CHIPS: Record<string, string> = { created: "new", deleted: "deleted", moved: "moved" };
+const CHIPS: Record<string, string> = table({ created: "new", deleted: "deleted", moved: "moved" });
 
 /** A file and what changed in it. */
 export function Changed({ id, path, kind, change, open = false, label, children }: ChangedProps) {
@@ -113,7 +115,7 @@ function firstLines(hunks: readonly Hunk[], count: number): Hunk[] {
   return first;
 }
 
-const NAMES: Record<string, string> = { "+": "added", "-": "removed", " ": "same", "\\": "note" };
+const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", " ": "same", "\\": "note" });
 
 const Lines = memo(
   ({ hunk }: { hunk: Hunk }) => {

@@ -1,4 +1,5 @@
 /** The agent's plan: its steps and how far it has come. */
+import { table } from "../../state/object";
 import type { PlanResponsePart, ResponsePart } from "../../state/types.gen";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
@@ -6,7 +7,7 @@ import { Markdown } from "../markdown/markdown";
 import { line, plain } from "../plain";
 import { Content } from "./content";
 
-const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending" };
+const SAID: Record<string, string> = table({ completed: "done", in_progress: "in progress", pending: "pending" });
 
 export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
   const done = part.entries.filter((entry) => entry.status === "completed").length;

@@ -1,5 +1,6 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
 import { useState } from "preact/hooks";
+import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
 import { isChosen, verdict } from "../answered-by";
 import { usePlace, useView } from "../context";
@@ -94,7 +95,7 @@ function Places({ call }: { call: ToolCallState }) {
   );
 }
 
-const CANCELLED: Record<string, string> = { denied: "Denied", skipped: "Stopped", "result-denied": "Not used" };
+const CANCELLED: Record<string, string> = table({ denied: "Denied", skipped: "Stopped", "result-denied": "Not used" });
 
 function ToolMark({ call }: { call: ToolCallState }) {
   switch (call.status) {

@@ -1,0 +1,63 @@
+"""Where programs are: the search path of agents and installers, and the folders that installs put programs into."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+from agentnb.atomic_write import write_atomically
+from agentnb.folders import data_folder
+
+MOST_FOLDERS = 20
+
+
+def search_path(path: str | None = None) -> str:
+    """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it.
+
+    ``pip install uv`` puts uv beside this Python, which is on the PATH only where its environment is active.
+
+    Args:
+        path: The search path; by default the ``PATH`` of this process.
+    """
+    given = os.environ.get("PATH", os.defpath) if path is None else path
+    folders = [each for each in given.split(os.pathsep) if each]
+    return os.pathsep.join(dict.fromkeys([*folders, sysconfig.get_path("scripts"), *install_folders()]))
+
+
+def find_on_path(name: str, path: str | None = None) -> str | None:
+    """Where the program *name* is, or None.
+
+    Args:
+        name: The program.
+        path: The search path; by default the ``PATH`` of this process.
+    """
+    return shutil.which(name, path=search_path(path))
+
+
+def install_folders() -> list[str]:
+    """The folders outside the PATH into which agents were installed."""
+    try:
+        said = json.loads(_file().read_bytes()[:100_000])
+    except (OSError, ValueError, RecursionError):
+        return []
+    folders = said.get("folders") if isinstance(said, dict) else None
+    known = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
+    return [each for each in known if Path(each).is_absolute() and os.pathsep not in each][:MOST_FOLDERS]
+
+
+def remember_folder(folder: Path) -> None:
+    """Search *folder* for programs from now on.
+
+    Raises:
+        OSError: If that cannot be kept.
+    """
+    folders = [str(folder), *(each for each in install_folders() if each != str(folder))][:MOST_FOLDERS]
+    _file().parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(_file(), json.dumps({"folders": folders}).encode())
+
+
+def _file() -> Path:
+    return data_folder() / "install-folders.json"

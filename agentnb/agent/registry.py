@@ -1,0 +1,309 @@
+"""The public ACP registry's format: which agents there are, and how each is run from a package index.
+
+The format is that of https://github.com/agentclientprotocol/registry (``registry.json``, which the registry builds from
+its ``agent.json`` files). A small snapshot in that format ships with agentnb; ``agentnb agents --update`` puts a newer
+file in its place (:mod:`agentnb.agent.registry_update`).
+
+A registry file comes from outside. It is read as a whole or refused as a whole. What it says of a package becomes words
+of a command, which no shell reads; shell syntax, options in the place of a package, paths and variables that choose
+another program are refused all the same. Icons are checked and not shown: a page loads nothing from outside.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import resources
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.folders import config_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+LARGEST = 1024 * 1024
+"""Bytes of a registry file; the public one has less than a tenth of that."""
+MOST_AGENTS = 500
+MOST_WORDS = 40
+LONGEST_TEXT = 1000
+"""Characters of a name, a description, an address, an argument."""
+
+_ID = re.compile(r"[a-z][a-z0-9-]{0,63}\Z")
+_VERSION = r"[0-9][0-9A-Za-z.+!-]{0,63}"
+_NPM = re.compile(rf"(?P<name>(?:@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*)(?:@(?P<version>{_VERSION}))?\Z")
+_PYTHON = re.compile(rf"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:(?:==|@)(?P<version>{_VERSION}))?\Z")
+_SHELL = re.compile(r"[;&|<>`$\n\r\\\"'(){}*?!^%]|[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
+_DECIDING = re.compile(
+    r"(?:PATH|HOME|SHELL|ENV|BASH_ENV|IFS|PS4|TMPDIR|COMSPEC|SYSTEMROOT|EDITOR|PAGER|.*_PROXY"
+    r"|(?:LD|DYLD|PYTHON|NODE|NPM|UV|PIP|GIT|SSL|SSH|XDG|AGENTNB|JUPYTER|PERL|RUBY)[A-Z0-9_]*)\Z",
+    re.IGNORECASE,
+)
+"""Variables that choose which programs, libraries, servers or settings are used."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A program to download for one platform (``binary``); agentnb names it and does not download it."""
+
+    archive: str
+    cmd: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """A package of npm (``npx``) or of the Python package index (``uvx``)."""
+
+    package: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent is run; kinds that this version does not know are ignored."""
+
+    binary: dict[str, Target] | None = None
+    npx: Package | None = None
+    uvx: Package | None = None
+
+
+class RegistryAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent of a registry (``agent.json``); fields that this version does not know are ignored."""
+
+    id: str
+    name: str
+    version: str
+    description: str
+    distribution: Distribution
+    repository: str | None = None
+    authors: tuple[str, ...] = ()
+    license: str | None = None
+    icon: str | None = None
+
+
+class Registry(msgspec.Struct, frozen=True, kw_only=True):
+    """A registry file (``registry.json``)."""
+
+    version: str
+    agents: tuple[RegistryAgent, ...]
+
+
+class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Runs an agent from a package index without an install.
+
+    Args:
+        kind: The program that does it: ``"npx"`` (comes with Node) or ``"uvx"`` (comes with uv).
+        package: The package with its version, as that program takes it.
+        args: The agent's arguments.
+        env: Variables for it.
+        python: The Python that ``uvx`` is to use, where the package needs a certain one.
+
+    Example:
+        >>> Runner(kind="npx", package="opencode-ai@1.18.33", args=("acp",)).words
+        ('npx', '--yes', 'opencode-ai@1.18.33', 'acp')
+    """
+
+    kind: Literal["npx", "uvx"]
+    package: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    python: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command."""
+        if self.kind == "npx":
+            return ("npx", "--yes", self.package, *self.args)
+        python = () if self.python is None else ("--python", self.python)
+        return ("uvx", *python, self.package, *self.args)
+
+    @property
+    def install(self) -> str:
+        """The line that installs the same package."""
+        if self.kind == "npx":
+            return f"npm install -g {self.package}"
+        return f"uv tool install {self.package}" + ("" if self.python is None else f" --python {self.python}")
+
+
+def read_registry(data: bytes) -> Registry:
+    """Read a registry file.
+
+    Args:
+        data: Its bytes.
+
+    Raises:
+        UsageError: If it is none, too large, or says something that agentnb does not run; it names the agent.
+
+    Example:
+        >>> read_registry(b'{"version": "1.0.0", "agents": []}').agents
+        ()
+    """
+    if len(data) > LARGEST:
+        _refuse(f"it has more than {LARGEST // 1024:,} KB")
+    try:
+        registry = msgspec.json.decode(data, type=Registry)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        _refuse(_CONTROL.sub(" ", str(error))[:200])
+    if len(registry.agents) > MOST_AGENTS:
+        _refuse(f"it has {len(registry.agents):,} agents; the limit is {MOST_AGENTS}")
+    seen: set[str] = set()
+    for agent in registry.agents:
+        _check(agent)
+        if agent.id in seen:
+            _refuse(f"it has two agents with the id {agent.id!r}")
+        seen.add(agent.id)
+    return registry
+
+
+def runner_of(agent: RegistryAgent, python: str | None = None) -> Runner | None:
+    """How *agent* is run from a package index, with its version; None where it is a program to download.
+
+    Args:
+        agent: The agent.
+        python: The Python that ``uvx`` is to use.
+    """
+    said = agent.distribution
+    if said.npx is not None:
+        found = _NPM.match(said.npx.package)
+        name, version = (found["name"], found["version"]) if found is not None else (said.npx.package, None)
+        package = f"{name}@{version or agent.version}"
+        return Runner(kind="npx", package=package, args=said.npx.args, env=said.npx.env)
+    if said.uvx is not None:
+        found = _PYTHON.match(said.uvx.package)
+        name, version = (found["name"], found["version"]) if found is not None else (said.uvx.package, None)
+        package = f"{name}=={version or agent.version}"
+        return Runner(kind="uvx", package=package, args=said.uvx.args, env=said.uvx.env, python=python)
+    return None
+
+
+@functools.cache
+def snapshot() -> Registry:
+    """The registry that ships with agentnb."""
+    return read_registry(resources.files("agentnb.agent").joinpath("registry.json").read_bytes())
+
+
+def registry_file() -> Path:
+    """Where the user's newer registry is kept."""
+    return config_folder() / "registry.json"
+
+
+def current() -> tuple[dict[str, RegistryAgent], str | None]:
+    """The agents of the snapshot, with the user's newer registry on top; and what is wrong with the latter."""
+    agents = {agent.id: agent for agent in snapshot().agents}
+    newer, wrong = _newer(registry_file())
+    return {**agents, **{agent.id: agent for agent in newer}}, wrong
+
+
+def _newer(file: Path) -> tuple[tuple[RegistryAgent, ...], str | None]:
+    try:
+        known = file.stat()
+    except FileNotFoundError:
+        return (), None
+    except OSError as error:
+        return (), f"{file}: {error.strerror}"
+    return _read_file(file, known.st_mtime_ns, known.st_size)
+
+
+@functools.lru_cache(maxsize=2)
+def _read_file(file: Path, _modified: int, size: int) -> tuple[tuple[RegistryAgent, ...], str | None]:
+    """The file at *file* as it was then; what cannot be used leaves the snapshot alone."""
+    try:
+        if size > LARGEST:
+            _refuse(f"it has more than {LARGEST // 1024:,} KB")
+        return read_registry(file.read_bytes()).agents, None
+    except (UsageError, OSError) as error:
+        return (), f"{file} is ignored: {error}"
+
+
+def _check(agent: RegistryAgent) -> None:
+    """Refuse what is not to be shown, and then what is not to be run."""
+    if not _ID.match(agent.id):
+        _refuse(f"an agent's id is lower-case letters, digits and hyphens, not {_shown(agent.id)}")
+    texts = {"name": agent.name, "description": agent.description, "license": agent.license, "icon": agent.icon}
+    for field, text in {**texts, "repository": agent.repository, "authors": " ".join(agent.authors)}.items():
+        if text is not None and (len(text) > LONGEST_TEXT or _CONTROL.search(text)):
+            _refuse_in(agent, f"its {field} is too long or has characters that are not shown")
+    if not agent.name.strip():
+        _refuse_in(agent, "it has no name")
+    if not re.match(rf"{_VERSION}\Z", agent.version):
+        _refuse_in(agent, f"its version {_shown(agent.version)} is none")
+    if agent.repository is not None and not _is_address(agent.repository):
+        _refuse_in(agent, f"its repository {_shown(agent.repository)} is no https address")
+    if agent.icon is not None and not (_is_address(agent.icon) or _is_inner_path(agent.icon)):
+        _refuse_in(agent, "its icon is neither an https address nor a file beside it")
+    _check_distribution(agent)
+
+
+def _check_distribution(agent: RegistryAgent) -> None:
+    said = agent.distribution
+    for pattern, package, index in ((_NPM, said.npx, "npm"), (_PYTHON, said.uvx, "Python")):
+        if package is None:
+            continue
+        if not pattern.match(package.package):
+            _refuse_in(agent, f"{_shown(package.package)} is no name of a {index} package")
+        _check_words(agent, package.args, package.env)
+    for target in (said.binary or {}).values():
+        if not _is_address(target.archive):
+            _refuse_in(agent, f"its archive {_shown(target.archive)} is no https address")
+        if not _is_inner_path(target.cmd) or _SHELL.search(target.cmd):
+            _refuse_in(agent, f"its command {_shown(target.cmd)} is not a file in its archive")
+        _check_words(agent, target.args, target.env)
+
+
+def _check_words(agent: RegistryAgent, args: Iterable[str], env: dict[str, str]) -> None:
+    words = tuple(args)
+    if len(words) > MOST_WORDS or len(env) > MOST_WORDS:
+        _refuse_in(agent, f"it has more than {MOST_WORDS} arguments or variables")
+    for word in words:
+        if not word or len(word) > LONGEST_TEXT or _SHELL.search(word):
+            _refuse_in(agent, f"its argument {_shown(word)} is empty, too long, or has shell syntax")
+    for name, value in env.items():
+        if not _VARIABLE.match(name) or _DECIDING.match(name):
+            _refuse_in(agent, f"it sets the variable {_shown(name)}, which a registry may not")
+        if len(value) > LONGEST_TEXT or _SHELL.search(value):
+            _refuse_in(agent, f"the value of its variable {name} is too long or has shell syntax")
+
+
+def _is_address(text: str) -> bool:
+    return re.match(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[^\s\"'<>`\\^{|}]*)?\Z", text) is not None
+
+
+def _is_inner_path(text: str) -> bool:
+    """Whether *text* is the relative path of a file, in plain characters, that stays in its folder."""
+    if not re.match(r"(?:\./)?[A-Za-z0-9_@+. -][A-Za-z0-9_@+./ -]*\Z", text):
+        return False
+    return ".." not in text.split("/") and not text.startswith(("-", "/"))
+
+
+def _shown(text: str) -> str:
+    return repr(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text[:60]))
+
+
+def _refuse_in(agent: RegistryAgent, why: str) -> NoReturn:
+    _refuse(f"of {agent.id!r}: {why}")
+
+
+def _refuse(why: str) -> NoReturn:
+    raise UsageError(f"This is not a registry that can be used: {why}.", hint="Nothing was changed.")
+
+
+def older(version: str | None, least: str) -> bool:
+    """Whether *version* is known, and comes before *least*.
+
+    Example:
+        >>> older("0.9.12", "0.10"), older("1.0", "1.0.0"), older(None, "1")
+        (True, False, False)
+    """
+    said, wanted = _numbers(version or ""), _numbers(least)
+    length = max(len(said), len(wanted))
+    return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    begin = re.match(r"v?(\d+(?:\.\d+)*)", version.strip())
+    return tuple(map(int, begin[1].split("."))) if begin else ()

