@@ -16,7 +16,7 @@ const LIMITS = {
   // Fetched when they are needed; the history has its own copy of Preact.
   "grammars.js": { minified: 48 * 1024, gzipped: 16 * 1024 },
   "math.js": { minified: 224 * 1024, gzipped: 64 * 1024 },
-  "history.js": { minified: 48 * 1024, gzipped: 16 * 1024 },
+  "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
 };
 
 /** Style sheets are imported as minified text: they go into shadow roots. */

@@ -497,5 +497,21 @@ class KernelDraftParams(Wire, frozen=True, kw_only=True):
     text: str
 
 
+class SessionsChangedParams(Wire, frozen=True, kw_only=True):
+    """``sessionsChanged``: sessions of the log have changed, in this kernel or another one; the list is to be fetched.
+
+    Only pages that asked for it are told (`watchSessions`). Each names 200 channels, at most.
+
+    Attributes:
+        added: The channels of those that are new.
+        removed: Those that were deleted.
+        changed: Those in which something happened, or that were renamed, pinned or archived.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
 class UnknownClientParams(Wire, frozen=True, kw_only=True):
     """``unknownClient``: the kernel does not know this page (any more); the page sends `initialize` again."""

@@ -390,6 +390,18 @@ class PreviewSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     channel: str
 
 
+class WatchSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``watchSessions``: tell this page when sessions of the log change, or tell it no more.
+
+    While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
+
+    Attributes:
+        on: Whether to tell it.
+    """
+
+    on: bool
+
+
 class UpdateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``updateSession``: rename a session of the log, pin it, archive it, or take that back.
 

@@ -203,6 +203,13 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="watchSessions",
+            sender="page",
+            params=m.WatchSessionsParams,
+            result=a.EmptyResult,
+            since=2,
+        ),
+        Method(
             name="updateSession",
             sender="page",
             params=m.UpdateSessionParams,
@@ -253,6 +260,7 @@ NOTIFICATIONS: dict[str, Method] = {
         Method(name="pong", sender="kernel", params=a.PongParams),
         Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
         Method(name="draft", sender="kernel", params=a.KernelDraftParams),
+        Method(name="sessionsChanged", sender="kernel", params=a.SessionsChangedParams, since=2),
     )
 }
 """What the kernel says of its own accord, by name."""

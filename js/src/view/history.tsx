@@ -39,6 +39,7 @@ export function History({ id, onOpen, onClose }: Props) {
     let isGone = false;
     const context: HistoryContext = {
       root: store.root,
+      changed: store.sessionsChanged,
       request: (method, params) => store.request(method, params),
       open: onOpen,
       close: onClose,

@@ -183,6 +183,7 @@ export interface Store {
   /** Says something that needs no answer. */
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */
+  readonly sessionsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   /** The kernel access of a new conversation for which nobody chooses one. */
   readonly kernelAccess?: string;
