@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.history import duplicate_session as duplicate_session
     from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
     from agentnb.api.history import resume as resume
     from agentnb.api.history import sessions as sessions
+    from agentnb.api.history import update_session as update_session
+    from agentnb.api.pairing import pair as pair
+    from agentnb.api.pairing import unpair as unpair
     from agentnb.api.policy import trust as trust
     from agentnb.api.policy import untrust as untrust
     from agentnb.api.questions import InputQuestion as InputQuestion
@@ -103,14 +107,18 @@ _HOMES = {  # every other public name is an error
     "chat": "agentnb.api.start",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
+    "duplicate_session": "agentnb.api.history",
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
+    "pair": "agentnb.api.pairing",
     "resume": "agentnb.api.history",
     "sessions": "agentnb.api.history",
+    "update_session": "agentnb.api.history",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
     "trust": "agentnb.api.policy",
+    "unpair": "agentnb.api.pairing",
     "untrust": "agentnb.api.policy",
     "usage": "agentnb.api.usage",
     "warm": "agentnb.api.start",
@@ -171,17 +179,21 @@ __all__ = [
     "chat",
     "delete_session",
     "doctor",
+    "duplicate_session",
     "errors",
     "forget",
     "history",
     "logout",
+    "pair",
     "resume",
     "sessions",
     "sidebar",
     "start",
     "testing",
     "trust",
+    "unpair",
     "untrust",
+    "update_session",
     "usage",
     "warm",
 ]

@@ -119,6 +119,15 @@ async def _pull(settings: Settings, name: str) -> int:
     return OK
 
 
+def _mcp(arguments: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        _complain("mcp speaks MCP on stdin and stdout: a terminal agent starts it. See docs/how-to/pair.md.")
+    from agentnb.kernel.terminal_server import serve
+
+    serve(arguments.notebook or "")
+    return OK
+
+
 def _record(arguments: argparse.Namespace) -> int:
     words = arguments.command
     at = words.index("--") if "--" in words else len(words)
@@ -217,7 +226,7 @@ def _history(arguments: argparse.Namespace) -> int:
 
     try:
         limit = LISTED if arguments.limit is None else arguments.limit
-        which = {"folder": arguments.folder, "agent": arguments.agent, "since": arguments.since}
+        which = {name: getattr(arguments, name) for name in ("folder", "agent", "since", "state", "archived")}
         found = kept(" ".join(arguments.words), limit=limit, **which)
     except AgentnbError as error:
         return _complain(str(error))
@@ -228,6 +237,27 @@ def _history(arguments: argparse.Namespace) -> int:
         text = msgspec.json.format(msgspec.json.encode([_fields(row) for row in found])).decode()
     sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
     return OK
+
+
+def _conversation(arguments: argparse.Namespace) -> int:
+    from agentnb.api.history import change_kept
+    from agentnb.errors import AgentnbError
+
+    asked = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}
+    asked["pinned"] = True if arguments.pin else False if arguments.unpin else None
+    asked["archived"] = True if arguments.archive else False if arguments.unarchive else None
+    if not arguments.words:
+        return _complain("Which conversation? `agentnb history` lists them; the beginning of an id is enough.")
+    if all(value in (None, False) for value in asked.values()) and not (arguments.unpin or arguments.unarchive):
+        return _complain("What is to be done with it? `agentnb conversation --help` lists what there is.")
+    failed = OK
+    for word in arguments.words:
+        try:
+            text = change_kept(word, **asked)
+            sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+        except AgentnbError as error:
+            failed = _complain(str(error))
+    return failed
 
 
 def _usage(arguments: argparse.Namespace) -> int:
@@ -323,6 +353,23 @@ COMMANDS = {
             ("SESSION", "the beginning of a session's id"),
         ),
         Command(
+            "conversation",
+            "Renames, pins, archives, duplicates or deletes kept conversations.",
+            "A conversation that a running kernel has open is renamed and deleted there. What is deleted cannot be"
+            " brought back; the agent may keep a copy of its own.",
+            _conversation,
+            (
+                Option("--title", "rename it", "TITLE"),
+                Option("--pin", "list it before all others"),
+                Option("--unpin", "list it by its time again"),
+                Option("--archive", "leave it out of lists; `agentnb history --archived` shows it"),
+                Option("--unarchive", "list it again"),
+                Option("--duplicate", "copy what was said to a new conversation"),
+                Option("--delete", "delete it for good, with what is kept of its changes"),
+            ),
+            ("ID", "the beginning of a conversation's id; several are treated alike"),
+        ),
+        Command(
             "doctor",
             "Examines Jupyter and the agents, and says what works, what is missing, too old, broken or not logged in.",
             "What to type is the exact line. Of Jupyter it looks at versions, at every kernel (can it import agentnb?),"
@@ -360,6 +407,12 @@ COMMANDS = {
                 Option("--folder", "only those of this folder", "FOLDER"),
                 Option("--agent", "only those of this agent", "NAME"),
                 Option("--since", "only those in which something happened since then, as 2026-11-02", "DATE"),
+                Option(
+                    "--state",
+                    "only those where a turn runs, waits for an answer, or was the last and failed",
+                    choices=("running", "needs-you", "failed"),
+                ),
+                Option("--archived", "only those that are archived; otherwise only those that are not"),
                 Option("--limit", "how many, at most; 50 by default", "N", kind=int),
                 Option("--json", "print them as JSON, with what was found"),
             ),
@@ -396,6 +449,14 @@ COMMANDS = {
                 Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
                 Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
             ),
+        ),
+        Command(
+            "mcp",
+            "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
+            "The agent starts it; what it runs is asked for in the notebook. A kernel is reachable once you have run"
+            " `%agents pair` in its notebook. See docs/how-to/pair.md.",
+            _mcp,
+            (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
         ),
         Command(
             "record",

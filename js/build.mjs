@@ -16,7 +16,7 @@ const LIMITS = {
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "grammars.js": { minified: 48 * 1024, gzipped: 16 * 1024 },
   "math.js": { minified: 224 * 1024, gzipped: 64 * 1024 },
-  "history.js": { minified: 48 * 1024, gzipped: 16 * 1024 },
+  "history.js": { minified: 64 * 1024, gzipped: 22 * 1024 },
   "agents.js": { minified: 40 * 1024, gzipped: 16 * 1024 },
 };
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date, datetime, timezone
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
@@ -21,14 +22,20 @@ from agentnb.api.columns import html, lines
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
+from agentnb.clock import now_ms
+from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host import current_host
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.workspace_store import WorkspaceStores
+from agentnb.host.history.arrangement import arrange, checked_title, copy_of, duplicate
 from agentnb.host.history.deletion import delete
-from agentnb.host.history.restore import LOG_OFF, named, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import ELSEWHERE, LOG_OFF, named, named_in, read_back, recorder_of, restore, spec_of
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.log.search_index import Hit  # noqa: TC001 - a field of a NamedTuple
-from agentnb.log.store import LISTED, Store
+from agentnb.log.store import LISTED, State, Store
+from agentnb.state import SessionStatus
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
-NONE = "The session log is empty: a session is kept once its first turn has finished."
+NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart."
 NOT_FOUND = "The session log has no such session."
 
 _HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
@@ -61,6 +68,10 @@ class SessionRow(NamedTuple):
         place: What it was begun in, such as a notebook's path.
         hits: A few places where the searched text stands, the latest first; empty where it was found in the title, the
             agent or the folder only, and where nothing was searched for.
+        state: ``"running"`` or ``"needs-you"`` while a turn runs, or waits for an answer, in this kernel or another;
+            ``"failed"`` where the last turn failed; empty otherwise.
+        pinned: Whether it stands before all others.
+        archived: Whether lists leave it out.
     """
 
     id: str
@@ -72,6 +83,9 @@ class SessionRow(NamedTuple):
     cwd: str
     place: str
     hits: tuple[Hit, ...] = ()
+    state: State = ""
+    pinned: bool = False
+    archived: bool = False
 
 
 class SessionTable(Rows[SessionRow]):
@@ -145,9 +159,13 @@ def history(
     agent: str | None = None,
     since: date | str | None = None,
     until: date | str | None = None,
+    state: State = "",
+    archived: bool = False,
     limit: int = LISTED,
 ) -> SessionTable:
-    """The sessions that the log has kept, of this kernel and of others; the latest first. All conditions must hold.
+    """The sessions that the log has kept, of this kernel and of others; the pinned ones first, then the latest.
+
+    All conditions must hold.
 
     Args:
         search: What is to be found in titles, prompts, answers, agents or folders; capitals do not matter. Each row's
@@ -159,6 +177,9 @@ def history(
         since: Only those in which something happened on this day or later, or from this moment on: a date, a datetime,
             or ISO 8601 text (``"2026-11-02"``). Without a time zone it is local time.
         until: Only those in which nothing has happened since that moment; for a day, since its beginning.
+        state: Only those in which a turn is ``"running"``, those of them that wait for an answer (``"needs-you"``), or
+            those whose last turn ``"failed"``.
+        archived: Only those that are archived; otherwise only those that are not.
         limit: How many, at most.
 
     Returns:
@@ -166,8 +187,8 @@ def history(
         the first search after an update adds what is there to the search index, three seconds long at most.
 
     Raises:
-        UsageError: If *search* or *agent* is no text, *folder* no path, *since* or *until* no date, or *limit* no
-            number above zero.
+        UsageError: If *search* or *agent* is no text, *folder* no path, *since* or *until* no date, *state* none of
+            those, or *limit* no number above zero.
         LogError: If the log cannot be read.
 
     Example:
@@ -178,7 +199,7 @@ def history(
     check_count("limit", limit)
     host = current_host()
     which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
-    which["until"] = check_moment("until", until)
+    which |= {"until": check_moment("until", until), "state": _check_state(state), "archived": bool(archived)}
     if agent is not None:
         check_text("agent", agent, example='agent="eliza"')
     if host.recorder is None:
@@ -196,6 +217,8 @@ def kept(
     folder: str | None = None,
     agent: str | None = None,
     since: str | None = None,
+    state: str | None = None,
+    archived: bool = False,
     limit: int = LISTED,
 ) -> SessionTable:
     """The same for a shell, where no kernel runs; the arguments are those of :func:`history`.
@@ -209,6 +232,7 @@ def kept(
         return SessionTable(note=LOG_OFF)
     check_count("limit", limit)
     which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
+    which |= {"state": _check_state(state or ""), "archived": archived}
     if folder is not None:
         which["cwd"] = check_folder(folder)
     return _table(Store(path, new_id()), search, which, (), "")
@@ -219,7 +243,7 @@ def _table(store: Store, search: str, which: Which, here: Container[str], note: 
     if found.left:
         note = f"{note} {found.left:,} older sessions are not in the search index yet: search again.".strip()
     elsewhere = store.held(found.sessions)
-    narrowed = search or [value for name, value in which.items() if name != "limit" and value is not None]
+    narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
     rows = (_row(record, here, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
     return SessionTable(rows, note, searched=bool(narrowed))
 
@@ -285,6 +309,63 @@ def resume(
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 
 
+def update_session(
+    session: str | SessionRow, *, title: str | None = None, pinned: bool | None = None, archived: bool | None = None
+) -> SessionRow:
+    """Rename a session of the log, pin it, archive it, or take that back. What is None stays as it is.
+
+    Args:
+        session: A row of :func:`history`, its id, or the beginning of the id.
+        title: Its new title: one line of at most 200 characters.
+        pinned: Whether it stands before all others in lists.
+        archived: Whether lists leave it out; ``agentnb.history(archived=True)`` shows those.
+
+    Returns:
+        The session as it is now.
+
+    Raises:
+        UsageError: If the title is empty or too long.
+        UnknownSession: If the log has no such session, or several.
+        SessionError: If it is to be renamed and another kernel has it open.
+        LogError: If the log is off, or cannot be written.
+
+    Example:
+        >>> agentnb.update_session("1f0c83a2", title="Residuals", pinned=True)  # doctest: +SKIP
+    """
+    host, wanted = current_host(), _id(session)
+    if title is not None:
+        check_text("title", title, example='title="Residuals"')
+    change = arrange(host, lambda log: named(log, wanted), title=title, pinned=pinned, archived=archived)
+    host.loop.submit(change).result(FORGET_SECONDS)
+    return _now(wanted)
+
+
+def duplicate_session(session: str | SessionRow) -> SessionRow:
+    """Copy a session of the log, so that it can go on in two ways.
+
+    The transcript is copied, and the agent begins anew in the copy. Where the session is open here and its agent can
+    copy its own session, the copy is opened and the agent remembers. :meth:`Session.fork` copies an open session only.
+
+    Args:
+        session: A row of :func:`history`, its id, or the beginning of the id.
+
+    Returns:
+        The copy; :func:`resume` opens it.
+
+    Raises:
+        UnknownSession: If the log has no such session, or several.
+        SessionError: If a turn runs in it.
+        LogError: If the log is off, or cannot be read or written.
+        AgentError: If its agent fails.
+
+    Example:
+        >>> agentnb.resume(agentnb.duplicate_session("1f0c83a2"))  # doctest: +SKIP
+    """
+    host, wanted = current_host(), _id(session)
+    copy, _ = host.loop.submit(duplicate(host, lambda log: named(log, wanted))).result(FORGET_SECONDS)
+    return _now(copy)
+
+
 def forget(session: str | SessionRow) -> SessionRow:
     """Delete a session from the log for good: its transcript, its queue, its title, and what its turns changed.
 
@@ -304,11 +385,64 @@ def forget(session: str | SessionRow) -> SessionRow:
     Example:
         >>> agentnb.forget("1f0c83a2")  # doctest: +SKIP
     """
-    host = current_host()
-    wanted = session.id if isinstance(session, SessionRow) else session
-    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.sessions()')
+    host, wanted = current_host(), _id(session)
     deletion = delete(host, lambda recorder: named(recorder, wanted))
     return _row(host.loop.submit(deletion).result(FORGET_SECONDS), (), ())
+
+
+def change_kept(
+    wanted: str, *, title: str | None, pinned: bool | None, archived: bool | None, duplicated: bool, deleted: bool
+) -> str:
+    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so.
+
+    Raises:
+        UsageError: As :func:`update_session`.
+        UnknownSession: As :func:`update_session`.
+        SessionError: If a kernel has it open, and it is to be renamed or deleted.
+        LogError: As :func:`update_session`.
+    """
+    path = log_location()
+    if path is None:
+        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")
+    store = Store(path, new_id())
+    record = named_in(store, wanted)
+    if deleted:
+        return _delete_kept(store, record)
+    done = [f"{record.tab_id[:ID_CHARACTERS]} {record.title}:"]
+    if title is not None:
+        if not store.rename(record.uri, checked_title(title)):
+            raise SessionError(ELSEWHERE.format(record.title), hint="Rename it there.")
+        done.append(f"renamed to {title.strip()!r}.")
+    store.mark(record.uri, pinned=pinned, archived=archived)
+    done += [f"pinned: {'yes' if pinned else 'no'}."] if pinned is not None else []
+    done += [f"archived: {'yes' if archived else 'no'}."] if archived is not None else []
+    if duplicated:
+        copy = copy_of(named_in(store, record.tab_id))
+        store.duplicate(record.uri, *copy, now_ms())
+        done.append(f"duplicated as {copy[0].rpartition('/')[2]}.")
+    return " ".join(done)
+
+
+def _delete_kept(store: Store, record: SessionRecord) -> str:
+    if store.held([record]):
+        raise SessionError(ELSEWHERE.format(record.title), hint="Close it there, or restart that kernel.")
+    store.forget(record.uri)
+    stores = WorkspaceStores(changes_folder())
+    asyncio.run(stores.forget(Path(record.cwd), record.tab_id))
+    return f"{record.tab_id[:ID_CHARACTERS]} {record.title}: deleted."
+
+
+def _id(session: str | SessionRow) -> str:
+    wanted = session.id if isinstance(session, SessionRow) else session
+    check_text("A session's id", wanted, example='"1f0c83a2", as in agentnb.history()')
+    return wanted
+
+
+def _now(wanted: str) -> SessionRow:
+    host = current_host()
+    recorder = recorder_of(host)
+    record = named(recorder, wanted)
+    return _row(record, host.conversations, recorder.store.held([record]))
 
 
 def _row(
@@ -324,7 +458,28 @@ def _row(
         cwd=record.cwd,
         place=record.place,
         hits=tuple(hits),
+        state=_state(record.status, is_alive=record.uri in here or record.uri in elsewhere),
+        pinned=record.pinned,
+        archived=record.archived,
     )
+
+
+def _state(status: int, *, is_alive: bool) -> State:
+    """What a session is doing; one whose kernel has ended does nothing, whatever the log says."""
+    if status & SessionStatus.ERROR:
+        return "failed"
+    if not is_alive or not status & SessionStatus.IN_PROGRESS:
+        return ""
+    return "needs-you" if status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED else "running"
+
+
+def _check_state(state: object) -> State:
+    found = next((each for each in get_args(State) if each == state), None)
+    if found is None:
+        known = ", ".join(repr(each) for each in get_args(State) if each)
+        raise UsageError(f"state={state!r} is none of {known}.", hint='For example state="failed".')
+    checked: State = found
+    return checked
 
 
 def _cells(row: SessionRow) -> tuple[str, ...]:

@@ -427,6 +427,28 @@ class ResumeSessionResult(Wire, frozen=True, kw_only=True):
     chat: str
 
 
+class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
+    """The copy.
+
+    Attributes:
+        channel: Its channel.
+        open: Whether it is open in a tab.
+    """
+
+    channel: str
+    open: bool
+
+
+class ExportSessionResult(Wire, frozen=True, kw_only=True):
+    """The document, without the credentials that are known here.
+
+    Attributes:
+        text: Its text.
+    """
+
+    text: str
+
+
 class EmptyResult(Wire, frozen=True, kw_only=True):
     """Done; there is nothing to say."""
 
@@ -491,6 +513,22 @@ class KernelDraftParams(Wire, frozen=True, kw_only=True):
 
     channel: str
     text: str
+
+
+class SessionsChangedParams(Wire, frozen=True, kw_only=True):
+    """``sessionsChanged``: sessions of the log have changed, in this kernel or another one; the list is to be fetched.
+
+    Only pages that asked for it are told (`watchSessions`). Each names 200 channels, at most.
+
+    Attributes:
+        added: The channels of those that are new.
+        removed: Those that were deleted.
+        changed: Those in which something happened, or that were renamed, pinned or archived.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
 
 
 class UnknownClientParams(Wire, frozen=True, kw_only=True):

@@ -385,6 +385,8 @@ class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
         agent: Only those of this agent, by its name in the catalogue.
         since: Only those in which something happened at this moment or later, in milliseconds since 1970.
         until: Only those in which nothing has happened from this moment on, in milliseconds since 1970.
+        state: Only those in which a turn runs, or waits for an answer, or whose last turn failed.
+        archived: Only those that are archived; otherwise only those that are not.
         limit: How many, at most; 200 are the most that are given at once.
         offset: How many to pass over.
     """
@@ -395,6 +397,8 @@ class ListSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     agent: str | None = None
     since: Moment | None = None
     until: Moment | None = None
+    state: Literal["", "running", "needs-you", "failed"] = ""
+    archived: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] = 50
     offset: Moment = 0
 
@@ -409,6 +413,61 @@ class PreviewSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     """
 
     channel: str
+
+
+class WatchSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``watchSessions``: tell this page when sessions of the log change, or tell it no more.
+
+    While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
+
+    Attributes:
+        on: Whether to tell it.
+    """
+
+    on: bool
+
+
+class UpdateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``updateSession``: rename a session of the log, pin it, archive it, or take that back.
+
+    What is absent stays as it is. One that another kernel has open is renamed there only.
+
+    Attributes:
+        channel: The session's channel.
+        title: Its new title: one line of at most 200 characters.
+        pinned: Whether it stands before all others in lists.
+        archived: Whether lists leave it out.
+    """
+
+    channel: str
+    title: str | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+
+
+class DuplicateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``duplicateSession``: copy a session of the log, so that it can go on in two ways.
+
+    The answer has the copy's `channel`, and whether it is `open` in a tab: it is where the session is open here and its
+    agent can copy it with its memory.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
+
+
+class ExportSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``exportSession``: a session of the log as a document.
+
+    Attributes:
+        channel: The session's channel.
+        form: Markdown, one HTML page, JSON lines or a notebook.
+    """
+
+    channel: str
+    form: Literal["md", "html", "jsonl", "ipynb"] = "md"
 
 
 class DeleteSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -218,6 +218,37 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="watchSessions",
+            sender="page",
+            params=m.WatchSessionsParams,
+            result=a.EmptyResult,
+            since=2,
+        ),
+        Method(
+            name="updateSession",
+            sender="page",
+            params=m.UpdateSessionParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="duplicateSession",
+            sender="page",
+            params=m.DuplicateSessionParams,
+            result=a.DuplicateSessionResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="exportSession",
+            sender="page",
+            params=m.ExportSessionParams,
+            result=a.ExportSessionResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="deleteSession",
             sender="page",
             params=m.DeleteSessionParams,
@@ -244,6 +275,7 @@ NOTIFICATIONS: dict[str, Method] = {
         Method(name="pong", sender="kernel", params=a.PongParams),
         Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
         Method(name="draft", sender="kernel", params=a.KernelDraftParams),
+        Method(name="sessionsChanged", sender="kernel", params=a.SessionsChangedParams, since=2),
     )
 }
 """What the kernel says of its own accord, by name."""

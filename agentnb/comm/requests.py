@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +24,13 @@ from agentnb.comm.content_refs import Contents, with_references
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
+from agentnb.host.history.arrangement import arrange, duplicate
 from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_previews import previews
+from agentnb.safe_json import without_half_characters
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -113,6 +116,9 @@ class Requests:
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
             "previewSession": self._preview_session,
+            "updateSession": self._update_session,
+            "duplicateSession": self._duplicate_session,
+            "exportSession": self._export_session,
             "deleteSession": self._delete_session,
         }
 
@@ -319,6 +325,26 @@ class Requests:
         params = msgspec.json.decode(raw, type=m.PreviewSessionParams)
         return await asyncio.to_thread(_preview, self._host, params.channel)
 
+    async def _update_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.UpdateSessionParams)
+        await arrange(
+            self._host,
+            lambda recorder: kept(recorder, params.channel),
+            title=params.title,
+            pinned=params.pinned,
+            archived=params.archived,
+        )
+        return {}
+
+    async def _duplicate_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.DuplicateSessionParams)
+        channel, is_open = await duplicate(self._host, lambda recorder: kept(recorder, params.channel))
+        return {"channel": channel, "open": is_open}
+
+    async def _export_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ExportSessionParams)
+        return {"text": await asyncio.to_thread(_exported, self._host, params)}
+
     async def _delete_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.DeleteSessionParams)
         await delete(self._host, lambda recorder: kept(recorder, params.channel))
@@ -335,6 +361,7 @@ def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
     recorder = recorder_of(host)
     which: Which = {"limit": min(params.limit, MAX_LISTED), "offset": params.offset}
     which |= {"agent": params.agent, "since": params.since, "until": params.until}
+    which |= {"state": params.state, "archived": params.archived}
     which |= {"cwd": str(Path.cwd())} if params.folder else {}
     which |= recorder.here() if params.here else {}
     found = recorder.store.find(params.search, **which)
@@ -361,6 +388,16 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "after": hit.after,
     }
+
+
+def _exported(host: Host, params: m.ExportSessionParams) -> str:
+    recorder = recorder_of(host)
+    stored = recorder.store.load(kept(recorder, params.channel).uri)
+    # Documents are made above this layer, of what IPython shows of a turn too: found by name, when one is wanted.
+    document = import_module("agentnb.export.session").document_of(stored)
+    text: str = import_module("agentnb.export.documents").exported(document, params.form)
+    sendable: str = without_half_characters(text)
+    return sendable
 
 
 def _preview(host: Host, uri: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentnb.errors import UnknownSession
 from agentnb.export.document import Document, Entry
@@ -12,6 +13,9 @@ from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import log_location
 from agentnb.log.store import Store
+
+if TYPE_CHECKING:
+    from agentnb.log.record import StoredSession
 
 _ID = re.compile(r"[0-9a-fA-F-]{4,36}")
 
@@ -34,8 +38,11 @@ def of_session(name: str) -> Document | None:
         stored = store.load(found[0].uri) if found else None
     finally:
         store.close()
-    if stored is None:
-        return None
+    return None if stored is None else document_of(stored)
+
+
+def document_of(stored: StoredSession) -> Document:
+    """The document of a session that was read from the log."""
     cwd, agent = Path(stored.record.cwd), stored.record.agent
     entries = []
     for turn in stored.chat.turns:

@@ -30,6 +30,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.loop import HostLoop
+from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
@@ -92,6 +93,7 @@ class Host:
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
+        self.pairing = Pairing(self)
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
 
@@ -114,10 +116,14 @@ class Host:
     ) -> Conversation:
         """As :meth:`open_session`, for an agent whose configuration is made already."""
         conversation = Conversation(self, configured, tab_id=tab_id or new_id(), mode=mode, title=title)
+        self.adopt(conversation)
+        return conversation
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take a new conversation among the open ones."""
         self.add(conversation)
         SESSION_OPENED.tell(tab=conversation.tab_id, agent=conversation.spec.name, cwd=str(conversation.cwd))
         self.loop.spawn(conversation.changes.prepare())
-        return conversation
 
     def add(self, conversation: Conversation) -> None:
         """Take a conversation, new or restored, among the open ones."""
@@ -214,7 +220,7 @@ class Host:
             return
         self._closed = True
         try:
-            self.loop.submit(self._stop_programs()).result(timeout)
+            self.loop.submit(self._stop_all()).result(timeout)
         except (futures.TimeoutError, RuntimeError):
             pass  # the watchdog ends what is left
         finally:
@@ -223,7 +229,8 @@ class Host:
             self.loop.stop()
             self.stores.close()
 
-    async def _stop_programs(self) -> None:
+    async def _stop_all(self) -> None:
+        self.pairing.stop(KERNEL_ENDED)
         await asyncio.gather(self.installs.close(), self.agents.stop_all())
 
 

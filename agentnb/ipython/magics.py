@@ -146,6 +146,8 @@ class AgentMagics(Magics):
                                       what answers a tab's permission requests; with a MODE (ask, allow or deny) from
                                       now on that
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
+            %agents pair              let agents in a terminal of yours use this kernel (`agentnb mcp`)
+            %agents unpair            end that, and their connections
             %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
             %agents untrust [FOLDER]  let it ask there again
             %agents sidebar           show the chat in JupyterLab's sidebar

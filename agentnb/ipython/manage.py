@@ -10,6 +10,7 @@ from agentnb.api.agent_sessions import agent_sessions, delete_session, logout
 from agentnb.api.agents import agents as known_agents
 from agentnb.api.agents import doctor
 from agentnb.api.history import forget, history, resume
+from agentnb.api.pairing import pair, unpair
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
@@ -207,6 +208,8 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "record": _record,
     "permissions": _permissions,
     "policy": _policy,
+    "pair": lambda *_: Note(repr(pair())),
+    "unpair": lambda *_: Note(repr(unpair())),
     "trust": _trust,
     "untrust": _untrust,
     "sidebar": lambda *_: sidebar(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.failure import INTERNAL_ERROR, RpcError, answered
 from agentnb.credentials import logger
@@ -13,7 +13,13 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import McpServer
+    class Answers(Protocol):
+        """Answers requests (:class:`agentnb.kernel.server.McpServer`)."""
+
+        async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+            """Answer one request, or raise RpcError."""
+            ...
+
 
 log = logger("agentnb.kernel")
 
@@ -33,7 +39,7 @@ class JsonRpcConnection:
         write: Sends bytes.
     """
 
-    def __init__(self, server: McpServer, write: Callable[[bytes], None]) -> None:
+    def __init__(self, server: Answers, write: Callable[[bytes], None]) -> None:
         self._server = server
         self._write = write
         self._serving: dict[str, asyncio.Task[None]] = {}
@@ -53,6 +59,10 @@ class JsonRpcConnection:
             self._keep(repr(said["id"]), self._single(said))
         elif said.get("method") == CANCELLED:
             self._cancel(said.get("params"))
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def close(self) -> None:
         """The other end is gone: cancel the requests that are still running for it."""

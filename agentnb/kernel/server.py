@@ -5,7 +5,7 @@ It answers what a server of tools needs: ``initialize``, ``ping``, ``tools/list`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.services import own_info
@@ -14,7 +14,7 @@ from agentnb.kernel.tools import TOOLS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.tool_runner import ToolRunner
+    from agentnb.kernel.rpc import JsonRpcConnection
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The supported versions of the protocol, the newest first."""
@@ -25,6 +25,14 @@ INSTRUCTIONS = (
 )
 
 
+class ToolCaller(Protocol):
+    """Carries out calls of the kernel tools (:class:`agentnb.kernel.tool_runner.ToolRunner`)."""
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Run the tool *name*; the result is an MCP ``CallToolResult``."""
+        ...
+
+
 class McpServer:
     """The MCP server of one connection.
 
@@ -32,8 +40,19 @@ class McpServer:
         tool_runner: Carries out the calls.
     """
 
-    def __init__(self, tool_runner: ToolRunner) -> None:
+    def __init__(self, tool_runner: ToolCaller) -> None:
         self._tool_runner = tool_runner
+
+    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+        """The connection is open.
+
+        Args:
+            connection: Sends notifications.
+            hang_up: Ends the connection.
+        """
+
+    def closed(self) -> None:
+        """The connection has ended; what was still asked is cancelled."""
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request.
@@ -78,7 +97,7 @@ class RecordedServer(McpServer):
 
     def __init__(
         self,
-        tool_runner: ToolRunner,
+        tool_runner: ToolCaller,
         asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
     ) -> None:
         super().__init__(tool_runner)

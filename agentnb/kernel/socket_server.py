@@ -1,7 +1,8 @@
 """The Unix socket on which one tab's MCP server listens; an agent's bridge (:mod:`agentnb.kernel.bridge`) connects.
 
-Two things keep other programs out: the socket lies in a folder of its own with mode 0700, and a connection first has to
-send a random token. The folder is removed when the server is closed, or by the watchdog (:mod:`agentnb.agent.guard`)
+Three things keep others out: the socket (mode 0600) lies in a folder of its own (mode 0700), a connection from another
+user's process is closed where the system names the user (Linux, macOS), and a connection first has to send a random
+token. The folder is removed when the server is closed, or by the watchdog (:mod:`agentnb.agent.guard`)
 where the kernel is killed.
 """
 
@@ -10,9 +11,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import os
 import secrets
 import shutil
 import socket
+import struct
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +72,7 @@ class SocketServer:
             listening._listening = await asyncio.start_unix_server(
                 listening._accept, str(listening._path), limit=LONGEST_LINE
             )
+            listening._path.chmod(0o600)
         except OSError as error:
             listening.close()
             raise NotOffered(
@@ -81,12 +86,24 @@ class SocketServer:
         """The environment variables that a bridge needs to connect."""
         return {SOCKET: str(self._path), TOKEN: self._token}
 
-    def close(self) -> None:
-        """Stop listening, end all connections and remove the socket's folder."""
+    @property
+    def address(self) -> tuple[str, str]:
+        """The socket's path, and the token that a connection sends first."""
+        return str(self._path), self._token
+
+    def close(self, linger: float = 0.0) -> None:
+        """Stop listening, end all connections and remove the socket's folder.
+
+        Args:
+            linger: Seconds that a connection may take to end by itself.
+        """
         if self._listening is not None:
             self._listening.close()
         for task in [*self._connections]:
-            task.cancel()
+            if linger:
+                task.get_loop().call_later(linger, task.cancel)
+            else:
+                task.cancel()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             GUARD.sweep_no_more(self._folder)
@@ -104,6 +121,8 @@ class SocketServer:
             task.add_done_callback(self._connections.discard)
         with contextlib.suppress(OSError, ValueError, asyncio.TimeoutError, asyncio.CancelledError):
             try:
+                if not is_of_this_user(writer.get_extra_info("socket")):
+                    return
                 token = await asyncio.wait_for(reader.readline(), GREETING_SECONDS)
                 # In constant time, so that the time of the answer says nothing about the token.
                 if hmac.compare_digest(token.strip(), self._token.encode()):
@@ -112,10 +131,28 @@ class SocketServer:
                 writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = JsonRpcConnection(self._make(), writer.write)
+        server, task = self._make(), asyncio.current_task()
+        connection = JsonRpcConnection(server, writer.write)
+        if task is not None:
+            server.opened(connection, task.cancel)
         try:
             while line := await reader.readline():
                 connection.receive(line)
                 await writer.drain()
         finally:
             connection.close()
+            server.closed()
+
+
+def is_of_this_user(connection: socket.socket) -> bool:
+    """Whether the process at the other end of a Unix socket is this user's; True where the system does not say."""
+    try:
+        if hasattr(socket, "SO_PEERCRED"):  # Linux: struct ucred
+            _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        elif sys.platform == "darwin":  # struct xucred, by LOCAL_PEERCRED of SOL_LOCAL
+            _, user = struct.unpack_from("2I", connection.getsockopt(0, 1, 76))
+        else:
+            return True
+    except (OSError, struct.error):
+        return False
+    return bool(user == os.getuid())

@@ -54,6 +54,31 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX usage_by_time ON usage (ended_at);
     """,
+    """
+    CREATE TABLE marks (
+        uri TEXT PRIMARY KEY, status INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0,
+        archived INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE INDEX marks_pinned ON marks (uri) WHERE pinned;
+    CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, uri TEXT NOT NULL UNIQUE, kind TEXT NOT NULL);
+    CREATE TRIGGER session_added AFTER INSERT ON sessions BEGIN
+        DELETE FROM changes WHERE uri = new.uri;
+        INSERT INTO changes (uri, kind) VALUES (new.uri, 'added');
+    END;
+    CREATE TRIGGER session_changed AFTER UPDATE ON sessions BEGIN
+        DELETE FROM changes WHERE uri = new.uri;
+        INSERT INTO changes (uri, kind) VALUES (new.uri, 'changed');
+    END;
+    CREATE TRIGGER session_removed AFTER DELETE ON sessions BEGIN
+        DELETE FROM marks WHERE uri = old.uri;
+        DELETE FROM changes WHERE uri = old.uri;
+        INSERT INTO changes (uri, kind) VALUES (old.uri, 'removed');
+    END;
+    CREATE TRIGGER session_marked AFTER UPDATE ON marks BEGIN
+        DELETE FROM changes WHERE uri = new.uri;
+        INSERT INTO changes (uri, kind) VALUES (new.uri, 'changed');
+    END;
+    """,
 )
 """What makes each version of the file out of the one before it; only ever added to."""
 
@@ -174,9 +199,19 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             message = f"The session log {path} was written by a newer agentnb (version {version} of the file)."
             raise LogUnavailable(message, hint="Update agentnb, or set AGENTNB_LOG to another file.")
         for script in MIGRATIONS[version:]:
-            for statement in filter(str.strip, script.split(";")):
+            for statement in statements(script):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of *script*, one by one: ``executescript`` would end the transaction around them."""
+    statement = ""
+    for piece in script.split(";"):
+        statement += f"{piece};"
+        if sqlite3.complete_statement(statement):  # a trigger has some of its own
+            yield statement
+            statement = ""
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -26,6 +26,10 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         modified_at: Milliseconds since 1970.
         turns: How many turns it has had.
         gap: What of it was lost to damage once, and why; None where nothing was.
+        status: Its activity when the log was written last, bits of :class:`agentnb.state.SessionStatus`; 0 where an
+            older agentnb wrote it.
+        pinned: Whether it stands before all others in lists.
+        archived: Whether lists leave it out.
     """
 
     uri: str
@@ -40,6 +44,9 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     modified_at: int
     turns: int = 0
     gap: str | None = None
+    status: int = 0
+    pinned: bool = False
+    archived: bool = False
 
     @property
     def tab_id(self) -> str:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
+
+from msgspec.structs import replace
 
 from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
 from agentnb.log import database
+from agentnb.log.duplicate import copied
 from agentnb.log.process import alive
 from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
-from agentnb.log.writer import Writer, enter, sound
-from agentnb.state import ChatState, Envelope, SessionState, decode, reduce_chat, reduce_session
+from agentnb.log.watch import LogWatch
+from agentnb.log.writer import Writer, enter, insert, sound
+from agentnb.state import ChatState, Envelope, SessionState, SessionStatus, decode, reduce_chat, reduce_session
+from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,22 +34,50 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 5.0
 LISTED = 50
+_UNKNOWN = "The session log has no session {!r}."
+_LISTS = "agentnb.sessions() lists those that it has."
 
 _COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
-_COUNT = "(SELECT count(*) FROM turns t WHERE t.uri = s.uri)"
-_LIST = f"""
-    SELECT {_COLUMNS}, {_COUNT} FROM sessions s WHERE EXISTS (SELECT 1 FROM turns t WHERE t.uri = s.uri)
-        AND (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:agent IS NULL OR agent = :agent)
-        AND (:since IS NULL OR modified_at >= :since) AND (:until IS NULL OR modified_at < :until)
-        AND (:search = '' OR s.uri IN (SELECT value FROM json_each(:found)) OR
-            instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search))
-    ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
+_COUNT = "coalesce((SELECT max(number) + 1 FROM turns t WHERE t.uri = s.uri), 0)"
+"""Turns are numbered without gaps: the last number is found at once, counting them would read their texts."""
+_MARKS = "coalesce(m.status, 0), coalesce(m.pinned, 0), coalesce(m.archived, 0)"
+_FROM = "FROM sessions s LEFT JOIN marks m ON m.uri = s.uri"
+_WHERE = """
+    EXISTS (SELECT 1 FROM turns t WHERE t.uri = s.uri)
+    AND (:cwd IS NULL OR cwd = :cwd) AND (:place IS NULL OR place = :place) AND (:agent IS NULL OR agent = :agent)
+    AND (:since IS NULL OR modified_at >= :since) AND (:until IS NULL OR modified_at < :until)
+    AND (:archived IS NULL OR coalesce(m.archived, 0) = :archived)
+    AND (:activity = 0 OR (m.status & 31 & :activity = :activity
+        AND (:activity = 2 OR (open AND host_id IN (SELECT value FROM json_each(:alive))))))
+    AND (:search = '' OR s.uri IN (SELECT value FROM json_each(:found)) OR
+        instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search))
+"""
+_PINNED = f"""
+    SELECT s.uri FROM marks m CROSS JOIN sessions s ON s.uri = m.uri
+    WHERE m.pinned AND {_WHERE} ORDER BY modified_at DESC, s.uri
 """  # noqa: S608 - constants only
-_ONE = f"SELECT {_COLUMNS}, {_COUNT} FROM sessions s WHERE s.uri = ?"  # noqa: S608
-_NAMED = f"{_ONE.partition(' WHERE s.uri')[0]} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_OTHERS = f"""
+    SELECT s.uri {_FROM} WHERE coalesce(m.pinned, 0) = 0 AND {_WHERE}
+    ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
+"""
+"""The pinned ones are few and found by their index first (SQLite keeps the order of a CROSS JOIN); those of the others
+that a page needs come from the index by time, and the rest is not read."""
+_ONE = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE s.uri = ?"
+_NAMED = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_MARK = "INSERT INTO marks (uri, {0}) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET {0} = excluded.{0}"
+_ACTIVITY = {
+    "": 0,
+    "running": SessionStatus.IN_PROGRESS,
+    "needs-you": SessionStatus.INPUT_NEEDED,
+    "failed": SessionStatus.ERROR,
+}
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+
+
+State: TypeAlias = Literal["", "running", "needs-you", "failed"]
+"""What a session is doing, as far as a list can be narrowed by it."""
 
 
 class Which(TypedDict, total=False):
@@ -56,6 +89,8 @@ class Which(TypedDict, total=False):
         agent: Those of this agent, by its name.
         since: Those in which something happened at this moment or later, in milliseconds since 1970.
         until: Those in which nothing has happened from this moment on.
+        state: Those in which a turn runs, or waits for an answer, or whose last turn failed; empty for all.
+        archived: Those that are archived, or those that are not; None for both.
         limit: How many, at most.
         offset: How many to pass over.
     """
@@ -65,6 +100,8 @@ class Which(TypedDict, total=False):
     agent: str | None
     since: int | None
     until: int | None
+    state: State
+    archived: bool | None
     limit: int
     offset: int
 
@@ -75,6 +112,8 @@ _EVERY: Which = {
     "agent": None,
     "since": None,
     "until": None,
+    "state": "",
+    "archived": False,
     "limit": LISTED,
     "offset": 0,
 }
@@ -139,8 +178,8 @@ class Store:
             if connection is None:
                 return Found([], {}, 0)
             hits, left = self._index.find(connection, search) if search else ({}, 0)
-            asked = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
-            sessions = [_record(row) for row in connection.execute(_LIST, asked)]
+            asked: dict[str, Any] = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
+            sessions = _listed(connection, asked)
         return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def named(self, beginning: str) -> list[SessionRecord]:
@@ -201,12 +240,15 @@ class Store:
         with self._reading() as connection:
             row = None if connection is None else connection.execute(_ONE, (uri,)).fetchone()
             if connection is None or row is None:
-                message = f"The session log has no session {uri!r}."
-                raise UnknownSession(message, hint="agentnb.sessions() lists those that it has.")
+                raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
             session, session_index, missing = _replay(connection, uri, SessionState, reduce_session)
             chat, chat_index, gap = _replay(connection, f"{uri}/chat", ChatState, reduce_chat)
+        record = _record(row)
+        session = replace(
+            session, summary=replace(session.summary, title=record.title)
+        )  # it may have been renamed here
         return StoredSession(
-            record=_record(row),
+            record=record,
             session=session,
             session_index=session_index,
             chat=chat,
@@ -224,7 +266,7 @@ class Store:
         with self._reading() as connection:
             if connection is None or not theirs:
                 return set()
-            alive_hosts = {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
+            alive_hosts = _alive(connection)
         return {record.uri for record in theirs if record.host_id in alive_hosts}
 
     def claim(self, uri: str) -> bool:
@@ -258,6 +300,56 @@ class Store:
                 mine = (uri, self._host_id)
                 connection.execute("UPDATE sessions SET open = 0 WHERE uri = ? AND host_id = ?", mine)
 
+    def rename(self, uri: str, title: str) -> bool:
+        """Give a session that is not open another title.
+
+        Returns:
+            False where a kernel that still lives has it open: that one writes the title.
+
+        Raises:
+            UnknownSession: If the log does not have it.
+            LogError: If the file cannot be written.
+        """
+        with self._changing(uri) as (connection, host_id, is_open):
+            if is_open and _lives(connection, host_id):
+                return False
+            connection.execute("UPDATE sessions SET title = ? WHERE uri = ?", (title, uri))
+        return True
+
+    def mark(self, uri: str, *, pinned: bool | None = None, archived: bool | None = None) -> None:
+        """Pin or archive a session, or take that back; None leaves it as it is.
+
+        Raises:
+            UnknownSession: If the log does not have it.
+            LogError: If the file cannot be written.
+        """
+        with self._changing(uri) as (connection, _, _):
+            for name, value in (("pinned", pinned), ("archived", archived)):
+                if value is not None:
+                    connection.execute(_MARK.format(name), (uri, int(value)))
+
+    def duplicate(self, uri: str, copy: str, title: str, now: int) -> SessionRecord:
+        """Copy what was said in a session to a new one that is not open. The agent does not remember it there.
+
+        Args:
+            uri: What is copied.
+            copy: The new session's channel.
+            title: Its title.
+            now: Milliseconds since 1970.
+
+        Raises:
+            UnknownSession: If the log does not have it.
+            LogError: If the file cannot be read or written, or the session is damaged from its beginning.
+        """
+        stored = self.load(uri)
+        turns = self.latest_turns(uri, -1)
+        batch = copied(stored, turns, copy, title, now)
+        with self._reading() as connection:
+            if connection is not None:
+                with database.transaction(connection):
+                    insert(connection, batch, self._host_id)
+        return batch.sessions[copy]
+
     def forget(self, uri: str) -> bool:
         """Delete a session from the file; says whether there was one.
 
@@ -276,6 +368,27 @@ class Store:
         self._index.forget(uri)
         return found > 0
 
+    def watch(self) -> LogWatch | None:
+        """Notices from here on what any kernel changes in the file; None where there is no file yet.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        self.flush()
+        return LogWatch(self.path) if self.path.exists() else None
+
+    @contextlib.contextmanager
+    def _changing(self, uri: str) -> Iterator[tuple[sqlite3.Connection, str, bool]]:
+        """A transaction about one session: with the kernel that had it last, and whether it had not been closed."""
+        with self._reading() as connection:
+            if connection is None:
+                raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
+            with database.transaction(connection):
+                row = connection.execute("SELECT host_id, open FROM sessions WHERE uri = ?", (uri,)).fetchone()
+                if row is None:
+                    raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
+                yield connection, row[0], bool(row[1])
+
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """A connection with all that was handed over so far; None where there is no file yet."""
@@ -287,8 +400,25 @@ class Store:
             yield connection
 
 
+def _alive(connection: sqlite3.Connection) -> set[str]:
+    """The kernels that still live."""
+    return {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
+
+
 def _lives(connection: sqlite3.Connection, host_id: str) -> bool:
     return any(alive(*process) for known, *process in connection.execute(_HOSTS) if known == host_id)
+
+
+def _listed(connection: sqlite3.Connection, asked: dict[str, Any]) -> list[SessionRecord]:
+    """A page of the list: the pinned ones, then the others, the latest first."""
+    activity = int(_ACTIVITY[asked["state"]])
+    asked |= {"activity": activity, "alive": json.dumps([*_alive(connection)] if activity else [])}
+    first, count = asked["offset"], asked["limit"]
+    pinned = [uri for (uri,) in connection.execute(_PINNED, asked)]
+    uris = pinned[first : first + count]
+    asked |= {"offset": max(0, first - len(pinned)), "limit": count - len(uris)}
+    uris += [uri for (uri,) in connection.execute(_OTHERS, asked)]
+    return [_record(row) for uri in uris for row in connection.execute(_ONE, (uri,))]
 
 
 def _replay(
@@ -316,7 +446,8 @@ def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:
-    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, gap, turns = row
+    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, gap, turns, *marks = row
+    status, pinned, archived = marks
     return SessionRecord(
         uri=uri,
         agent=agent,
@@ -330,4 +461,7 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
         modified_at=modified_at,
         turns=turns,
         gap=gap,
+        status=status & ACTIVITY_MASK,
+        pinned=bool(pinned),
+        archived=bool(archived),
     )

@@ -32,6 +32,12 @@ _SESSION = """
         gap = coalesce(excluded.gap, gap)
 """
 
+_STATUS = """
+    INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
+        WHERE status != excluded.status
+"""
+"""Marks that people set are never written with a session: another kernel may have set them since."""
+
 
 class Writer:
     """Writes batches in order, each whole or not at all.
@@ -108,7 +114,7 @@ class Writer:
                 self._connection = self._open()
             self._look()
             with database.transaction(self._connection):
-                _insert(self._connection, batch, self._host_id)
+                insert(self._connection, batch, self._host_id)
             self._look()
 
     def _look(self) -> None:
@@ -162,8 +168,10 @@ def sound(data: object, written: int) -> bool:
     return isinstance(data, bytes) and checksum(data) == written
 
 
-def _insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
+def insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
+    """Write *batch* in a transaction."""
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
+    connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])
     for channel, (index, state) in batch.snapshots.items():
         _begin_anew(connection, channel, index, state)
     connection.executemany(

@@ -86,9 +86,10 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
-    """The agent's description, the settings of local models and the policy, as they stand on the pages."""
-    agent, local, policy = (block for block in BLOCKS if block.language == "toml")
+    """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
+    agent, local, codex, policy = (block for block in BLOCKS if block.language == "toml")
     assert read(agent.text).name == "mine"
+    assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3
     (tmp_path / "local.toml").write_text(local.text, encoding="utf-8")
     assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"

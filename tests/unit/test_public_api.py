@@ -17,6 +17,7 @@ agents()
 chat(session=None)
 delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
+duplicate_session(session)
 forget(session)
 InputQuestion
     answer(values=None, *, response='accept')
@@ -27,8 +28,9 @@ InputQuestion
     message
     questions
     url
-history(search='', *, here=False, folder=None, agent=None, since=None, until=None, limit=50)
+history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
+pair()
 PermissionQuestion
     agent
     allow()
@@ -144,7 +146,9 @@ Turn
     usage
     wait(timeout=None, *, check=True)
     wait_async(timeout=None, *, check=True)
+unpair()
 untrust(folder='.')
+update_session(session, *, title=None, pinned=None, archived=None)
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
 warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
 """  # noqa: E501 - as they are

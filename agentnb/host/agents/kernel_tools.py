@@ -77,6 +77,24 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
+        self.tool_runner()
+        name = NAME if NAME not in taken else f"agentnb-{NAME}"
+        self._agent = agent
+        agent.served.offer(self._server_id, self._server)
+        if agent.takes_served_mcp:
+            return ServedMcpServer(name, self._server_id)
+        agent.served.offer(ON_STDIO, self._server)  # a replay has no program on stdio: it asks here
+        if self._socket_server is None:
+            self._socket_server = await SocketServer.started(self._recorded_server)
+        args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
+        return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
+
+    def tool_runner(self) -> ToolRunner:
+        """What carries out the calls.
+
+        Raises:
+            NotOffered: Outside of IPython.
+        """
         runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
@@ -90,16 +108,7 @@ class KernelTools:
             access=self._access,
             changes=self.changes,
         )
-        name = NAME if NAME not in taken else f"agentnb-{NAME}"
-        self._agent = agent
-        agent.served.offer(self._server_id, self._server)
-        if agent.takes_served_mcp:
-            return ServedMcpServer(name, self._server_id)
-        agent.served.offer(ON_STDIO, self._server)  # a replay has no program on stdio: it asks here
-        if self._socket_server is None:
-            self._socket_server = await SocketServer.started(self._recorded_server)
-        args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
-        return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
+        return self._tool_runner
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""

@@ -15,6 +15,7 @@ from agentnb.host.history.turn_usage import UsageWatch
 from agentnb.log.record import Batch, SessionRecord, TurnRecord
 from agentnb.log.store import Store
 from agentnb.state import MarkdownResponsePart, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
+from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
@@ -250,6 +251,7 @@ class Recorder:
             created_at=summary.created_at,
             modified_at=now_ms(),
             gap=conversation.chat.gap,
+            status=int(conversation.chat.state.status) & ACTIVITY_MASK,
         )
 
     def _ended_turns(self, conversation: Recorded) -> list[TurnRecord]:

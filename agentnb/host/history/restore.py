@@ -18,6 +18,7 @@ from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSe
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.channels import session_config
 from agentnb.host.conversation import Conversation
+from agentnb.host.pairing.paired_client import PREFIX
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -184,6 +185,8 @@ def _why_not(stored: StoredSession) -> SessionError | None:
     export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
     if stored.elsewhere:
         return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
+    if record.agent.startswith(PREFIX):
+        return SessionError(f"{record.title} was used in its terminal.", hint=f"Pair the kernel again there. {export}")
     if not Path(record.cwd).is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."
         return SessionError(message, hint=f"Restore the folder and resume the session again. {export}")

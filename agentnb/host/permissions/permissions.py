@@ -147,7 +147,11 @@ class Permissions:
         question = self._put(self._card(turn, request), request, verdict)
         if request.call is not None and question.call_id.startswith(cards.OWN):
             self._own[question.call_id] = question
-        answer = await self._settle(question)
+        try:
+            answer = await self._settle(question)
+        except asyncio.CancelledError:
+            self._withdraw(question)
+            raise
         if answer is None or not answer.approved:
             raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
         if request.call is not None and answer.edited is None:
@@ -267,6 +271,14 @@ class Permissions:
             self._channels.dispatch(action)
 
     # --- the question ---
+
+    def _withdraw(self, question: Question) -> None:
+        """Take *question* back: who asked has cancelled the call, or is gone."""
+        if self._waiting.pop(question.call_id, None) is None:
+            return
+        if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
+            self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
+        self._record(question.request, question.verdict, outcome="deny", by="end")
 
     async def _proposed_cell(self, request: PolicyRequest) -> ToolCallCell | None:
         """What the kernel tool that the agent asks to call would do to a cell of the open notebook."""

@@ -125,6 +125,22 @@ class Turns:
                 self.mentions.begin(turn_id)
             self.pump()  # what a restored session has waiting runs first
 
+    async def begin_unprompted(self, turn_id: str, message: Message) -> None:
+        """Begin a turn that no prompt started: a program in a terminal calls tools. It is to be :meth:`complete`.
+
+        Args:
+            turn_id: The turn's id.
+            message: What it is about.
+        """
+        self._announce(turn_id, message)
+        await self.changes.begin(turn_id)
+
+    def complete(self, turn_id: str) -> None:
+        """End turn *turn_id*, which :meth:`begin_unprompted` began, where it still runs."""
+        if self._channels.is_active(turn_id):
+            now = now_ms()
+            self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", ended_at=now, time=now))
+
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
         """Change a message that waits; its mentions are resolved again.
 
@@ -293,6 +309,12 @@ class Turns:
     def _begin(
         self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
     ) -> None:
+        self._announce(turn_id, message, queued_id=queued_id, origin=origin)
+        self._loop.spawn(self._run(turn_id, message))
+
+    def _announce(
+        self, turn_id: str, message: Message, *, queued_id: str | None = None, origin: ActionOrigin | None = None
+    ) -> None:
         self._permissions.forget_grants()
         now = now_ms()
         started = ChatTurnStarted(
@@ -304,7 +326,6 @@ class Turns:
             self._channels.say(turn_id, note)
         if self._channels.session.state.summary.status & SessionStatus.IS_READ:
             self._channels.dispatch(SessionIsReadChanged(is_read=False, time=now_ms()))
-        self._loop.spawn(self._run(turn_id, message))
 
     async def _run(self, turn_id: str, message: Message, *, again: bool = False) -> None:
         try:

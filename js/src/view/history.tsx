@@ -17,6 +17,7 @@ export function History({ id, onOpen, onClose }: Props) {
   useLayoutEffect(() => box.current?.focus(), []);
   const context: HistoryContext = {
     root: store.root,
+    changed: store.sessionsChanged,
     request: (method, params) => store.request(method, params),
     open: onOpen,
     close: onClose,

@@ -28,12 +28,23 @@ interface Props {
   inFlow?: boolean;
   /** Whether choosing does nothing yet. */
   inert?: boolean;
+  /** Of the button: -1 where the arrow keys go to it. */
+  tabIndex?: number;
   children: ComponentChildren;
 }
 
 const STEP: Record<string, number> = table({ ArrowDown: 1, ArrowUp: -1 });
 
-export function Menu({ label, items, disabled = false, className = "icon-button", inFlow, inert, children }: Props) {
+export function Menu({
+  label,
+  items,
+  disabled = false,
+  className = "icon-button",
+  inFlow,
+  inert,
+  tabIndex,
+  children,
+}: Props) {
   const [open, setOpen] = useState(false);
   const holder = useRef<HTMLDivElement>(null);
   const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -75,6 +86,7 @@ export function Menu({ label, items, disabled = false, className = "icon-button"
       <button
         type="button"
         class={className}
+        tabIndex={tabIndex}
         aria-label={label}
         title={label}
         aria-haspopup="menu"

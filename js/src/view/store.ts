@@ -183,6 +183,7 @@ export interface Store {
   /** Says something that needs no answer. */
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */
+  readonly sessionsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */

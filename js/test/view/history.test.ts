@@ -187,7 +187,7 @@ describe("the list", () => {
     });
     const page = await opened(store);
     expect(mains(page)[0]?.textContent).toContain("Open in another kernel");
-    expect(page.all(".history-line button")).toEqual(mains(page));
+    expect(page.all(".history-line button").map((one) => one.ariaLabel)).toEqual([null, "More: About a"]);
     press(mains(page)[0] as Element, "Enter", { ctrlKey: true });
     press(mains(page)[0] as Element, "Delete");
     mains(page)[0]?.click();
@@ -371,6 +371,196 @@ describe("a conversation of the history", () => {
       expect(page.find(".history-trouble").textContent).toBe("Couldn't be opened: The log has no such session."),
     );
     expect(page.button("Open About b").disabled).toBe(false);
+  });
+});
+
+/** Chooses from the menu of the conversation with this title. */
+async function more(page: Page, title: string, name: string): Promise<void> {
+  page.button(`More: ${title}`).click();
+  await page.until(() => page.find(".history [role=menu]"));
+  const items = page.all(".history [role=menuitem]");
+  items.find((one) => one.textContent === name)?.click();
+}
+
+describe("a conversation's menu", () => {
+  test("renames, and the list is fetched again", async () => {
+    const names = new Map([["a", "About a"]]);
+    const store = new HistoryStore({
+      listSessions: () => ({ sessions: [...names].map(([id, title]) => kept(id, { title })) }),
+      updateSession: ({ title }) => void names.set("a", String(title)),
+    });
+    const page = await opened(store);
+    press(mains(page)[0] as Element, "F2");
+    await page.until(() => page.find(".history-ask input"));
+    press(page.find(".history-ask input"), "Escape");
+    await page.until(() => expect(page.all(".history-ask")).toEqual([]));
+    await more(page, "About a", "Rename");
+    await page.until(() => expect(page.root.activeElement?.tagName).toBe("INPUT"));
+    const name = page.find<HTMLInputElement>(".history-ask input");
+    expect(name.value).toBe("About a");
+    name.value = "  Fit ";
+    page.find(".history-ask").dispatchEvent(new SubmitEvent("submit", { bubbles: true, cancelable: true }));
+    await page.until(() => expect(titles(page)).toEqual(["Fit"]));
+    expect(store.asked("updateSession")).toEqual([{ channel: "eliza:/a", title: "Fit" }]);
+    expect(page.text()).toContain("Fit is renamed.");
+  });
+
+  test.each([
+    ["Pin", {}, { pinned: true }],
+    ["Unpin", { pinned: true }, { pinned: false }],
+    ["Archive", {}, { archived: true }],
+    ["Unarchive", { archived: true }, { archived: false }],
+  ])("has %s", async (name, marks, change) => {
+    const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a", marks)] }) });
+    const page = await opened(store);
+    const before = store.asked("listSessions").length;
+    await more(page, "About a", name);
+    await page.until(() => expect(store.asked("listSessions")).toHaveLength(before + 1));
+    expect(store.asked("updateSession")).toEqual([{ channel: "eliza:/a", ...change }]);
+  });
+
+  test("that fails says why, and duplicates", async () => {
+    const store = new HistoryStore({ updateSession: () => Promise.reject(new Error("The disk is full.")) });
+    const page = await opened(store);
+    await more(page, "About b", "Pin");
+    await page.until(() =>
+      expect(page.find(".history-trouble").textContent).toBe("Couldn't be pinned: The disk is full."),
+    );
+    await more(page, "About b", "Duplicate");
+    await page.until(() => expect(store.asked("duplicateSession")).toEqual([{ channel: "eliza:/b" }]));
+  });
+
+  test("exports a document, which the reader keeps", async () => {
+    const store = new HistoryStore({ exportSession: () => ({ text: "# About a" }) });
+    const page = await opened(store);
+    const kept: [string, Promise<string>][] = [];
+    const click = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
+      kept.push([this.download, Promise.resolve(this.href)]);
+    });
+    vi.stubGlobal("URL", Object.assign(URL, { createObjectURL: () => "blob:1", revokeObjectURL: () => undefined }));
+    await more(page, "About a", "Export: Markdown");
+    await page.until(() => expect(kept.map(([name]) => name)).toEqual(["About-a.md"]));
+    expect(store.asked("exportSession")).toEqual([{ channel: "eliza:/a", form: "md" }]);
+    click.mockRestore();
+    vi.unstubAllGlobals();
+  });
+});
+
+describe("several conversations", () => {
+  async function select(page: Page, ...names: string[]): Promise<void> {
+    page.button("Select").click();
+    await page.until(() => page.find("[type=checkbox]"));
+    for (const name of names) page.find<HTMLInputElement>(`[aria-label="Select ${name}"]`).click();
+    await page.until(() => expect(page.text()).toContain(`${names.length} selected`));
+  }
+
+  test("are deleted after a question, one after the other with progress; one undo brings all back", async () => {
+    const ends: (() => void)[] = [];
+    const store = new HistoryStore({
+      listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("c")] }),
+      deleteSession: () => new Promise<void>((done) => ends.push(done)),
+    });
+    const page = await opened(store);
+    await select(page, "About a", "About c");
+    page.button("Delete…").click();
+    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
+    page.find(".danger").click();
+    await page.until(() => expect(titles(page)).toEqual(["About b"]));
+    page.button("Undo: keep 2 conversations").click();
+    await page.until(() => expect(titles(page)).toHaveLength(3));
+    await select(page, "About a", "About c");
+    page.button("Delete…").click();
+    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
+    fakeTimers();
+    page.find(".danger").click();
+    await page.until(() => page.find("[data-undo]"));
+    vi.advanceTimersByTime(11_000);
+    await page.until(() => expect(page.text()).toContain("Deleted 0 of 2 conversations"));
+    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]);
+    ends[0]?.();
+    await page.until(() => expect(page.text()).toContain("Deleted 1 of 2 conversations"));
+    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/c" }]);
+    ends[1]?.();
+    await page.until(() => expect(page.all("progress")).toEqual([]));
+  });
+
+  test("that are left when the page is left are all asked for at once", async () => {
+    const store = new HistoryStore({ deleteSession: () => new Promise(() => undefined) });
+    const page = await opened(store);
+    await select(page, "About a", "About b");
+    page.button("Delete…").click();
+    await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
+    fakeTimers();
+    page.find(".danger").click();
+    await page.until(() => page.find("[data-undo]"));
+    vi.advanceTimersByTime(11_000);
+    await page.until(() => expect(store.asked("deleteSession")).toHaveLength(1));
+    window.dispatchEvent(new Event("pagehide"));
+    expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/b" }]);
+  });
+
+  test("are archived at once; those that are open cannot be selected", async () => {
+    const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("one")] }) });
+    store.root.value = { agents: [AGENT], sessions: [summary("eliza:/one", "One")] };
+    const page = await opened(store);
+    page.button("Select").click();
+    await page.until(() => page.find("[type=checkbox]"));
+    expect(page.find<HTMLInputElement>('[aria-label="Select About one"]').disabled).toBe(true);
+    page.button("Select all").click();
+    await page.until(() => expect(page.text()).toContain("2 selected"));
+    page.button("Archive").click();
+    await page.until(() =>
+      expect(store.asked("updateSession")).toEqual([
+        { channel: "eliza:/a", archived: true },
+        { channel: "eliza:/b", archived: true },
+      ]),
+    );
+  });
+});
+
+describe("changes by others", () => {
+  test("are followed while the history is shown", async () => {
+    const there = [kept("a")];
+    const store = new HistoryStore({ listSessions: () => ({ sessions: there }) });
+    const page = await opened(store);
+    expect(store.asked("watchSessions")).toEqual([{ on: true }]);
+    there.unshift(kept("b"));
+    store.sessionsChanged.value = { added: ["eliza:/b"], removed: [], changed: [] };
+    await page.until(() => expect(titles(page)).toEqual(["About b", "About a"]));
+    there.splice(0);
+    store.sessionsChanged.value = { added: [], removed: ["eliza:/a", "eliza:/b"], changed: [] };
+    await page.until(() => expect(titles(page)).toEqual([]));
+    press(box(page), "Escape");
+    await page.until(() => expect(store.asked("watchSessions")).toEqual([{ on: true }, { on: false }]));
+  });
+});
+
+describe("the filters", () => {
+  test("narrow the list by time and state, and are removed at once", async () => {
+    const store = new HistoryStore({
+      listSessions: ({ state, archived }) => ({ sessions: state || archived ? [] : [kept("a")] }),
+    });
+    const page = await opened(store);
+    choose(page, "State", "failed");
+    await page.until(() => expect(page.find(".history-empty").textContent).toContain("with these filters"));
+    choose(page, "State", "archived");
+    await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("archived"));
+    choose(page, "When", "7");
+    await page.until(() => expect(store.asked("listSessions").at(-1)).toHaveProperty("since"));
+    const { since, ...others } = store.asked("listSessions").at(-1) as { since: number };
+    expect([others, new Date(since).getHours(), Math.round((TODAY - since) / DAY) <= 7]).toEqual([
+      { here: true, archived: true, limit: 50, offset: 0 },
+      0,
+      true,
+    ]);
+    page.button("Remove filters").click();
+    await page.until(() => expect(titles(page)).toEqual(["About a"]));
+  });
+
+  test("pinned conversations stand before the days", async () => {
+    const sessions = [kept("a", { pinned: true, modifiedAt: 0 }), kept("b")];
+    const page = await opened(new HistoryStore({ listSessions: () => ({ sessions }) }));
+    expect(page.all(".history h4").map((one) => one.textContent)).toEqual(["Pinned", "Today"]);
   });
 });
 

@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 BEGIN = (
     "import agentnb; s = agentnb.start('eliza', **{cwd}); s.prompt({text!r}).wait(60); s.close(); agentnb.sessions()"
 )
+NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart.\n"
 KEY = "ghp_" + "a1B2" * 9
 
 
@@ -132,3 +133,51 @@ def test_history_refuses_what_is_no_date(here: Folder) -> None:
     assert here.shell("history", "--since", "yesterday", code=1).endswith(
         "since='yesterday' is no date. For example since=\"2026-11-02\".\n"
     )
+
+
+def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
+    """Several at once; Python sees it, and what cannot be done is said and the others are done."""
+    here.run("\n".join(BEGIN.format(cwd={}, text=text) for text in ("/say one", "/say two")))
+    one, two = (row["id"] for row in json.loads(here.shell("history", "--json")))
+    said = here.shell("conversation", one, two, "--pin", "--archive")
+    assert said.splitlines() == [
+        f"{each[:8]} /say {name}: pinned: yes. archived: yes." for each, name in ((one, "two"), (two, "one"))
+    ]
+    assert here.shell("history") == NONE
+    here.shell("conversation", two, "--unarchive", "--title", "First", "--duplicate")
+    rows = "[(row.title, row.pinned) for row in agentnb.history()]"
+    assert here.says(rows) == "[('First', True), ('First (copy)', False)]"
+    assert "no session whose id begins with" in here.shell("conversation", two, "0", one, "--delete", code=1)
+    assert here.says(rows) == "[('First (copy)', False)]"
+    assert here.shell("history", "--archived") == "The session log has no such session.\n"
+
+
+def test_python_arranges_what_kernels_have_kept(here: Folder) -> None:
+    """Each call says how the session is then."""
+    here.run(BEGIN.format(cwd={}, text="/say one"))
+    script = """
+import agentnb
+row = agentnb.update_session(agentnb.history()[0], title="First", pinned=True)
+copy = agentnb.duplicate_session(row)
+print([(each.title, each.pinned, each.turns) for each in (row, copy)])
+agentnb.update_session(copy, archived=True)
+for some in (agentnb.history(), agentnb.history(archived=True)):
+    print([each.id == copy.id for each in some])
+for wrong in ({"title": " "}, {"title": "x" * 201}):
+    try:
+        agentnb.update_session(row, **wrong)
+    except agentnb.UsageError as error:
+        print("title" in str(error).lower())
+try:
+    agentnb.history(state="asleep")
+except agentnb.UsageError as error:
+    print(error)
+"""
+    assert here.run(script).stdout.splitlines() == [
+        "[('First', True, 1), ('First (copy)', False, 1)]",
+        "[False]",
+        "[True]",
+        "True",
+        "True",
+        "state='asleep' is none of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
+    ]

@@ -6,74 +6,108 @@ import type { Conversation, Request } from "./list";
 /** In milliseconds. */
 export const UNDO_FOR = 10_000;
 
+/** What is deleted, and brought back, at once. */
+export interface Group {
+  /** The first conversation's channel. */
+  readonly id: string;
+  readonly conversations: readonly Conversation[];
+}
+
 export interface Deletion {
   /** Those that can be brought back, the latest last. */
-  readonly undoable: readonly Conversation[];
+  readonly undoable: readonly Group[];
   /** Those that are not shown: to be deleted, or deleted. */
   readonly hidden: ReadonlySet<string>;
   /** Those that the kernel has deleted. */
   readonly deleted: ReadonlySet<string>;
-  remove(conversation: Conversation): void;
-  undo(uri: string): void;
+  /** How far the deletion of several has come. */
+  readonly progress: { readonly done: number; readonly total: number } | undefined;
+  remove(conversations: readonly Conversation[]): void;
+  undo(id: string): void;
 }
 
 interface Doings {
   /** It can no longer be undone. */
-  sending(uri: string): void;
+  sending(id: string): void;
   /** The kernel has not deleted it. */
   failed(conversation: Conversation, why: string): void;
 }
 
 /**
- * Sends each deletion when its time is over, or when the panel is closed or the page is left.
- * One that the kernel does not delete is shown again.
+ * Sends each deletion when its time is over, one conversation after the other; all at once when the panel is closed or
+ * the page is left. One that the kernel does not delete is shown again.
  */
 export function useDeletion(request: Request, { sending, failed }: Doings): Deletion {
-  const waiting = useRef(new Map<string, { conversation: Conversation; timer: ReturnType<typeof setTimeout> }>());
+  const waiting = useRef(new Map<string, { group: Group; timer: ReturnType<typeof setTimeout> }>());
   const sent = useRef(new Set<string>());
   const deleted = useRef(new Set<string>());
+  /** Those whose turn has not come, by deletion. */
+  const inTurn = useRef(new Set<Conversation[]>());
+  const progress = useRef<Deletion["progress"]>(undefined);
   const [, redraw] = useState(0);
   const draw = () => redraw((count) => count + 1);
-  const send = (uri: string) => {
-    const one = waiting.current.get(uri);
-    if (!one) return;
-    sending(uri);
-    clearTimeout(one.timer);
-    waiting.current.delete(uri);
-    sent.current.add(uri);
-    request("deleteSession", { channel: uri }).then(
+  const ask = (conversation: Conversation): Promise<void> =>
+    request("deleteSession", { channel: conversation.uri }).then(
       () => {
-        deleted.current.add(uri);
+        deleted.current.add(conversation.uri);
         draw();
       },
       (error: unknown) => {
-        sent.current.delete(uri);
-        failed(one.conversation, reason(error));
+        sent.current.delete(conversation.uri);
+        failed(conversation, reason(error));
         draw();
       },
     );
+  const askInTurn = async (conversations: readonly Conversation[]) => {
+    const left = [...conversations];
+    inTurn.current.add(left);
+    if (left.length > 1) progress.current = { done: 0, total: left.length };
+    for (let one = left.shift(); one; one = left.shift()) {
+      await ask(one);
+      if (progress.current) progress.current = { ...progress.current, done: progress.current.done + 1 };
+      draw();
+    }
+    inTurn.current.delete(left);
+    progress.current = undefined;
+    draw();
+  };
+  const send = (id: string, isAtOnce = false) => {
+    const one = waiting.current.get(id);
+    if (!one) return;
+    sending(id);
+    clearTimeout(one.timer);
+    waiting.current.delete(id);
+    for (const { uri } of one.group.conversations) sent.current.add(uri);
+    if (isAtOnce) one.group.conversations.forEach(ask);
+    else void askInTurn(one.group.conversations);
     draw();
   };
   useEffect(() => {
-    const sendAll = () => [...waiting.current.keys()].forEach(send);
+    const sendAll = () => {
+      for (const left of inTurn.current) left.splice(0).forEach(ask);
+      for (const id of [...waiting.current.keys()]) send(id, true);
+    };
     window.addEventListener("pagehide", sendAll);
     return () => {
       window.removeEventListener("pagehide", sendAll);
       sendAll();
     };
   }, []);
+  const hidden = [...waiting.current.values()].flatMap(({ group }) => group.conversations.map(({ uri }) => uri));
   return {
-    undoable: [...waiting.current.values()].map(({ conversation }) => conversation),
-    hidden: new Set([...waiting.current.keys(), ...sent.current]),
+    undoable: [...waiting.current.values()].map(({ group }) => group),
+    hidden: new Set([...hidden, ...sent.current]),
     deleted: deleted.current,
-    remove: (conversation) => {
-      const { uri } = conversation;
-      waiting.current.set(uri, { conversation, timer: setTimeout(() => send(uri), UNDO_FOR) });
+    progress: progress.current,
+    remove: (conversations) => {
+      const id = conversations[0]?.uri;
+      if (id === undefined) return;
+      waiting.current.set(id, { group: { id, conversations }, timer: setTimeout(() => send(id), UNDO_FOR) });
       draw();
     },
-    undo: (uri) => {
-      clearTimeout(waiting.current.get(uri)?.timer);
-      waiting.current.delete(uri);
+    undo: (id) => {
+      clearTimeout(waiting.current.get(id)?.timer);
+      waiting.current.delete(id);
       draw();
     },
   };

@@ -6,11 +6,17 @@ export const PAGE = 50;
 
 export type Scope = "here" | "folder" | "everywhere";
 
+/** What conversations do, or that they are archived; empty for all that are not. */
+export type Show = "" | "running" | "needs-you" | "failed" | "archived";
+
 export interface Query {
   readonly search: string;
   readonly scope: Scope;
   /** Empty for all agents. */
   readonly agent: string;
+  readonly show: Show;
+  /** Only those in which something happened in so many days, today included; 0 for all. */
+  readonly days: number;
 }
 
 export interface Conversation {
@@ -24,6 +30,8 @@ export interface Conversation {
   readonly modifiedAt: number;
   /** Whether another kernel has it open. */
   readonly isElsewhere: boolean;
+  readonly isPinned: boolean;
+  readonly isArchived: boolean;
   readonly hits: readonly Hit[];
 }
 
@@ -60,14 +68,16 @@ export interface Preview {
 export type Request = <T>(method: string, params: unknown) => Promise<T>;
 
 /** One page of the list, from the `offset`th conversation on. */
-export async function fetchList(request: Request, query: Query, offset: number): Promise<Listed> {
-  const { search, scope, agent } = query;
+export async function fetchList(request: Request, query: Query, offset: number, limit = PAGE): Promise<Listed> {
+  const { search, scope, agent, show, days } = query;
   const answer = await request<unknown>("listSessions", {
     ...(search && { search }),
     ...(scope === "here" && { here: true }),
     ...(scope === "folder" && { folder: true }),
     ...(agent && { agent }),
-    limit: PAGE,
+    ...(show === "archived" ? { archived: true } : show && { state: show }),
+    ...(days > 0 && { since: startOfDay(new Date(), days - 1).getTime() }),
+    limit,
     offset,
   });
   if (!isObject(answer) || !Array.isArray(answer.sessions)) throw unreadable("listSessions");
@@ -78,12 +88,16 @@ export async function fetchList(request: Request, query: Query, offset: number):
     const { uri, modifiedAt } = one;
     const [agent, title, cwd, place] = [one.agent, one.title, one.cwd, one.place].map(text);
     const found = Object.hasOwn(hits, uri) ? readHits(hits[uri]) : [];
-    const isElsewhere = elsewhere.has(uri);
-    return [{ uri, agent, title, cwd, place, turns: number(one.turns), modifiedAt, isElsewhere, hits: found }];
+    const marks = {
+      isElsewhere: elsewhere.has(uri),
+      isPinned: one.pinned === true,
+      isArchived: one.archived === true,
+    };
+    return [{ uri, agent, title, cwd, place, turns: number(one.turns), modifiedAt, ...marks, hits: found }];
   }) as Conversation[];
   return {
     conversations,
-    hasMore: answer.sessions.length >= PAGE,
+    hasMore: answer.sessions.length >= limit,
     left: number(answer.left),
     note: text(answer.note),
   };
@@ -100,18 +114,40 @@ export async function fetchPreview(request: Request, channel: string): Promise<P
   return { total: number(answer.total), turns };
 }
 
+/** What can be done with a conversation of the log that changes it there. */
+export interface Change {
+  title?: string;
+  pinned?: boolean;
+  archived?: boolean;
+}
+
+export const FORMS = [
+  ["md", "Markdown", "text/markdown"],
+  ["html", "Web page", "text/html"],
+  ["jsonl", "JSON lines", "application/jsonl"],
+  ["ipynb", "Notebook", "application/x-ipynb+json"],
+] as const;
+
+export type Form = (typeof FORMS)[number][0];
+
+export async function fetchDocument(request: Request, channel: string, form: Form): Promise<string> {
+  const answer = await request<unknown>("exportSession", { channel, form });
+  if (!isObject(answer) || typeof answer.text !== "string") throw unreadable("exportSession");
+  return answer.text;
+}
+
 export interface Day {
   readonly name: string;
   readonly conversations: readonly Conversation[];
 }
 
-/** By the day on which something last happened, in the order given. */
+/** The pinned ones, then the others by the day on which something last happened, in the order given. */
 export function byDay(conversations: readonly Conversation[], now: Date): Day[] {
   const days = new Map<string, { name: string; conversations: Conversation[] }>();
   for (const one of conversations) {
     const date = new Date(one.modifiedAt);
-    const key = date.toDateString();
-    const day = days.get(key) ?? { name: nameOf(date, now), conversations: [] };
+    const key = one.isPinned ? "" : date.toDateString();
+    const day = days.get(key) ?? { name: one.isPinned ? "Pinned" : nameOf(date, now), conversations: [] };
     days.set(key, day);
     day.conversations.push(one);
   }
@@ -119,11 +155,15 @@ export function byDay(conversations: readonly Conversation[], now: Date): Day[] 
 }
 
 function nameOf(date: Date, now: Date): string {
-  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
+  const yesterday = startOfDay(now, 1);
   if (date.toDateString() === now.toDateString()) return "Today";
   if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
   const year = date.getFullYear() === now.getFullYear() ? undefined : ("numeric" as const);
   return date.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year });
+}
+
+function startOfDay(now: Date, daysBefore: number): Date {
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysBefore);
 }
 
 function readHits(hits: unknown): Hit[] {

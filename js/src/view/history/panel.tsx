@@ -11,12 +11,24 @@ import { isArchived } from "../status";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { isHistoryKey } from "./key";
-import { byDay, type Conversation, fetchList, type Query, type Request, type Scope } from "./list";
+import {
+  byDay,
+  type Change,
+  type Conversation,
+  fetchList,
+  PAGE,
+  type Query,
+  type Request,
+  type Scope,
+  type Show,
+} from "./list";
 import { Row } from "./row";
 
 /** What the panel needs of the chat. */
 export interface HistoryContext {
   readonly root: ReadonlySignal<RootState | undefined>;
+  /** Another value each time the kernel says that conversations of the log have changed. */
+  readonly changed: ReadonlySignal<unknown> | undefined;
   readonly request: Request;
   /** Goes to a conversation that the kernel has opened, or is about to show, and closes the panel. */
   open(uri: string): void;
@@ -42,6 +54,8 @@ export function mountHistory(into: HTMLElement, context: HistoryContext): () => 
 
 /** In milliseconds: a search is sent when typing has paused so long. */
 const PAUSE = 200;
+/** How many conversations the kernel gives at once. */
+const MOST_AT_ONCE = 200;
 /** How far above its end, in pixels, the list fetches more. */
 const NEAR_END = 400;
 
@@ -50,6 +64,20 @@ const SCOPES: readonly [Scope, string][] = [
   ["folder", "This folder"],
   ["everywhere", "Everywhere"],
 ];
+const SHOWS: readonly [Show, string][] = [
+  ["", "All states"],
+  ["running", "Running"],
+  ["needs-you", "Needs you"],
+  ["failed", "Failed"],
+  ["archived", "Archived"],
+];
+const TIMES: readonly [number, string][] = [
+  [0, "Any time"],
+  [1, "Today"],
+  [7, "Last 7 days"],
+  [30, "Last 30 days"],
+];
+const NOTHING_NARROWED = { agent: "", show: "" as Show, days: 0 };
 const NOWHERE: Record<Scope, string> = {
   here: "in this notebook",
   folder: "in this folder",
@@ -61,15 +89,18 @@ function History({ context }: { context: HistoryContext }) {
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState("");
-  const [query, setQuery] = useState<Query>({ search: "", scope: "here", agent: "" });
+  const [query, setQuery] = useState<Query>({ search: "", scope: "here", ...NOTHING_NARROWED });
   const root = useRoot(context);
-  const { found, more, again } = useList(request, query);
+  const { found, more, again, refresh } = useList(request, query);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>();
+  const [isSure, setSure] = useState(false);
   const [troubles, setTroubles] = useState<Readonly<Record<string, string>>>({});
   const [opening, setOpening] = useState<string>();
   const [current, setCurrent] = useState<string>();
+  const trouble = (uri: string, why: string) => setTroubles((all) => ({ ...all, [uri]: why }));
   const failed = ({ uri, title }: Conversation, why: string) => {
     announce(`${line(title, 60)} couldn't be deleted: ${why}`);
-    setTroubles((all) => ({ ...all, [uri]: `Couldn't be deleted: ${why}` }));
+    trouble(uri, `Couldn't be deleted: ${why}`);
   };
   const sending = (uri: string) => {
     const focused = (list.current?.getRootNode() as ShadowRoot | undefined)?.activeElement as HTMLElement | null;
@@ -77,6 +108,7 @@ function History({ context }: { context: HistoryContext }) {
   };
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
+  useChanges(context, refresh);
   useEffect(() => {
     if (typed === query.search) return;
     const timer = setTimeout(() => setQuery({ ...query, search: typed }), PAUSE);
@@ -86,6 +118,7 @@ function History({ context }: { context: HistoryContext }) {
   const days = byDay(shown, new Date());
   const agents = useAgents(root, found.conversations);
   const openHere = new Set((root?.sessions ?? []).filter((one) => !isArchived(one)).map(({ resource }) => resource));
+  const deletable = shown.filter(({ uri, isElsewhere }) => !isElsewhere && !openHere.has(uri));
   const active = shown.some(({ uri }) => uri === current) ? current : shown[0]?.uri;
   const mains = () => [...(list.current?.querySelectorAll<HTMLElement>(".history-main") ?? [])];
 
@@ -96,7 +129,7 @@ function History({ context }: { context: HistoryContext }) {
       if (!openHere.has(one.uri)) await request("resumeSession", { channel: one.uri });
       context.open(one.uri);
     } catch (error) {
-      setTroubles((all) => ({ ...all, [one.uri]: `Couldn't be opened: ${reason(error)}` }));
+      trouble(one.uri, `Couldn't be opened: ${reason(error)}`);
       setOpening(undefined);
     }
   };
@@ -105,8 +138,43 @@ function History({ context }: { context: HistoryContext }) {
     const next = shown[at + 1] ?? shown[at - 1];
     const there = mains();
     (next ? there[shown.indexOf(next)] : box.current)?.focus();
-    deletion.remove(one);
+    deletion.remove([one]);
     announce(`Deleted ${line(one.title, 60)}. Undo is possible for ten seconds.`);
+  };
+  const change = async (one: Conversation, wanted: Change) => {
+    setTroubles(({ [one.uri]: _, ...others }) => others);
+    try {
+      await request("updateSession", { channel: one.uri, ...wanted });
+      announce(`${line(wanted.title ?? one.title, 60)} is ${doneBy(wanted)}.`);
+    } catch (error) {
+      trouble(one.uri, `Couldn't be ${doneBy(wanted)}: ${reason(error)}`);
+    }
+  };
+  const duplicate = async (one: Conversation) => {
+    try {
+      await request("duplicateSession", { channel: one.uri });
+      announce(`${line(one.title, 60)} is duplicated.`);
+      refresh();
+    } catch (error) {
+      trouble(one.uri, `Couldn't be duplicated: ${reason(error)}`);
+    }
+  };
+  const chosenOnes = shown.filter(({ uri }) => chosen?.has(uri));
+  const endChoosing = () => {
+    setChosen(undefined);
+    setSure(false);
+    box.current?.focus();
+  };
+  const removeChosen = () => {
+    deletion.remove(chosenOnes);
+    announce(`Deleted ${several(chosenOnes.length)}. Undo is possible for ten seconds.`);
+    endChoosing();
+  };
+  const archiveChosen = async () => {
+    const isArchived = query.show === "archived";
+    endChoosing();
+    for (const one of chosenOnes) await change(one, { archived: !isArchived });
+    refresh();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
@@ -165,29 +233,110 @@ function History({ context }: { context: HistoryContext }) {
             ))}
           </select>
         )}
+        <select
+          class="field"
+          aria-label="When"
+          value={query.days}
+          onChange={(event) => setQuery({ ...query, search: typed, days: Number(event.currentTarget.value) })}
+        >
+          {TIMES.map(([days, name]) => (
+            <option key={days} value={days}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <select
+          class="field"
+          aria-label="State"
+          value={query.show}
+          onChange={(event) => setQuery({ ...query, search: typed, show: event.currentTarget.value as Show })}
+        >
+          {SHOWS.map(([show, name]) => (
+            <option key={show} value={show}>
+              {name}
+            </option>
+          ))}
+        </select>
       </div>
-      <p class="history-count dim small" role="status">
-        {said(found, shown.length, query.search)}
-      </p>
-      {deletion.undoable.map((one) => (
-        <div key={one.uri} class="banner plain-banner">
-          <span class="cut">Deleted “{line(one.title, 60)}”</span>
+      <div class="history-bar-line">
+        <p class="history-count dim small" role="status">
+          {said(found, shown.length, query.search)}
+        </p>
+        <span class="spacer" />
+        {shown.length > 0 && !chosen && (
+          <button type="button" class="text-button" onClick={() => setChosen(new Set())}>
+            Select
+          </button>
+        )}
+      </div>
+      {chosen && (
+        <div class="banner plain-banner" role="group" aria-label="Selected conversations">
+          <span class="cut">
+            {isSure ? `Delete ${several(chosenOnes.length)}?` : `${count(chosenOnes.length)} selected`}
+          </span>
           <span class="spacer" />
+          {!isSure && (
+            <button
+              type="button"
+              class="button small"
+              onClick={() => setChosen(new Set(deletable.map(({ uri }) => uri)))}
+            >
+              Select all
+            </button>
+          )}
+          {!isSure && (
+            <button
+              type="button"
+              class="button small"
+              disabled={chosenOnes.length === 0}
+              onClick={() => void archiveChosen()}
+            >
+              {query.show === "archived" ? "Unarchive" : "Archive"}
+            </button>
+          )}
           <button
             type="button"
-            class="button small"
-            data-undo={one.uri}
-            aria-label={`Undo: keep ${line(one.title, 60)}`}
-            onClick={() => {
-              deletion.undo(one.uri);
-              announce(`${line(one.title, 60)} is kept.`);
-              box.current?.focus();
-            }}
+            class="button small danger"
+            disabled={chosenOnes.length === 0}
+            onClick={() => (isSure ? removeChosen() : setSure(true))}
           >
-            Undo
+            {isSure ? "Delete" : "Delete…"}
+          </button>
+          <button type="button" class="button small" onClick={endChoosing}>
+            Cancel
           </button>
         </div>
-      ))}
+      )}
+      {deletion.undoable.map(({ id, conversations }) => {
+        const what = conversations.length === 1 ? line(conversations[0]?.title, 60) : several(conversations.length);
+        return (
+          <div key={id} class="banner plain-banner">
+            <span class="cut">Deleted {conversations.length === 1 ? `“${what}”` : what}</span>
+            <span class="spacer" />
+            <button
+              type="button"
+              class="button small"
+              data-undo={id}
+              aria-label={`Undo: keep ${what}`}
+              onClick={() => {
+                deletion.undo(id);
+                announce(`${what} ${conversations.length === 1 ? "is" : "are"} kept.`);
+                box.current?.focus();
+              }}
+            >
+              Undo
+            </button>
+          </div>
+        );
+      })}
+      {deletion.progress && (
+        <div class="banner plain-banner">
+          <span class="cut">
+            Deleted {count(deletion.progress.done)} of {several(deletion.progress.total)}
+          </span>
+          <progress aria-label="Deleting" max={deletion.progress.total} value={deletion.progress.done} />
+        </div>
+      )}
       <div class="history-list" ref={list} onScroll={onScroll} aria-busy={found.isBusy}>
         {found.note && <p class="note">{line(found.note, 2000)}</p>}
         {found.left > 0 && (
@@ -213,10 +362,20 @@ function History({ context }: { context: HistoryContext }) {
                   isCurrent={one.uri === active}
                   trouble={own(troubles, one.uri)}
                   busy={opening !== undefined}
+                  isChosen={chosen?.has(one.uri)}
                   request={request}
                   onFocus={() => setCurrent(one.uri)}
+                  onChoose={(isChosen) =>
+                    setChosen(
+                      (all) =>
+                        new Set([...(all ?? [])].filter((uri) => uri !== one.uri).concat(isChosen ? one.uri : [])),
+                    )
+                  }
                   onOpen={() => void open(one)}
                   onDelete={() => remove(one)}
+                  onChange={(wanted) => void change(one, wanted).then(refresh)}
+                  onDuplicate={() => void duplicate(one)}
+                  onTrouble={(why) => trouble(one.uri, why)}
                 />
               ))}
             </ul>
@@ -244,26 +403,37 @@ function History({ context }: { context: HistoryContext }) {
 
 /** Nothing to show: why, and where there may be some. */
 function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => void }) {
-  const { search, scope, agent } = query;
+  const { search, scope, agent, show, days } = query;
+  const isNarrowed = agent !== "" || show !== "" || days > 0;
   return (
     <div class="history-empty">
       <p>
         {search ? `Nothing ${NOWHERE[scope]} contains “${line(search, 60)}”` : `No conversations ${NOWHERE[scope]}`}
-        {agent && " with this agent"}
-        {!search && !agent && " yet. A conversation is kept once its first turn has finished"}.
+        {isNarrowed && " with these filters"}
+        {!search && !isNarrowed && " yet. A conversation is kept once its first turn has finished"}.
       </p>
       {scope !== "everywhere" && (
         <button type="button" class="button small" onClick={() => onChange({ ...query, scope: "everywhere" })}>
           {search ? "Search everywhere" : "Show all conversations"}
         </button>
       )}
-      {agent && (
-        <button type="button" class="button small" onClick={() => onChange({ ...query, agent: "" })}>
-          All agents
+      {isNarrowed && (
+        <button type="button" class="button small" onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>
+          Remove filters
         </button>
       )}
     </div>
   );
+}
+
+function several(number: number): string {
+  return `${count(number)} ${number === 1 ? "conversation" : "conversations"}`;
+}
+
+function doneBy({ title, pinned, archived }: Change): string {
+  if (title !== undefined) return "renamed";
+  if (pinned !== undefined) return pinned ? "pinned" : "unpinned";
+  return archived ? "archived" : "unarchived";
 }
 
 /** Where an arrow key goes: from the search box into the list, from row to row, and back from the first. */
@@ -286,6 +456,28 @@ function said(found: Found, shown: number, search: string): string {
   if (shown === 0) return search ? "Nothing found" : "No conversations";
   const what = shown === 1 && !found.hasMore ? "conversation" : "conversations";
   return `${found.hasMore ? "The latest " : ""}${count(shown)} ${what}${search ? " found" : ""}`;
+}
+
+/** Calls `onChange` soon after conversations of the log have changed, in whatever window or kernel; once for many. */
+function useChanges({ changed, request }: HistoryContext, onChange: () => void): void {
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // of an older kernel
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const before = changed?.peek();
+    const end = changed?.subscribe((value) => {
+      if (value === before) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => latest.current(), PAUSE);
+    });
+    void watch(true);
+    return () => {
+      end?.();
+      clearTimeout(timer);
+      void watch(false);
+    };
+  }, []);
 }
 
 /** The root channel's state, drawn again when it changes: this module has no signals of its own. */
@@ -343,6 +535,16 @@ function useList(request: Request, query: Query) {
         done(() => ({ ...NOTHING, conversations: before, trouble: reason(error) || "no reason given", isBusy: false })),
     );
   };
+  const refresh = () => {
+    if (isBusy.current) return ask((count) => count + 1);
+    latest.current += 1;
+    const number = latest.current;
+    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, found.conversations.length));
+    fetchList(request, query, 0, limit).then(
+      (next) => number === latest.current && setFound({ ...next, trouble: "", isBusy: false }),
+      () => undefined, // the list stays as it was
+    );
+  };
   useEffect(() => {
     fetch([], 0);
     return () => {
@@ -357,6 +559,8 @@ function useList(request: Request, query: Query) {
       const gone = found.conversations.filter(({ uri }) => deleted.has(uri)).length;
       fetch(found.conversations, found.conversations.length - gone);
     },
-    again: () => ask(asked + 1),
+    again: () => ask((count) => count + 1),
+    /** Fetches what is shown once more, without a spinner. */
+    refresh,
   };
 }

@@ -2,8 +2,20 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, Spinner } from "../icons";
+import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
-import { type Conversation, fetchPreview, type Hit, type Preview, type Request, type Scope } from "./list";
+import { fileName, save } from "../save-file";
+import {
+  type Change,
+  type Conversation,
+  FORMS,
+  fetchDocument,
+  fetchPreview,
+  type Hit,
+  type Preview,
+  type Request,
+  type Scope,
+} from "./list";
 
 interface Props {
   conversation: Conversation;
@@ -15,16 +27,24 @@ interface Props {
   /** What went wrong with it. */
   trouble: string | undefined;
   busy: boolean;
+  /** Whether it is among those that are chosen; undefined where none are being chosen. */
+  isChosen: boolean | undefined;
   request: Request;
   onFocus: () => void;
+  onChoose: (isChosen: boolean) => void;
   onOpen: () => void;
   onDelete: () => void;
+  onChange: (change: Change) => void;
+  onDuplicate: () => void;
+  onTrouble: (why: string) => void;
 }
 
 export function Row(props: Props) {
-  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, request, onFocus, onOpen, onDelete } = props;
+  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, isChosen, request } = props;
+  const { onFocus, onChoose, onOpen, onDelete, onChange, onDuplicate, onTrouble } = props;
   const [isPreviewed, setPreviewed] = useState(false);
   const [isAsking, setAsking] = useState(false);
+  const [isRenaming, setRenaming] = useState(false);
   const main = useRef<HTMLButtonElement>(null);
   const title = line(conversation.title, 120) || agent;
   const canOpen = !conversation.isElsewhere;
@@ -32,19 +52,45 @@ export function Row(props: Props) {
   const tabIndex = isCurrent ? 0 : -1;
   const keep = () => {
     setAsking(false);
+    setRenaming(false);
     main.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && isAsking) keep();
+    if (event.key === "Escape" && (isAsking || isRenaming)) keep();
     else if (event.key === "Delete" && canDelete && event.target === main.current) setAsking(true);
+    else if (event.key === "F2" && canOpen && event.target === main.current) setRenaming(true);
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && canOpen) onOpen();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
+  const keepFile = (form: (typeof FORMS)[number]) => {
+    const [kind, , type] = form;
+    fetchDocument(request, conversation.uri, kind).then(
+      (text) => save(fileName(title).replace(/md$/, kind), new Blob([text], { type })),
+      (error: unknown) => onTrouble(`Couldn't be exported: ${reason(error)}`),
+    );
+  };
+  const { isPinned, isArchived } = conversation;
+  const items: MenuItem[] = [
+    ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
+    { name: isPinned ? "Unpin" : "Pin", onSelect: () => onChange({ pinned: !isPinned }) },
+    { name: isArchived ? "Unarchive" : "Archive", onSelect: () => onChange({ archived: !isArchived }) },
+    { name: "Duplicate", onSelect: onDuplicate },
+    ...FORMS.map((form) => ({ name: `Export: ${form[1]}`, onSelect: () => keepFile(form) })),
+  ];
   return (
     <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
       <div class="history-line">
+        {isChosen !== undefined && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${title}`}
+            checked={isChosen}
+            disabled={!canDelete}
+            onChange={(event) => onChoose(event.currentTarget.checked)}
+          />
+        )}
         <button
           ref={main}
           type="button"
@@ -91,7 +137,20 @@ export function Row(props: Props) {
             <Icon name="delete" />
           </button>
         )}
+        <Menu label={`More: ${title}`} items={items} inFlow disabled={busy} tabIndex={tabIndex}>
+          <Icon name="more" />
+        </Menu>
       </div>
+      {isRenaming && (
+        <Rename
+          title={conversation.title}
+          onRename={(name) => {
+            keep();
+            onChange({ title: name });
+          }}
+          onKeep={keep}
+        />
+      )}
       {conversation.hits.length > 0 && (
         <ul class="history-hits">
           {conversation.hits.map((hit) => (
@@ -141,6 +200,33 @@ function Found({ hit }: { hit: Hit }) {
       <mark>{plain(hit.text)}</mark>
       {plain(hit.after)}
     </li>
+  );
+}
+
+function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: string) => void; onKeep: () => void }) {
+  const box = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    box.current?.focus();
+    box.current?.select();
+  }, []);
+  return (
+    <form
+      class="history-ask"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const name = box.current?.value.trim() ?? "";
+        if (name === "" || name === title) onKeep();
+        else onRename(name);
+      }}
+    >
+      <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
+      <button type="submit" class="button small primary">
+        Rename
+      </button>
+      <button type="button" class="button small" onClick={onKeep}>
+        Cancel
+      </button>
+    </form>
   );
 }
 

@@ -2,11 +2,11 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
-import { save } from "../export";
 import { Fold } from "../fold";
 import { IconButton } from "../icons";
 import { memo } from "../memo";
 import { splitPath } from "../plain";
+import { save } from "../save-file";
 import { isOver } from "../store";
 import { changes, type FileChange } from "./changes";
 import { Changed } from "./diff";

@@ -1,0 +1,121 @@
+"""Arranging the log's conversations: renamed, pinned, archived, duplicated. Runs on the host's thread."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agentnb.clock import now_ms
+from agentnb.errors import SessionError, UsageError
+from agentnb.host.history.restore import ELSEWHERE, recorder_of
+from agentnb.host.intents import FROM_PYTHON, carry_out
+from agentnb.host.kept_sessions import forked
+from agentnb.ids import new_id
+from agentnb.state import SessionTitleChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.history.recorder import Recorder
+    from agentnb.host.host import Host
+    from agentnb.log.record import SessionRecord
+
+LONGEST_TITLE = 200
+"""Characters."""
+COPY = " (copy)"
+"""Stands behind a copy's title."""
+
+
+async def arrange(
+    host: Host,
+    find: Callable[[Recorder], SessionRecord],
+    *,
+    title: str | None = None,
+    pinned: bool | None = None,
+    archived: bool | None = None,
+) -> None:
+    """Change a session's title, pin it, archive it, or take that back; what is None stays as it is.
+
+    Args:
+        host: The host.
+        find: Which session; not called on the host's thread.
+        title: Its new title, on one line.
+        pinned: Whether it stands before all others in lists.
+        archived: Whether lists leave it out.
+
+    Raises:
+        UsageError: If the title is empty or too long.
+        UnknownSession: If *find* does not find it.
+        SessionError: If it is to be renamed and another kernel has it open.
+        LogError: If the log is off, or cannot be written.
+    """
+    title = None if title is None else checked_title(title)
+    recorder, record = await asyncio.to_thread(_found, host, find)
+    if title is not None:
+        if (conversation := _open_here(host, record)) is not None:
+            carry_out(host, record.uri, SessionTitleChanged(title=title), FROM_PYTHON)
+            host.summarize(conversation)
+        elif not await asyncio.to_thread(recorder.store.rename, record.uri, title):
+            raise SessionError(ELSEWHERE.format(record.title), hint="Rename it there.")
+    if pinned is not None or archived is not None:
+        await asyncio.to_thread(lambda: recorder.store.mark(record.uri, pinned=pinned, archived=archived))
+
+
+async def duplicate(host: Host, find: Callable[[Recorder], SessionRecord]) -> tuple[str, bool]:
+    """Copy a session, so that it can go on in two ways.
+
+    One that is open here, and whose agent can copy its session, is copied with the agent's memory, in a tab of its
+    own. Of any other the transcript is copied: its agent begins anew there. What its turns changed is not copied then.
+
+    Args:
+        host: The host.
+        find: Which session; not called on the host's thread.
+
+    Returns:
+        The copy's channel, and whether it is open.
+
+    Raises:
+        UnknownSession: If *find* does not find it.
+        SessionError: If a turn runs in it.
+        LogError: If the log is off, or cannot be read or written.
+        AgentError: If its agent fails.
+    """
+    recorder, record = await asyncio.to_thread(_found, host, find)
+    conversation = _open_here(host, record)
+    if conversation is not None:
+        process = conversation.session.state.agent_process
+        if process is not None and process.fork:
+            return (await forked(conversation)).session.uri, True
+    copy, title = copy_of(record)
+    await asyncio.to_thread(recorder.store.duplicate, record.uri, copy, title, now_ms())
+    return copy, False
+
+
+def copy_of(record: SessionRecord) -> tuple[str, str]:
+    """The channel and the title of a session's copy."""
+    title = record.title[: LONGEST_TITLE - len(COPY)] + COPY
+    return f"{record.uri.rpartition('/')[0]}/{new_id()}", title
+
+
+def checked_title(title: str) -> str:
+    """The title without spaces around it.
+
+    Raises:
+        UsageError: If it is empty, too long or on several lines.
+    """
+    words = title.strip()
+    if not words or len(words) > LONGEST_TITLE or len(words.splitlines()) > 1:
+        message = f"A title is one line of 1 to {LONGEST_TITLE} characters, not {title[:60]!r}."
+        raise UsageError(message, hint='For example title="Residuals".')
+    return words
+
+
+def _open_here(host: Host, record: SessionRecord) -> Conversation | None:
+    conversation = host.conversations.get(record.uri)
+    return None if conversation is None or conversation.barred is not None else conversation
+
+
+def _found(host: Host, find: Callable[[Recorder], SessionRecord]) -> tuple[Recorder, SessionRecord]:
+    recorder = recorder_of(host)
+    return recorder, find(recorder)

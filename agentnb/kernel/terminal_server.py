@@ -1,0 +1,235 @@
+"""The MCP server on stdio for agents in a terminal (``agentnb mcp``): it finds paired kernels and serves their tools.
+
+It decides nothing: calls go to the chosen kernel, which asks the policy and the user. Without a kernel it still lists
+the tools, and each call says what the user has to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from agentnb import __version__
+from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.kernel.content import said
+from agentnb.kernel.paired_connection import KernelGone, PairedConnection
+from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
+from agentnb.kernel.rpc import JsonRpcConnection
+from agentnb.kernel.server import INSTRUCTIONS, VERSIONS
+from agentnb.kernel.tools import TOOLS
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from agentnb.kernel.paired_kernels import PairedKernel
+
+PROGRESS = "notifications/progress"
+NOTEBOOKS: dict[str, Any] = {
+    "name": "notebooks",
+    "title": "List notebooks",
+    "description": "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
+    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    "annotations": {"title": "List notebooks", "readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
+}
+USE_NOTEBOOK: dict[str, Any] = {
+    "name": "use_notebook",
+    "title": "Choose a notebook",
+    "description": "Chooses the notebook that the other tools work on. With only one paired it is chosen already.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "notebook": {"type": "string", "description": "Its name or path, or the kernel's number, from `notebooks`."}
+        },
+        "required": ["notebook"],
+        "additionalProperties": False,
+    },
+    "annotations": {
+        "title": "Choose a notebook",
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "openWorldHint": False,
+    },
+}
+OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
+
+_ABOUT = "Several notebooks can be paired: `notebooks` lists them, `use_notebook` chooses one. "
+
+
+class TerminalServer:
+    """Answers one MCP client.
+
+    Args:
+        notebook: The notebook to use; by default the only one that is paired.
+    """
+
+    def __init__(self, notebook: str = "") -> None:
+        self._wanted = notebook
+        self._client: dict[str, Any] = {}
+        self._version = VERSIONS[0]
+        self._kernel: PairedKernel | None = None
+        self._connection: PairedConnection | None = None
+        self._choosing = asyncio.Lock()
+        self._tokens = itertools.count(1)
+        self._progress: dict[str, Any] = {}
+        self.rpc: JsonRpcConnection | None = None
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request.
+
+        Raises:
+            RpcError: If the method, or the tool, is unknown.
+        """
+        match method:
+            case "initialize":
+                return self._initialized(params)
+            case "ping":
+                return {}
+            case "tools/list":
+                return {"tools": [*OWN_TOOLS.values(), *TOOLS.values()]}
+            case "tools/call":
+                return await self._called(params)
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
+
+    async def close(self) -> None:
+        """Leave the kernel."""
+        if self._connection is not None:
+            await self._connection.close()
+
+    def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
+        wanted, client = params.get("protocolVersion"), params.get("clientInfo")
+        self._version = wanted if wanted in VERSIONS else VERSIONS[0]
+        self._client = client if isinstance(client, dict) else {}
+        return {
+            "protocolVersion": self._version,
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "agentnb", "title": "The user's Jupyter notebooks", "version": __version__},
+            "instructions": _ABOUT + INSTRUCTIONS,
+        }
+
+    async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
+        name, given = params.get("name"), params.get("arguments")
+        if name not in TOOLS and name not in OWN_TOOLS:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": [*OWN_TOOLS, *TOOLS]})
+        try:
+            if name == "notebooks":
+                return said(await self._listed())
+            if name == "use_notebook":
+                return said(await self._use(given))
+            return await self._forward(params)
+        except AgentnbError as error:
+            return said(str(error), failed=True)
+
+    # --- which kernel ---
+
+    async def _listed(self) -> str:
+        kernels = await paired_kernels()
+        if not kernels:
+            return f"{NONE_PAIRED} {HOW_TO_PAIR}"
+        used = None if self._kernel is None else self._kernel.registration
+        return "\n".join(f"- {each.line}{' (in use)' if each.registration == used else ''}" for each in kernels)
+
+    async def _use(self, given: Any) -> str:
+        notebook = given.get("notebook") if isinstance(given, dict) else None
+        if not isinstance(notebook, str) or not notebook.strip():
+            raise UsageError("'notebook' of use_notebook is a string.", hint="`notebooks` lists what there is.")
+        async with self._choosing:
+            await self._connect(notebook.strip())
+        return f"The tools work on {'' if self._kernel is None else self._kernel.line} now."
+
+    async def _connected(self) -> PairedConnection:
+        """The connection to the chosen kernel, to the only one, or to the one that was named at the start.
+
+        A connection that has ended is told of once; the call after that looks for a kernel again.
+        """
+        async with self._choosing:
+            connection = self._connection
+            if connection is None:
+                return await self._connect(self._wanted)
+            if connection.ended is not None:
+                self._kernel = self._connection = None
+                raise connection.ended
+            return connection
+
+    async def _connect(self, wanted: str) -> PairedConnection:
+        kernel = choose_kernel(await paired_kernels(), wanted)
+        current = self._connection
+        if current is not None and current.ended is None and self._kernel is not None:
+            if kernel.registration == self._kernel.registration:
+                return current
+            await current.close()
+        try:
+            connection = await PairedConnection.opened(kernel.registration.socket, kernel.registration.token)
+        except OSError as error:
+            raise UsageError(f"The kernel of {kernel.line} cannot be connected to: {error}.") from None
+        connection.on_notification = self._relay
+        introduced = {"protocolVersion": self._version, "capabilities": {}, "clientInfo": self._client}
+        try:
+            await connection.request("initialize", introduced)
+        except BaseException:
+            await connection.close()
+            raise
+        self._kernel, self._connection = kernel, connection
+        return connection
+
+    # --- its tools ---
+
+    async def _forward(self, params: dict[str, Any]) -> dict[str, Any]:
+        connection = await self._connected()
+        meta = params.get("_meta")
+        wanted = meta.get("progressToken") if isinstance(meta, dict) else None
+        sent: dict[str, Any] = {"name": params["name"], "arguments": params.get("arguments")}
+        token = f"call-{next(self._tokens)}"
+        if wanted is not None:
+            self._progress[token] = wanted
+            sent["_meta"] = {"progressToken": token}
+        try:
+            return await connection.request("tools/call", sent)
+        except KernelGone:
+            if self._connection is connection:
+                self._kernel = self._connection = None
+            raise
+        finally:
+            self._progress.pop(token, None)
+
+    def _relay(self, method: str, params: dict[str, Any]) -> None:
+        """Pass the progress of a call on, under the client's own token."""
+        token = params.get("progressToken")
+        if method == PROGRESS and token in self._progress and self.rpc is not None:
+            self.rpc.notify(PROGRESS, {**params, "progressToken": self._progress[token]})
+
+
+def serve(notebook: str = "") -> None:
+    """Serve the client at stdin and stdout until stdin ends.
+
+    Args:
+        notebook: As for :class:`TerminalServer`.
+    """
+    asyncio.run(_serve(sys.stdin.buffer, notebook))
+
+
+async def _serve(stdin: BinaryIO, notebook: str) -> None:
+    server, lines = TerminalServer(notebook), asyncio.Queue[bytes]()
+    loop = asyncio.get_running_loop()
+    connection = server.rpc = JsonRpcConnection(server, _write)
+
+    def read() -> None:
+        for line in iter(stdin.readline, b""):
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+        loop.call_soon_threadsafe(lines.put_nowait, b"")
+
+    threading.Thread(target=read, daemon=True).start()
+    while line := await lines.get():
+        if line.strip():
+            connection.receive(line)
+    connection.close()
+    await server.close()
+
+
+def _write(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]

@@ -1,0 +1,55 @@
+"""An MCP client in a terminal uses a real kernel that was paired, by ``agentnb mcp``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.mcp_client import PATIENCE, McpClient, said
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+OWN = ["notebooks", "use_notebook"]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder that only this test's kernels and programs use."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@ONE_KERNEL
+def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: Path, kernel: RunningKernel) -> None:
+    """Only once it is paired: between cells, behind a long one, with the policy; its end is told of once."""
+    kernel.run("%load_ext agentnb\nxs = [1, 2]")
+    with McpClient(cwd=kernel.folder) as client:
+        assert client.tools()[:3] == [*OWN, "variables"]
+        assert client.call("notebooks").startswith("No notebook is paired. Ask the user to run `%agents pair`")
+        assert client.call("variables").startswith("No notebook is paired.")
+        assert "Agents in a terminal of yours can use this kernel now" in kernel.run("%agents pair").values[0]
+        assert f"(kernel {kernel.pid} in {kernel.folder}; idle)" in client.call("notebooks")
+        assert "xs: list, length 2" in client.call("variables")
+        assert client.call("notebooks").endswith("idle, connected: Claude Code (terminal)) (in use)")
+        assert "no page shows the notebook, so nobody could be asked" in client.call("run_code", code="xs.append(3)")
+        allow = "from agentnb.host import current_host\nhost = current_host()\nfrom agentnb.api.session import Session"
+        kernel.run(f"{allow}\nSession(host.pairing.connected[0]).permissions = 'allow'")
+        os.mkfifo(kernel.folder / "go")
+        busy = kernel.send("open('go').close()")
+        waits = client.begin_call("run_code", code="xs.append(3); xs", wait=PATIENCE)
+        (kernel.folder / "go").write_bytes(b"")
+        assert said(waits.result(PATIENCE)) == "[1, 2, 3]"
+        assert kernel.finish(busy).status == "ok"
+        calls = "[call.status for turn in Session(host.pairing.connected[0]).turns for call in turn.tool_calls]"
+        assert kernel.run(calls).values == ["['completed', 'cancelled', 'completed']"]
+        assert [path.name for path in (data / "paired").iterdir()] != []
+        os.kill(kernel.pid, signal.SIGKILL)
+        assert "The kernel has ended or was restarted. Ask the user to pair it again" in client.call("variables")
+        assert client.call("variables").startswith("No notebook is paired.")
+    assert list((data / "paired").iterdir()) == []

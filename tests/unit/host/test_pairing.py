@@ -1,0 +1,421 @@
+"""A paired kernel: what programs in a terminal can do with it, and what the user sees and decides."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentnb import PermissionQuestion
+from agentnb.acp.failure import RpcError
+from agentnb.api.session import Session
+from agentnb.errors import NotOffered, SessionError, UsageError
+from agentnb.host import Host
+from agentnb.host.history.restore import read_back, recorder_of, restore, spec_of
+from agentnb.host.session_options import SessionOptions
+from agentnb.kernel.paired_connection import KernelGone, PairedConnection
+from agentnb.kernel.paired_kernels import (
+    PairedKernel,
+    Registration,
+    choose_kernel,
+    paired_kernels,
+    register,
+    registrations_folder,
+)
+from agentnb.state import AgentProcess
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import until
+from tests.unit.host.terminal import Terminal
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.running import run
+
+Connect = Callable[..., Terminal]
+
+
+@pytest.fixture
+def paired(host: Host, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """A host with a shell and a user who is there; its kernel is paired."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    host.environment.connect(shell=tools, attached=lambda: True)
+    host.environment.job_queue.is_main_thread_busy = lambda: False
+    host.loop.submit(host.pairing.start()).result(PATIENCE)
+    return host
+
+
+@pytest.fixture
+def connect(paired: Host) -> Iterator[Connect]:
+    """Connects programs, which leave at the end."""
+    terminals: list[Terminal] = []
+
+    def begin(name: str = "claude-code") -> Terminal:
+        terminals.append(Terminal(paired, name))
+        return terminals[-1]
+
+    yield begin
+    for terminal in terminals:
+        terminal.leave()
+
+
+@pytest.fixture
+def tools() -> Iterator[Tools]:
+    """A shell of its own."""
+    made = Tools()
+    yield made
+    made.loop.stop()
+
+
+def asked(terminal: Terminal) -> PermissionQuestion:
+    """The card of the program's call, once it is shown."""
+    session = Session(terminal.conversation)
+    until(terminal.host, session, lambda: session.questions)
+    (question,) = session.questions
+    assert isinstance(question, PermissionQuestion)
+    return question
+
+
+def state_of(session: Session) -> str:
+    process = session.state.agent_process
+    return process.state if isinstance(process, AgentProcess) else ""
+
+
+def connected(host: Host) -> list[str]:
+    return [each.channels.title for each in host.loop.call(lambda: host.pairing.connected)]
+
+
+def test_a_call_of_a_paired_program_is_a_tool_call_of_a_conversation_of_its_own(connect: Connect, tools: Tools) -> None:
+    """It is named after the program, shows each call, and takes no prompts."""
+    tools.shell.user_ns["xs"] = [1]
+    terminal = connect()
+    assert "xs: list, length 1" in terminal.call("variables")
+    session = Session(terminal.conversation)
+    assert (session.title, session.agent) == ("Claude Code (terminal)", "terminal-claude-code")
+    assert [(each.title, each.status) for each in session.turns[-1].tool_calls] == [("List variables", "completed")]
+    with pytest.raises(SessionError, match="used in its terminal"):
+        session.prompt("Hello")
+
+
+def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone(
+    connect: Connect, tools: Tools
+) -> None:
+    """Its calls of one go are one turn; the log of decisions names the program."""
+    tools.shell.user_ns["total"] = 1
+    terminal = connect()
+    terminal.host.pairing.idle_seconds = 0
+    call = terminal.begin("run_code", code="total = 2; total")
+    assert not call.done()
+    asked(terminal).allow()
+    assert terminal.text(call) == "2"
+    session = Session(terminal.conversation)
+    until(terminal.host, session, lambda: session.turns[-1].done)
+    session.turns[-1].wait(PATIENCE)
+    records = terminal.host.loop.call(lambda: terminal.host.policy.audit.records)
+    assert [(each.agent, each.outcome, each.by) for each in records] == [("terminal-claude-code", "allow", "user")]
+    session.turns[-1].undo()
+    assert tools.shell.user_ns["total"] == 1
+
+
+def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, tools: Tools) -> None:
+    """Nothing runs."""
+    terminal = connect()
+    call = terminal.begin("run_code", code="x = 1")
+    asked(terminal).deny()
+    assert terminal.text(call) == "Run code in the kernel: the user denied it."
+    Session(terminal.conversation).permissions = "deny"
+    assert "permissions" in terminal.call("run_code", code="x = 2").lower()
+    assert "x" not in tools.shell.user_ns
+
+
+def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) -> None:
+    """Without a front end there is no card that could be answered; the program is told what to do."""
+    terminal = connect()
+    terminal.host.environment.connect(attached=lambda: False)
+    said = terminal.call("run_code", code="x = 1")
+    assert said == (
+        "Run code in the kernel: no page shows the notebook, so nobody could be asked. Nothing was done. Ask the user"
+        " to open the notebook in a browser; then call again."
+    )
+
+
+def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) -> None:
+    """The program is told what to do; the card is taken back, and a later call is asked about anew."""
+    terminal = connect()
+    terminal.conversation.answer_seconds = 0.01
+    said = terminal.call("run_code", code="x = 1")
+    assert "nobody answered the card in the notebook's chat for 0.01 s. Nothing was done." in said
+    assert (Session(terminal.conversation).questions, "x" in tools.shell.user_ns) == ((), False)
+    terminal.conversation.answer_seconds = PATIENCE
+    call = terminal.begin("run_code", code="x = 2; x")
+    asked(terminal).allow()
+    assert terminal.text(call) == "2"
+
+
+def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, tools: Tools) -> None:
+    """The program goes on with another call."""
+    terminal = connect()
+    session = Session(terminal.conversation)
+    call = terminal.begin("run_code", code="x = 1")
+    asked(terminal)
+    call.cancel()
+    until(terminal.host, session, lambda: not session.questions)
+    assert "no variables" in terminal.call("variables")
+    assert "x" not in tools.shell.user_ns
+
+
+def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> None:
+    """The next call begins another turn."""
+    terminal = connect()
+    session = Session(terminal.conversation)
+    call = terminal.begin("run_code", code="x = 1")
+    asked(terminal)
+    session.cancel()
+    assert "The user stopped this in the notebook's chat" in terminal.text(call)
+    assert "no variables" in terminal.call("variables")
+    assert [turn.state for turn in session.turns] == ["cancelled", "running"]
+
+
+def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
+    """While it waits, where its program wants to know; and at the end."""
+    terminal = connect()
+    terminal.host.pairing.progress_seconds = 0.01
+    Session(terminal.conversation).permissions = "allow"
+    terminal.host.environment.job_queue.is_main_thread_busy = lambda: True
+    terminal.host.environment.job_queue.schedule = lambda _call: None  # its loop has no time for it
+    call = terminal.begin("run_code", meta={"progressToken": "1"}, code="1", wait=0.3)
+    said = "\n".join(block["text"] for block in call.result(PATIENCE)["content"])
+    assert said == "The kernel is busy with a cell. Try again when the cell has ended."
+    assert set(terminal.progress) == {"The kernel is busy with a cell; waiting until it ends."}
+
+
+def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -> None:
+    """The call is cancelled, its card taken back, and the conversation says that nobody is connected."""
+    terminal = connect()
+    session = Session(terminal.conversation)
+    terminal.begin("run_code", code="x = 1")
+    asked(terminal)
+    terminal.leave()
+    until(terminal.host, session, lambda: state_of(session) == "stopped")
+    assert (session.questions, session.turns[-1].state, connected(terminal.host)) == ((), "cancelled", [])
+
+
+def test_programs_of_one_name_at_once_have_a_conversation_each(connect: Connect, tools: Tools) -> None:
+    """One that comes back goes on in the conversation that it had."""
+    tools.shell.user_ns["xs"] = [1]
+    one, other = connect(), connect()
+    assert connected(one.host) == ["Claude Code (terminal)", "Claude Code (terminal) 2"]
+    assert "xs" in one.call("variables")
+    assert "xs" in other.call("variables")
+    session = Session(other.conversation)
+    other.leave()
+    until(one.host, session, lambda: state_of(session) == "stopped")
+    again = connect()
+    assert Session(again.conversation).tab_id == session.tab_id
+    assert connected(one.host) == ["Claude Code (terminal)", "Claude Code (terminal) 2"]
+
+
+def test_a_program_is_named_as_it_says_but_never_as_an_agent(connect: Connect) -> None:
+    """What it says of itself is text, and short; the policy's rules for an agent of that name do not hold for it."""
+    terminal = connect("claude\n<b>" + "x" * 100)
+    session = Session(terminal.conversation)
+    assert session.title == "claude <b>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx (terminal)"
+    assert session.agent.startswith("terminal-claude-b-xxx")
+
+
+def failure(terminal: Terminal) -> str:
+    """Why the program's connection has ended."""
+    with pytest.raises(KernelGone) as caught:
+        terminal.begin("variables").result(PATIENCE)
+    return str(caught.value)
+
+
+def test_a_program_is_told_why_its_connection_ends(connect: Connect) -> None:
+    """The user closes its conversation, ends the pairing in the middle of a call, or ends the kernel."""
+    terminal = connect()
+    Session(terminal.conversation).close()
+    assert failure(terminal).startswith("The user closed this program's conversation")
+    terminal = connect()
+    call = terminal.begin("run_code", code="1")
+    asked(terminal)
+    terminal.host.loop.call(terminal.host.pairing.stop)
+    with pytest.raises(KernelGone, match="The user ended the pairing"):
+        call.result(PATIENCE)
+    assert (run(paired_kernels()), connected(terminal.host)) == ([], [])
+    terminal.host.loop.submit(terminal.host.pairing.start()).result(PATIENCE)
+    terminal = connect()
+    terminal.host.close()
+    assert failure(terminal).startswith("The kernel has ended or was restarted. Ask the user to pair it again")
+
+
+def test_a_kernel_is_reachable_only_while_it_is_paired(paired: Host, tmp_path: Path) -> None:
+    """Its socket and its file are for this user alone, and gone when the pairing ends."""
+    (kernel,) = run(paired_kernels())
+    (folder,) = registrations_folder().iterdir()
+    place = Path(kernel.registration.socket)
+    modes = [each.stat().st_mode & 0o777 for each in (folder, folder / "kernel.json", place.parent, place)]
+    assert [oct(mode) for mode in modes] == ["0o700", "0o600", "0o700", "0o600"]
+    assert (kernel.folder, kernel.busy, kernel.connected) == (str(tmp_path), False, ())
+    paired.loop.call(paired.pairing.stop)
+    assert (run(paired_kernels()), folder.exists(), place.exists()) == ([], False, False)
+
+
+def test_a_connection_needs_the_token_and_an_introduction(paired: Host) -> None:
+    """A wrong token ends it; a call before `initialize` is refused."""
+    (kernel,) = run(paired_kernels())
+
+    async def say(token: str, method: str) -> Any:
+        connection = await PairedConnection.opened(kernel.registration.socket, token)
+        try:
+            return await connection.request(method, {"name": "variables"})
+        except (KernelGone, RpcError) as error:
+            return type(error)
+        finally:
+            await connection.close()
+
+    assert run(say("wrong", "tools/list")) is KernelGone
+    assert run(say(kernel.registration.token, "tools/call")) is RpcError
+    assert connected(paired) == []
+
+
+STRANGER = """
+import os, socket, sys
+place, token, user = sys.argv[1:]
+os.setuid(int(user))
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(place)
+try:
+    connection.sendall(token.encode() + b'\\n{"jsonrpc": "2.0", "id": 1, "method": "ping"}\\n')
+    print(connection.recv(9))
+except ConnectionError:
+    print(b"")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can become another user")
+def test_another_users_process_is_refused_even_with_the_token(paired: Host) -> None:
+    """Where the modes of the folder and the socket are wide open; a process of this user is answered."""
+    (kernel,) = run(paired_kernels())
+    place = Path(kernel.registration.socket)
+    place.parent.chmod(0o777)
+    place.chmod(0o777)
+
+    def answer(user: int) -> str:
+        command = [sys.executable, "-S", "-c", STRANGER, str(place), kernel.registration.token, str(user)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+    assert [answer(os.getuid()), answer(65_534)] == ["b'{\"jsonrpc'\n", "b''\n"]
+
+
+def test_files_of_kernels_that_are_gone_or_not_the_users_are_passed_over(paired: Host, tmp_path: Path) -> None:
+    """One whose socket nobody listens at is removed; another machine's stays."""
+    dead = register("dead", str(tmp_path / "nothing"), "t")
+    left = tmp_path / "left"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(left))
+    refused = register("refused", str(left), "t")
+    broken, readable, elsewhere = (register(name, "/s", "t") for name in ("broken", "readable", "elsewhere"))
+    (broken / "kernel.json").write_text("{", encoding="utf-8")
+    (readable / "kernel.json").chmod(0o644)
+    other = Registration(machine="another machine", pid=1, socket="/s", token="t")
+    (elsewhere / "kernel.json").write_bytes(msgspec.json.encode(other))
+    (kernel,) = run(paired_kernels())
+    assert kernel.registration.pid == os.getpid()
+    assert [each.exists() for each in (dead, refused, broken, readable, elsewhere)] == [False, False, True, True, True]
+    paired.loop.call(paired.pairing.stop)
+
+
+def test_a_kernel_outside_of_ipython_cannot_be_paired(host: Host) -> None:
+    """It says where it works."""
+    with pytest.raises(NotOffered, match="Pairing works in IPython"):
+        host.loop.submit(host.pairing.start()).result(PATIENCE)
+
+
+def kernel(notebook: str, pid: int, folder: str = "/home/ada") -> PairedKernel:
+    registration = Registration(machine="m", pid=pid, socket=f"/s/{pid}", token="t")
+    return PairedKernel(registration=registration, notebook=notebook, folder=folder)
+
+
+KERNELS = (kernel("fit.ipynb", 1), kernel("work/fit.ipynb", 2), kernel("plot.ipynb", 3), kernel("", 4))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pid"),
+    [
+        ("plot", 3),
+        ("plot.ipynb", 3),
+        ("/home/ada/plot.ipynb", 3),
+        ("work/fit.ipynb", 2),
+        ("fit.ipynb", "2 paired notebooks are called 'fit.ipynb'"),
+        ("", "Several notebooks are paired"),
+        ("4", 4),
+        ("other.ipynb", "No paired notebook is called 'other.ipynb'. These are paired:\n- fit.ipynb"),
+    ],
+)
+def test_a_kernel_is_chosen_by_its_notebook(wanted: str, pid: int | str) -> None:
+    """By its name, its path, or the kernel's number; what is not clear is listed."""
+    if isinstance(pid, int):
+        assert choose_kernel(KERNELS, wanted).registration.pid == pid
+    else:
+        with pytest.raises(UsageError, match=pid):
+            choose_kernel(KERNELS, wanted)
+
+
+def test_the_only_kernel_need_not_be_chosen() -> None:
+    """And where there is none it is said how to pair one."""
+    assert choose_kernel(KERNELS[:1], "").registration.pid == 1
+    with pytest.raises(UsageError, match="No notebook is paired"):
+        choose_kernel((), "")
+
+
+def test_a_kernel_that_does_not_answer_is_left_out(paired: Host, tmp_path: Path) -> None:
+    """Of a program that listens at a socket and says nonsense, or ends at once."""
+    place = tmp_path / "odd"
+
+    async def odd() -> list[PairedKernel]:
+        async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"nonsense\n")
+            writer.close()
+
+        listening = await asyncio.start_unix_server(answer, str(place))
+        try:
+            return await paired_kernels()
+        finally:
+            listening.close()
+
+    register("odd", str(place), "t")
+    assert [each.registration.pid for each in run(odd())] == [os.getpid()]
+    paired.loop.call(paired.pairing.stop)
+
+
+def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its calls; the program gets another one when it comes back."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    first, later = (Host(log=tmp_path / "log.db") for _ in range(2))
+    try:
+        first.environment.connect(shell=tools)
+        first.environment.job_queue.is_main_thread_busy = lambda: False
+        first.loop.submit(first.pairing.start()).result(PATIENCE)
+        terminal = Terminal(first)
+        assert "no variables" in terminal.call("variables")
+        session = Session(terminal.conversation)
+        terminal.leave()
+        first.close()
+        stored = read_back(recorder_of(later), session.tab_id)
+        options = SessionOptions(spec=spec_of(stored.record), cwd=tmp_path)
+        again = Session(later.loop.call(restore, later, stored, options))
+        assert [call.title for call in again.turns[0].tool_calls] == ["List variables"]
+        with pytest.raises(SessionError, match="was used in its terminal"):
+            again.prompt("Hello")
+    finally:
+        first.close()
+        later.close()
