@@ -1422,6 +1422,11 @@ export interface ToolCallCell {
   readonly kind?: string;
   readonly oldText?: string;
   readonly newText?: string;
+  readonly moreText?: string;
+  readonly others?: readonly string[];
+  readonly below?: string;
+  readonly newKind?: string;
+  readonly newTags?: readonly string[];
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
