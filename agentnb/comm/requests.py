@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.process import startable
 from agentnb.clock import now_ms
@@ -53,7 +54,9 @@ PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
-MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history", "math")}
+MODULES = {
+    name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("agents", "grammars", "history", "math")
+}
 """The parts of the front end that a page fetches when it needs them."""
 
 
@@ -97,11 +100,15 @@ class Requests:
             "openSession": self._open_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
+            "stopToolCall": self._stop_tool_call,
             "forkSession": self._fork_session,
             "complete": self._complete,
             "previewMentions": self._preview_mentions,
             "suggestPrompts": self._suggest_prompts,
             "refreshAgents": self._refresh_agents,
+            "installAgent": self._install_agent,
+            "stopInstall": self._stop_install,
+            "checkAgent": self._check_agent,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -138,6 +145,7 @@ class Requests:
             "channels": channels,
             "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
             "time": now_ms(),
+            "kernel": "run" if self._host.environment.default_kernel_access() else "off",
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -186,6 +194,11 @@ class Requests:
     async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
         await intents.restart(self._host.find(params.channel))
+        return {}
+
+    def _stop_tool_call(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopToolCallParams)
+        self._host.find(params.channel).stop_tool_call(params.tool_call_id)
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -237,6 +250,29 @@ class Requests:
         infos = await asyncio.to_thread(agent_infos)
         self._host.take_agents(infos)
         return {"installed": [info.provider for info in infos if not info.missing]}
+
+    def _install_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.InstallAgentParams)
+        self._host.installs.start(params.agent, params.command)
+        return {}
+
+    def _stop_install(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopInstallParams)
+        self._host.installs.stop(params.agent)
+        return {}
+
+    async def _check_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CheckAgentParams)
+        found = await examine(find(params.agent))
+        told: dict[str, Any] = {
+            "state": found.state,
+            "message": found.message,
+            "version": found.version,
+            "todo": found.todo,
+        }
+        told |= {"startMs": None if found.seconds is None else round(found.seconds * 1000)}
+        told |= {"models": list(found.models) or None}
+        return {name: value for name, value in told.items() if value is not None}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)
