@@ -292,8 +292,11 @@ describe("what a formula can never become", () => {
   test("a megabyte of macros stays text, in a moment", async () => {
     await ready();
     const start = process.cpuUsage();
-    const one = page().draw(`See $$${"\\\\dots\\\\implies".repeat(80_000)}$$ and $x$.`, false);
-    expect([...one.element.querySelectorAll("math")].map((math) => math.textContent)).toEqual(["x"]);
+    const one = page().draw(`$$${"\\dots\\implies".repeat(80_000)}$$`, false);
+    expect([one.element.querySelectorAll("math").length, one.element.textContent?.slice(0, 7)]).toEqual([
+      0,
+      "$$\\dots",
+    ]);
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
   });
 
