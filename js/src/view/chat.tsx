@@ -9,6 +9,7 @@ import { isHistoryKey } from "./history/key";
 import { Spacer } from "./icons";
 import { isTab, sessionChannel } from "./identity";
 import { Banner, Start, Waiting } from "./notices";
+import { Paired } from "./pairing";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
@@ -108,6 +109,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         </div>
       )}
       <Banner session={active} />
+      <Paired />
       <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />
       {closed && (
         <div class="banner plain-banner">
