@@ -193,6 +193,26 @@ class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
     installed: tuple[str, ...]
 
 
+class CheckAgentResult(Wire, frozen=True, kw_only=True):
+    """How an agent is.
+
+    Attributes:
+        state: `ready`, `missing` (not installed), `old`, `login` (it wants one) or `broken`.
+        message: What was found, for people.
+        version: What it says its version is.
+        todo: The line to type, where something is to be done.
+        start_ms: How long it took from its start to an open session, in milliseconds.
+        models: The models that it offers, by name.
+    """
+
+    state: str
+    message: str
+    version: str | None = None
+    todo: str | None = None
+    start_ms: Count | None = None
+    models: tuple[str, ...] | None = None
+
+
 class FetchContentResult(Wire, frozen=True, kw_only=True):
     """The bytes are the message's one binary buffer.
 
@@ -493,6 +513,22 @@ class KernelDraftParams(Wire, frozen=True, kw_only=True):
 
     channel: str
     text: str
+
+
+class SessionsChangedParams(Wire, frozen=True, kw_only=True):
+    """``sessionsChanged``: sessions of the log have changed, in this kernel or another one; the list is to be fetched.
+
+    Only pages that asked for it are told (`watchSessions`). Each names 200 channels, at most.
+
+    Attributes:
+        added: The channels of those that are new.
+        removed: Those that were deleted.
+        changed: Those in which something happened, or that were renamed, pinned or archived.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
 
 
 class UnknownClientParams(Wire, frozen=True, kw_only=True):

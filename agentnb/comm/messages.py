@@ -124,6 +124,43 @@ class RefreshAgentsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     """
 
 
+class InstallAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``installAgent``: run the command that installs an agent; the user saw it and agreed.
+
+    The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
+    prints. One install runs at a time.
+
+    Attributes:
+        agent: The agent's name.
+        command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
+    """
+
+    agent: str
+    command: str
+
+
+class StopInstallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``stopInstall``: end the install of an agent.
+
+    Attributes:
+        agent: The agent's name.
+    """
+
+    agent: str
+
+
+class CheckAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``checkAgent``: start an agent for a moment, open a session in an empty folder, and say how it is.
+
+    One that is not installed is not started, also where npx or uvx could.
+
+    Attributes:
+        agent: The agent's name.
+    """
+
+    agent: str
+
+
 class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``openSession``: start the agent of a tab and open its session, before the first prompt.
 
@@ -376,6 +413,18 @@ class PreviewSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
     """
 
     channel: str
+
+
+class WatchSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``watchSessions``: tell this page when sessions of the log change, or tell it no more.
+
+    While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
+
+    Attributes:
+        on: Whether to tell it.
+    """
+
+    on: bool
 
 
 class UpdateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -122,6 +122,29 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="installAgent",
+            sender="page",
+            params=m.InstallAgentParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
+            name="stopInstall",
+            sender="page",
+            params=m.StopInstallParams,
+            result=a.EmptyResult,
+            since=2,
+        ),
+        Method(
+            name="checkAgent",
+            sender="page",
+            params=m.CheckAgentParams,
+            result=a.CheckAgentResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="fetchContent",
             sender="page",
             params=m.FetchContentParams,
@@ -195,6 +218,13 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="watchSessions",
+            sender="page",
+            params=m.WatchSessionsParams,
+            result=a.EmptyResult,
+            since=2,
+        ),
+        Method(
             name="updateSession",
             sender="page",
             params=m.UpdateSessionParams,
@@ -245,6 +275,7 @@ NOTIFICATIONS: dict[str, Method] = {
         Method(name="pong", sender="kernel", params=a.PongParams),
         Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
         Method(name="draft", sender="kernel", params=a.KernelDraftParams),
+        Method(name="sessionsChanged", sender="kernel", params=a.SessionsChangedParams, since=2),
     )
 }
 """What the kernel says of its own accord, by name."""

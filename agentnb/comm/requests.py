@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.process import startable
 from agentnb.clock import now_ms
@@ -51,7 +52,9 @@ PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
-MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history", "math")}
+MODULES = {
+    name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("agents", "grammars", "history", "math")
+}
 """The parts of the front end that a page fetches when it needs them."""
 
 
@@ -100,6 +103,9 @@ class Requests:
             "previewMentions": self._preview_mentions,
             "suggestPrompts": self._suggest_prompts,
             "refreshAgents": self._refresh_agents,
+            "installAgent": self._install_agent,
+            "stopInstall": self._stop_install,
+            "checkAgent": self._check_agent,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -235,6 +241,29 @@ class Requests:
         infos = await asyncio.to_thread(agent_infos)
         self._host.take_agents(infos)
         return {"installed": [info.provider for info in infos if not info.missing]}
+
+    def _install_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.InstallAgentParams)
+        self._host.installs.start(params.agent, params.command)
+        return {}
+
+    def _stop_install(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopInstallParams)
+        self._host.installs.stop(params.agent)
+        return {}
+
+    async def _check_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CheckAgentParams)
+        found = await examine(find(params.agent))
+        told: dict[str, Any] = {
+            "state": found.state,
+            "message": found.message,
+            "version": found.version,
+            "todo": found.todo,
+        }
+        told |= {"startMs": None if found.seconds is None else round(found.seconds * 1000)}
+        told |= {"models": list(found.models) or None}
+        return {name: value for name, value in told.items() if value is not None}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)

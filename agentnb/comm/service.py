@@ -15,6 +15,7 @@ import msgspec
 from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
+from agentnb.comm.history_notices import HistoryNotices
 from agentnb.comm.requests import Bytes, Requests, UnknownClient
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
@@ -78,6 +79,7 @@ class Service:
         }
         self._drafts: dict[str, str] = {}
         self._requests = Requests(host, self.delivery, self._drafts, versions).methods
+        self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
 
     @property
     def requests(self) -> frozenset[str]:

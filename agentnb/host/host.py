@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
+import shlex
 import threading
 import uuid
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
-from agentnb.agent.catalog import installed, known
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import installed, known, run_by
+from agentnb.agent.installation import install_words
+from agentnb.agent.process import missing_installer
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
@@ -88,6 +95,7 @@ class Host:
         root = RootState(agents=agent_infos(), config=_root_config())
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
         self.pairing = Pairing(self)
         if self.recorder is not None:
@@ -188,8 +196,15 @@ class Host:
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
         """Tell the root channel which agents there are, where that has changed."""
-        if infos != self.root.state.agents:
-            self.root.accept(RootAgentsChanged(agents=infos))
+        setups = self.installs.setups
+        told = tuple(replace(info, setup=setups.get(info.provider)) for info in infos)
+        if told != self.root.state.agents:
+            self.root.accept(RootAgentsChanged(agents=told))
+
+    def _take_setups(self) -> None:
+        """An install has news; where one has ended, so may have the agents."""
+        has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
+        self.take_agents(agent_infos() if has_ended else self.root.state.agents)
 
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
@@ -233,7 +248,7 @@ class Host:
 
     async def _stop_all(self) -> None:
         self.pairing.stop(KERNEL_ENDED)
-        await self.agents.stop_all()
+        await asyncio.gather(self.installs.close(), self.agents.stop_all())
 
 
 def _root_config() -> RootConfigState:
@@ -251,15 +266,24 @@ def agent_infos() -> tuple[AgentInfo, ...]:
 
 
 def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
-    about = _how_to_install(spec) if missing else spec.about or "Installed."
-    name, title = spec.name, spec.title
-    install = spec.install if missing else None
-    return AgentInfo(
-        provider=name, display_name=title, description=about, models=(), missing=missing or None, install=install
+    info = AgentInfo(provider=spec.name, display_name=spec.title, description=spec.about or "Installed.", models=())
+    if not missing:
+        return info
+    runner = run_by(spec)
+    about = _how_to_start(spec) if runner is None else f"Not installed. {runner.kind} starts it without an install."
+    return replace(
+        info,
+        description=about,
+        missing=True,
+        install=spec.install,
+        can_install=(missing_installer(spec) is None and install_words(spec) is not None) or None,
+        runner=None if runner is None else shlex.join(runner.words),
     )
 
 
-def _how_to_install(spec: AgentSpec) -> str:
+def _how_to_start(spec: AgentSpec) -> str:
+    if missing := missing_installer(spec):
+        return f"Not installed. {missing}"
     return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
 
 

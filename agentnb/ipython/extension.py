@@ -7,6 +7,7 @@ from typing import Any
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
+from agentnb.ipython.cell_request import CellRequest
 from agentnb.ipython.completion import completers
 from agentnb.ipython.config import settings_of
 from agentnb.ipython.connected_shell import connect_shell
@@ -34,6 +35,7 @@ class Extension:
         self.tabs.settings = self.settings  # after `%reload_ext` the tabs are the same, and so is the current one
         self.magics = AgentMagics(shell, self.settings, self.tabs)
         self.completers = completers(self)
+        self.cell_request = CellRequest(shell)
 
     def transform(self, lines: list[str]) -> list[str]:
         """The lines of a cell with its ``%agent`` commands awaited, where that is possible."""
@@ -61,6 +63,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
+        self.cell_request.follow()
         connect_shell(shell)
         current_environment().connect(settings=self, changes=self.default_changes)
         formatter = shell.display_formatter.ipython_display_formatter
@@ -93,6 +96,7 @@ class Extension:
         shell.input_transformer_manager.token_transformers.remove(AgentCommand)
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
+        self.cell_request.stop()
         current_environment().connect(settings=None)
         _forget_display(shell)
         if (completer := getattr(shell, "Completer", None)) is not None:

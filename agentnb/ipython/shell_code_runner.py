@@ -132,7 +132,12 @@ class ShellCodeRunner:
         return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
 
     async def change_cells(
-        self, notebook: str, steps: Sequence[CellStep], file_hashes: tuple[str, str] | None = None
+        self,
+        notebook: str,
+        steps: Sequence[CellStep],
+        file_hashes: tuple[str, str] | None = None,
+        *,
+        exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*.
 
@@ -141,11 +146,23 @@ class ShellCodeRunner:
         """
         told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
-        asked = EditParams(id="", action="change", steps=told, file_hashes=file_hashes)
+        asked = EditParams(id="", action="change", steps=told, exact=exact, file_hashes=file_hashes)
         done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
+
+    async def read_cell(self, notebook: str, cell_id: str) -> str:
+        """Ask the page that shows *notebook*.
+
+        Raises:
+            UsageError: If there is none, it does not answer, or the text is too long.
+        """
+        asked = EditParams(id="", action="read", cell_id=cell_id)
+        done = await lab().edit(asked, ANSWER_SECONDS, notebook=_fit(notebook, {cell_id}))
+        if done.before is None:
+            raise UsageError(done.error or "The cell's text is too long to be read.")
+        return done.before
 
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
@@ -178,11 +195,12 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
             count=cell.count,
             output=outputs.get(cell.id, ""),
             cut=cell.cut,
+            tags=cell.tags,
         )
         for cell in told.cells
     )
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(name=told.path, path=path, live=True, cells=cells)
+    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first)
 
 
 def _variable(name: str, value: Any) -> Variable:

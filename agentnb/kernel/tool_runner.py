@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
+import functools
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from agentnb.cassette.mcp import CHANGED
 from agentnb.credentials import is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content
 from agentnb.kernel.cell_changes import CellRecord
-from agentnb.kernel.cell_names import cell_title
-from agentnb.kernel.cell_proposals import named_cell, proposed_cell
-from agentnb.kernel.code_runner import Edit
+from agentnb.kernel.cell_names import cell_title, named_cell
+from agentnb.kernel.cell_order import order_of
+from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
+from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.code_runner import CellStep, Edit
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
@@ -23,6 +28,7 @@ from agentnb.state import ToolDiffContent
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from agentnb.kernel.cell_order import CellOrder
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
@@ -86,6 +92,7 @@ class ToolRunner:
             "insert_cell": self._insert_cell,
             "replace_cell": self._replace_cell,
             "run_cell": self._run_cell,
+            **{name: functools.partial(self._change_cells, name) for name in PLANS},
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
@@ -188,17 +195,17 @@ class ToolRunner:
         done = await self._runner.edit(edit)
         self._read[done.cell_id] = edit.source
         above = below or (notebook.cells[-1] if notebook.cells else None)
-        self._changed(
-            CellRecord(
-                cell_id=done.cell_id,
-                notebook=notebook.name,
-                kind=edit.kind,
-                before=None,
-                after=edit.source,
-                below=above.cell_id if above is not None else None,
-                index=done.index,
-            )
+        record = CellRecord(
+            cell_id=done.cell_id,
+            notebook=notebook.name,
+            kind=edit.kind,
+            before=None,
+            after=edit.source,
+            below=above.cell_id if above is not None else None,
+            index=done.index,
         )
+        step = CellStep(action="insert", cell_id=record.cell_id, below=record.below, index=record.index)
+        self._changed(record, orders=(order_of(notebook), order_of(notebook).after([step])))
         return content.said(done.text)
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
@@ -230,6 +237,51 @@ class ToolRunner:
             )
         )
         return content.said(done.text)
+
+    async def _change_cells(self, name: str, given: dict[str, Any]) -> Result:
+        """Move, delete, split or merge cells, or set their type or tags."""
+        notebook = await self._notebook()
+        if not notebook.live:
+            hint = "Let the user open agentnb's sidebar beside the notebook."
+            raise UsageError("No browser page shows the notebook.", hint=hint)
+        for cell in planned_cells(name, given, notebook):
+            if cell.cut:
+                notebook = await self._with_text_of(cell, notebook)
+        cells = planned_cells(name, given, notebook)
+        for cell in cells:
+            self._check_unchanged(cell)
+        plan = plan_cells(name, given, notebook)
+        diff = ToolDiffContent(
+            path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
+        )
+        request = PolicyRequest(
+            kind="cell",
+            title=plan.title,
+            path=notebook.path,
+            preview=(diff,) if plan.before != plan.after else None,
+            call=call_words(name, given),
+            cell=plan.shown,
+        )
+        await self._authorize(request)
+        other = await self._runner.change_cells(notebook.name, plan.steps, exact=True)
+        for cell in cells:
+            if cell.cell_id in other:
+                current = other[cell.cell_id]
+                if current is None:
+                    raise UsageError("The cell is no longer in the notebook.", hint="Read it again with `cells`.")
+                raise self._other(cell, current)
+        for record in plan.records:
+            self._read.pop(record.cell_id, None)
+            if record.after is not None:
+                self._read[record.cell_id] = record.after
+        self._changed(*plan.records, orders=plan.orders)
+        return content.said(plan.done)
+
+    async def _with_text_of(self, cell: CellView, notebook: NotebookView) -> NotebookView:
+        """*notebook* with all of the text of *cell*, of which the page told only the beginning."""
+        text = await self._runner.read_cell(notebook.name, cell.cell_id)
+        whole = replace(cell, source=text, cut=False)
+        return replace(notebook, cells=tuple(whole if each is cell else each for each in notebook.cells))
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
@@ -296,9 +348,9 @@ class ToolRunner:
             unwatch()
         return content.said(done.text, failed=done.raised)
 
-    def _changed(self, change: CellRecord) -> None:
+    def _changed(self, *changes: CellRecord, orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         if self._changes is not None:
-            self._changes.cell_changed(change)
+            self._changes.cells_changed(changes, orders)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
         read = asyncio.to_thread(self._runner.notebook, outputs=outputs)

@@ -15,6 +15,7 @@ from agentnb.log.process import alive
 from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
+from agentnb.log.watch import LogWatch
 from agentnb.log.writer import Writer, enter, insert, sound
 from agentnb.state import ChatState, Envelope, SessionState, SessionStatus, decode, reduce_chat, reduce_session
 from agentnb.state.status import ACTIVITY_MASK
@@ -51,12 +52,16 @@ _WHERE = """
     AND (:search = '' OR s.uri IN (SELECT value FROM json_each(:found)) OR
         instr(folded(title || char(10) || agent || char(10) || cwd || char(10) || place), :search))
 """
-_PINNED = f"SELECT s.uri {_FROM} WHERE m.pinned AND {_WHERE} ORDER BY modified_at DESC, s.uri"
+_PINNED = f"""
+    SELECT s.uri FROM marks m CROSS JOIN sessions s ON s.uri = m.uri
+    WHERE m.pinned AND {_WHERE} ORDER BY modified_at DESC, s.uri
+"""  # noqa: S608 - constants only
 _OTHERS = f"""
     SELECT s.uri {_FROM} WHERE coalesce(m.pinned, 0) = 0 AND {_WHERE}
     ORDER BY modified_at DESC, s.uri LIMIT :limit OFFSET :offset
 """
-"""The pinned ones are few; those of the others that a page needs come from the index, and the rest is not read."""
+"""The pinned ones are few and found by their index first (SQLite keeps the order of a CROSS JOIN); those of the others
+that a page needs come from the index by time, and the rest is not read."""
 _ONE = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE s.uri = ?"
 _NAMED = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE instr(s.uri, ?) > 0 LIMIT 2"
 _MARK = "INSERT INTO marks (uri, {0}) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET {0} = excluded.{0}"
@@ -362,6 +367,15 @@ class Store:
                     connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
         self._index.forget(uri)
         return found > 0
+
+    def watch(self) -> LogWatch | None:
+        """Notices from here on what any kernel changes in the file; None where there is no file yet.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        self.flush()
+        return LogWatch(self.path) if self.path.exists() else None
 
     @contextlib.contextmanager
     def _changing(self, uri: str) -> Iterator[tuple[sqlite3.Connection, str, bool]]:

@@ -85,11 +85,17 @@ class ToolCallCell(Wire, frozen=True, kw_only=True):
 
     Args:
         notebook: The notebook's path on the Jupyter server.
-        action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` a cell, or ``"change"``: anything else.
+        action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` or ``"move"`` a cell, ``"split"`` it in
+            two, ``"merge"`` it with those below, set its ``"type"`` or ``"tags"``, or ``"change"``: anything else.
         cell_id: The cell; for ``insert`` the one above, None at the end.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
         old_text: The cell's text as the agent knows it; None where that is not all of it, and for ``insert``.
-        new_text: The text that it would have; None for ``delete`` and ``change``.
+        new_text: The text that it would have; None where that is as before, or the cell would be gone.
+        more_text: For ``split``: the text of the new cell below.
+        others: For ``merge``: the cells below it that would be gone.
+        below: For ``move``: the cell that would be above it; None at the top.
+        new_kind: For ``type``: the type that it would have.
+        new_tags: For ``tags``: the tags that it would have.
     """
 
     notebook: str
@@ -98,6 +104,11 @@ class ToolCallCell(Wire, frozen=True, kw_only=True):
     kind: str = "code"
     old_text: str | None = None
     new_text: str | None = None
+    more_text: str | None = None
+    others: tuple[str, ...] | None = None
+    below: str | None = None
+    new_kind: str | None = None
+    new_tags: tuple[str, ...] | None = None
 
 
 class ToolCallDetails(Wire, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ export function createClient(wire: Wire): Client {
 }
 
 class PageClient implements Client {
+  readonly sessionsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);
@@ -256,6 +257,7 @@ class PageClient implements Client {
       this.#presence.answered();
       this.#handshake.initialize();
     } else if (method === "draft") this.#drafted(params);
+    else if (method === "sessionsChanged") this.sessionsChanged.value = params;
     else if (method === "pong" && isObject(params)) this.#presence.pong(params);
     else this.#misunderstood(method);
   }

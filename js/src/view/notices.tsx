@@ -12,15 +12,6 @@ import { line, plain, reason } from "./plain";
 import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
 
-export function Waiting({ text }: { text: string }) {
-  return (
-    <div class="empty">
-      <Spinner />
-      <p class="dim">{text}</p>
-    </div>
-  );
-}
-
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = table({
   behind: "Catching up…",

@@ -518,6 +518,23 @@ describe("several conversations", () => {
   });
 });
 
+describe("changes by others", () => {
+  test("are followed while the history is shown", async () => {
+    const there = [kept("a")];
+    const store = new HistoryStore({ listSessions: () => ({ sessions: there }) });
+    const page = await opened(store);
+    expect(store.asked("watchSessions")).toEqual([{ on: true }]);
+    there.unshift(kept("b"));
+    store.sessionsChanged.value = { added: ["eliza:/b"], removed: [], changed: [] };
+    await page.until(() => expect(titles(page)).toEqual(["About b", "About a"]));
+    there.splice(0);
+    store.sessionsChanged.value = { added: [], removed: ["eliza:/a", "eliza:/b"], changed: [] };
+    await page.until(() => expect(titles(page)).toEqual([]));
+    press(box(page), "Escape");
+    await page.until(() => expect(store.asked("watchSessions")).toEqual([{ on: true }, { on: false }]));
+  });
+});
+
 describe("the filters", () => {
   test("narrow the list by time and state, and are removed at once", async () => {
     const store = new HistoryStore({

@@ -40,6 +40,7 @@ export class MemoryStore implements Store {
   readonly requested: { method: string; params: unknown }[] = [];
   readonly fetched: { channel: string; limit: number }[] = [];
   readonly visible = new Map<string, boolean>();
+  readonly sessionsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   notify?: (method: string, params: unknown) => void;
   notebook?: NotebookActions;

@@ -147,3 +147,24 @@ def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHos
 
 
 FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb": '{\n "cells"'}
+
+
+def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: MakeHost, tmp_path: Path) -> None:
+    """Added, changed and removed, by this kernel and another; a page that does not watch hears nothing."""
+    here, there = kernel(), kernel("other.ipynb")
+    gone = talk(here, tmp_path, ("a", "b"), title="Gone")
+    here.loop.submit(gone.close()).result(60)
+    flushed(here)
+    page, other = page_of(here), page_of(there)
+    assert page.ask("watchSessions", {"on": True})["result"] == {}
+    other.ask("updateSession", {"channel": gone.session.uri, "pinned": True})
+    changed = {"added": [], "removed": [], "changed": [gone.session.uri]}
+    assert page.hear("sessionsChanged")["params"] == changed
+    other.ask("deleteSession", {"channel": gone.session.uri})
+    assert page.hear("sessionsChanged")["params"] == {"added": [], "removed": [gone.session.uri], "changed": []}
+    new = talk(there, tmp_path, ("a", "b")).session.uri
+    flushed(there)
+    notice = page.hear("sessionsChanged")["params"]
+    assert (new in notice["added"] + notice["changed"], notice["removed"]) == (True, [])
+    assert page.ask("watchSessions", {"on": False})["result"] == {}
+    assert [one["method"] for one in other.told.queue if one.get("method") == "sessionsChanged"] == []

@@ -27,6 +27,8 @@ import { Row } from "./row";
 /** What the panel needs of the chat. */
 export interface HistoryContext {
   readonly root: ReadonlySignal<RootState | undefined>;
+  /** Another value each time the kernel says that conversations of the log have changed. */
+  readonly changed: ReadonlySignal<unknown> | undefined;
   readonly request: Request;
   /** Goes to a conversation that the kernel has opened, or is about to show, and closes the panel. */
   open(uri: string): void;
@@ -106,6 +108,7 @@ function History({ context }: { context: HistoryContext }) {
   };
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
+  useChanges(context, refresh);
   useEffect(() => {
     if (typed === query.search) return;
     const timer = setTimeout(() => setQuery({ ...query, search: typed }), PAUSE);
@@ -453,6 +456,28 @@ function said(found: Found, shown: number, search: string): string {
   if (shown === 0) return search ? "Nothing found" : "No conversations";
   const what = shown === 1 && !found.hasMore ? "conversation" : "conversations";
   return `${found.hasMore ? "The latest " : ""}${count(shown)} ${what}${search ? " found" : ""}`;
+}
+
+/** Calls `onChange` soon after conversations of the log have changed, in whatever window or kernel; once for many. */
+function useChanges({ changed, request }: HistoryContext, onChange: () => void): void {
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // of an older kernel
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const before = changed?.peek();
+    const end = changed?.subscribe((value) => {
+      if (value === before) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => latest.current(), PAUSE);
+    });
+    void watch(true);
+    return () => {
+      end?.();
+      clearTimeout(timer);
+      void watch(false);
+    };
+  }, []);
 }
 
 /** The root channel's state, drawn again when it changes: this module has no signals of its own. */
