@@ -13,7 +13,6 @@ import { Waiting } from "./icons";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { SessionTrouble, useGap } from "./notices";
-import { InTerminal, isTerminal } from "./pairing";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
@@ -58,7 +57,6 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess;
-  const inTerminal = isTerminal(resource);
   const failed = session.lifecycle === "creationFailed";
   const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
@@ -66,30 +64,24 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
-      {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} />}
+      {isEmpty && !failed && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
-      {!inTerminal && <SessionTrouble agent={agent} session={session} />}
+      <SessionTrouble agent={agent} session={session} />
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
         <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
-        {inTerminal ? (
-          <InTerminal session={session} chat={chat} />
-        ) : (
-          <>
-            <FollowUps chat={chat} disabled={dead || failed} />
-            <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
-            <Prompt
-              chat={chat}
-              agent={agent}
-              commands={session.commands}
-              disabled={dead}
-              held={failed}
-              onIntent={asleep && !dead ? wake : undefined}
-              onStart={() => setStarted(started + 1)}
-            />
-          </>
-        )}
+        <FollowUps chat={chat} disabled={dead || failed} />
+        <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
+        <Prompt
+          chat={chat}
+          agent={agent}
+          commands={session.commands}
+          disabled={dead}
+          held={failed}
+          onIntent={asleep && !dead ? wake : undefined}
+          onStart={() => setStarted(started + 1)}
+        />
         <Meter agent={agent} session={session} chat={chat} disabled={dead || failed} />
       </div>
     </PlaceContext.Provider>
@@ -97,8 +89,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
 }
 
 function nameOf(agents: readonly AgentInfo[], session: SessionState | undefined, resource: string): string {
-  const { provider, title } = session?.summary ?? { provider: resource.slice(0, resource.indexOf(":")) };
-  return agentName(agents, provider, title);
+  return agentName(agents, session?.summary.provider ?? resource.slice(0, resource.indexOf(":")));
 }
 
 /** Who has a conversation on screen has read it. */

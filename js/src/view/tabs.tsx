@@ -8,7 +8,6 @@ import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
 import { chatChannel } from "./identity";
 import { Menu, type MenuItem } from "./menu";
-import { isTerminal, usePairingItems } from "./pairing";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
 
@@ -63,7 +62,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
             key={session.resource}
             id={id}
             session={session}
-            agent={agentName(agents, session.provider, session.title)}
+            agent={agentName(agents, session.provider)}
             active={session.resource === active}
             onSelect={onSelect}
             onRename={onRename}
@@ -79,7 +78,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
 /** All conversations by name, where the strip has no room to show their tabs. */
 function TabList({ sessions, agents, active, onSelect }: Pick<Props, "sessions" | "agents" | "active" | "onSelect">) {
   const items = sessions.map(({ resource, provider, title, status }) => {
-    const agent = agentName(agents, provider, title);
+    const agent = agentName(agents, provider);
     const state = tabState(status, false, resource === active);
     return {
       key: resource,
@@ -163,12 +162,13 @@ interface NewTabProps {
   onNew: (agent: string) => void;
   onMore: () => void;
   onHistory: () => void;
+  /** Lets an agent in a terminal use this kernel; absent where it can already. */
+  onPair: (() => void) | undefined;
   disabled: boolean;
 }
 
 /** The agents that are installed; the others behind one entry. */
-export function NewTab({ agents, onNew, onMore, onHistory, disabled }: NewTabProps) {
-  const pairing = usePairingItems();
+export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: NewTabProps) {
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
@@ -184,7 +184,7 @@ export function NewTab({ agents, onNew, onMore, onHistory, disabled }: NewTabPro
   const items = [
     ...news,
     ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
-    ...pairing,
+    ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
     { key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory },
   ];
   return (
@@ -199,8 +199,7 @@ export function tabId(id: string, resource: string): string {
   return `${id}-${resource.replace(/\s/g, "_")}`;
 }
 
-/** An agent's name; that of a program in a terminal is the title of its conversation. */
-export function agentName(agents: readonly AgentInfo[], provider: string, title = ""): string {
+export function agentName(agents: readonly AgentInfo[], provider: string): string {
   const known = agents.find((agent) => agent.provider === provider);
-  return line(known?.displayName || (isTerminal(provider) && title) || provider || "Agent", 40);
+  return line(known?.displayName || provider || "Agent", 40);
 }
