@@ -51,6 +51,13 @@ class Extension:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
         return bool(self.settings.kernel_tools)
 
+    def default_variables(self, agent: str) -> dict[str, str]:
+        """The variables that *agent* gets in a session that does not give them, as the settings are now."""
+        if agent != "local":
+            return {}
+        said = {name: getattr(self.settings, f"local_{name}") for name in ("url", "model", "key_variable")}
+        return {f"AGENTNB_LOCAL_{name.upper()}": value for name, value in said.items() if value}
+
     def default_changes(self) -> tuple[bool, bool]:
         """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
         return bool(self.settings.changes), bool(self.settings.store_sensitive)
