@@ -220,6 +220,18 @@ class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     channel: str
 
 
+class StopToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``stopToolCall``: stop the code that a tool call runs in the kernel, and only that; the turn goes on.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        tool_call_id: The tool call, of the running turn.
+    """
+
+    channel: str
+    tool_call_id: str
+
+
 class ForkSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``forkSession``: copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
 

@@ -85,6 +85,14 @@ METHODS: dict[str, Method] = {
             errors=(m.REFUSED,),
         ),
         Method(
+            name="stopToolCall",
+            sender="page",
+            params=m.StopToolCallParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="forkSession",
             sender="page",
             params=m.ForkSessionParams,

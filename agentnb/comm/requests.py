@@ -98,6 +98,7 @@ class Requests:
             "openSession": self._open_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
+            "stopToolCall": self._stop_tool_call,
             "forkSession": self._fork_session,
             "complete": self._complete,
             "previewMentions": self._preview_mentions,
@@ -142,6 +143,7 @@ class Requests:
             "channels": channels,
             "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
             "time": now_ms(),
+            "kernel": "run" if self._host.environment.default_kernel_access() else "off",
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -190,6 +192,11 @@ class Requests:
     async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
         await intents.restart(self._host.find(params.channel))
+        return {}
+
+    def _stop_tool_call(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopToolCallParams)
+        self._host.find(params.channel).stop_tool_call(params.tool_call_id)
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002

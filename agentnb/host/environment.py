@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agentnb.cassette.switch import Switch
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.policy.settings import CellReview
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -91,6 +92,10 @@ class Settings(Protocol):
 
     def default_variables(self, agent: str) -> Mapping[str, str]:
         """The variables that an agent gets in a session that does not give them."""
+        ...
+
+    def cell_review(self) -> CellReview | None:
+        """When changes of cells are reviewed; None where only the policy file says. Counts at once."""
         ...
 
 
@@ -214,6 +219,10 @@ class Environment:
     def default_variables(self, agent: str) -> dict[str, str]:
         """The variables that *agent* gets in a session that does not give them: what the settings say of it."""
         return {} if self.settings is None else dict(self.settings.default_variables(agent))
+
+    def cell_review(self) -> CellReview | None:
+        """When changes of cells are reviewed; None where only the policy file says."""
+        return None if self.settings is None else self.settings.cell_review()
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from agentnb.kernel.job_queue import Stop
+from agentnb.kernel.job_queue import Stop, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from agentnb.kernel.job_queue import Work
     from agentnb.kernel.variable_watch import NameChange
 
 T = TypeVar("T")
@@ -51,7 +50,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         printed: The text written to stdout and stderr, in order.
-        result: The last expression's value, as text.
+        result: The last expression's value where it is only text.
         shown: The displayed mime bundles; the last expression's value comes last if it is more than text.
         failure: The exception that was raised.
         stopped: Who stopped the code.
@@ -131,6 +130,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         text: The answer for the agent.
+        pictures: The pictures that the cell that was run shows: MCP content blocks.
         raised: Whether the cell that was run raised an exception.
         cell_id: The cell.
         index: Its place in the notebook, from 0.
@@ -140,6 +140,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     text: str
+    pictures: tuple[dict[str, Any], ...] = ()
     raised: bool = False
     cell_id: str = ""
     index: int = 0
@@ -191,7 +192,7 @@ class CodeWatch(Protocol):
 
 
 class Namespace(Protocol):
-    """The user's variables. Only :meth:`release` may be called on another thread than the main one."""
+    """The user's variables. Only :meth:`release` and :meth:`stop_cell` may be called on another thread."""
 
     def variables(self) -> dict[str, Any]:
         """The user's own variables and imported modules, by name; a new dict. Private names and IPython's are none."""
@@ -219,12 +220,30 @@ class Namespace(Protocol):
         """
         ...
 
+    def stop_cell(self, cell_id: str) -> bool:
+        """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
+        ...
+
     def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
         """A watch for one piece of code; *found* is called at its end, on the main thread, with what the code did."""
         ...
 
     def release(self, objects: Sequence[object]) -> None:
         """Free *objects* on the main thread, where their finalizers may run; from any thread."""
+        ...
+
+
+class CodeWork(Work[Ran], Protocol):
+    """Code for the main thread."""
+
+    @property
+    def started_at(self) -> int | None:
+        """When it began, in milliseconds since 1970; None before. From any thread."""
+        ...
+
+    @property
+    def printed(self) -> str:
+        """The end of what it has printed so far, as it was printed. From any thread."""
         ...
 
 
@@ -259,7 +278,7 @@ class CodeRunner(Protocol):
         """The user's variables, to be watched and bound."""
         ...
 
-    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
+    def work(self, code: str, watch: CodeWatch | None = None) -> CodeWork:
         """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
         ...
 

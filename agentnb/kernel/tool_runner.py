@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fnmatch
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar
+import os
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from agentnb.cassette.mcp import CHANGED
-from agentnb.credentials import is_secret_name
+from agentnb.clock import now_ms
+from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel import content
+from agentnb.kernel import content, run_result
 from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_names import cell_title, named_cell
 from agentnb.kernel.cell_order import order_of
@@ -23,14 +26,14 @@ from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, che
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
-from agentnb.state import ToolDiffContent
+from agentnb.state import ToolCallRun, ToolDiffContent, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from agentnb.kernel.cell_order import CellOrder
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.kernel.code_runner import CellView, CodeRunner, Edited, NotebookView
+    from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
 
@@ -38,8 +41,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Call = tuple[str, str]
+"""A tool and its arguments, as ``PolicyRequest.call`` has them."""
+
 LOOK_SECONDS = 20.0
 """How long reading the user's objects, or a notebook's file, may take."""
+PROGRESS_SECONDS = 0.5
+"""How long code runs before its progress is told, and how long at least between two times."""
+PROGRESS_SHARE = 0.1
+"""How much of the time that code has run goes by between two times: long code is told about less often."""
 
 
 class ToolRunner:
@@ -54,6 +64,8 @@ class ToolRunner:
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
         changes: Keeps what the tools change, by turn.
         access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
+        progressed: Called with each call that runs code, and how that stands: while it runs and at its end.
+        takes_pictures: Whether the agent takes pictures, now.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -68,9 +80,11 @@ class ToolRunner:
         interrupted: Callable[[], object],
         job_queue: JobQueue,
         *,
-        finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
+        finished: Callable[[Call, str | None], object] = lambda _call, _failure: None,
         changes: KernelChanges | None = None,
         access: Callable[[], str] = lambda: "run",
+        progressed: Callable[[Call, ToolCallRun], object] = lambda _call, _run: None,
+        takes_pictures: Callable[[], bool] = lambda: True,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -80,6 +94,9 @@ class ToolRunner:
         self._finished = finished
         self._changes = changes
         self._access = access
+        self._progressed = progressed
+        self._takes_pictures = takes_pictures
+        self._stops: list[tuple[Call, Callable[[], bool]]] = []
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -108,6 +125,10 @@ class ToolRunner:
             self._doing.discard(task)
         return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
+    def stop(self, call: Call) -> bool:
+        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        return any([stop() for each, stop in self._stops if each == call][:1])
+
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""
         for task in self._doing:
@@ -127,7 +148,7 @@ class ToolRunner:
             failure = str(error)
             return content.said(failure, failed=True)
         else:
-            return result
+            return run_result.for_agent(result, takes_pictures=self._takes_pictures())
         finally:
             self._finished(call_words(name, given), failure)
 
@@ -162,10 +183,54 @@ class ToolRunner:
         watch = self._changes.watch(changed.extend) if self._changes is not None else None
         work = self._runner.work(request.command or code, watch)
         patience = given.get("wait", PATIENCE_SECONDS)
-        ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
+
+        def stop() -> bool:
+            self._job_queue.stop(work)
+            return True
+
+        async with self._running(call_words("run_code", given), work, stop) as ended:
+            ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
+            result = ended(run_result.of_run(ran))
         if ran.stopped == "user":
             self._interrupted()
-        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
+        return result | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
+
+    @contextlib.asynccontextmanager
+    async def _running(
+        self, call: Call, work: _Progress, stop: Callable[[], bool]
+    ) -> AsyncIterator[Callable[[Result], Result]]:
+        """While *call* runs code it can be stopped, and its progress is told; give the result to the value."""
+
+        def ended(result: Result) -> Result:
+            begun = work.started_at
+            if begun is not None:
+                shown = run_result.shown_on_card(result)
+                self._progressed(call, ToolCallRun(started_at=begun, ended_at=max(begun, now_ms()), content=shown))
+            return result
+
+        entry = (call, stop)
+        self._stops.append(entry)
+        following = asyncio.ensure_future(self._follow(call, work))
+        try:
+            yield ended
+        finally:
+            following.cancel()
+            self._stops.remove(entry)
+
+    async def _follow(self, call: Call, work: _Progress) -> None:
+        """Tell how the code stands, again and again, where that is other than before."""
+        told: tuple[int, str] | None = None
+        seconds = PROGRESS_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            if (begun := work.started_at) is None:
+                continue
+            seconds = max(PROGRESS_SECONDS, PROGRESS_SHARE * (now_ms() - begun) / 1000)
+            printed = Credentials(os.environ).hidden(work.printed)
+            if told != (begun, printed):
+                told = begun, printed
+                shown = (ToolTextContent(text=printed),) if printed else ()
+                self._progressed(call, ToolCallRun(started_at=begun, content=shown))
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))
@@ -294,7 +359,7 @@ class ToolRunner:
             await self._runner.edit(edit)  # says what to do
         call = call_words("run_cell", given)
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
-        return await self._ran(edit, cell)
+        return await self._ran(edit, cell, call)
 
     async def _change(
         self, notebook: NotebookView, title: str, call: tuple[str, str], given: dict[str, Any], *, before: str = ""
@@ -332,21 +397,27 @@ class ToolRunner:
         self._read[cell.cell_id] = current
         return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
 
-    async def _ran(self, edit: Edit, cell: CellView) -> Result:
-        watch = self._changes.watch() if self._changes is not None else None
-        late = self._job_queue.has_waiter
-        unwatch: Callable[[], None] | None = None
-        if watch is not None:
-            unwatch = self._runner.namespace.watch_cell(edit.cell_id or "", edit.source, watch, late=late)
+    async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
+        cell_id, late = edit.cell_id or "", self._job_queue.has_waiter
+        watch = _CellRun(None if self._changes is None else self._changes.watch())
+        unwatch = self._runner.namespace.watch_cell(cell_id, edit.source, watch, late=late)
+        was_stopped = False
+
+        def stop() -> bool:
+            nonlocal was_stopped
+            was_stopped = self._runner.namespace.stop_cell(cell_id) or was_stopped
+            return was_stopped
+
         try:
-            done = await self._edited(edit, cell)
+            async with self._running(call, watch, stop) as ended:
+                done = await self._edited(edit, cell)
+                result = ended(run_result.of_cell(done, stopped=was_stopped and done.raised))
         except BaseException:
-            if unwatch is not None:
-                unwatch()
-            raise
-        if unwatch is not None and not late:
             unwatch()
-        return content.said(done.text, failed=done.raised)
+            raise
+        if not late:
+            unwatch()
+        return result
 
     def _changed(self, *changes: CellRecord, orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         if self._changes is not None:
@@ -363,6 +434,40 @@ class ToolRunner:
         """The result of *look*, called on the main thread because the user's objects need not be thread-safe."""
         work = self._runner.look(look)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=self.look_seconds)
+
+
+class _Progress(Protocol):
+    """Code that runs, or is about to."""
+
+    @property
+    def started_at(self) -> int | None: ...
+
+    @property
+    def printed(self) -> str: ...
+
+
+class _CellRun:
+    """Watches a cell that a page runs; what it prints stands in the notebook.
+
+    Args:
+        watch: What else watches it.
+    """
+
+    printed = ""
+
+    def __init__(self, watch: CodeWatch | None) -> None:
+        self._watch = watch
+        self.started_at: int | None = None
+
+    def running(self) -> contextlib.AbstractContextManager[None]:
+        """While the cell runs."""
+        self.started_at = self.started_at or now_ms()
+        return contextlib.nullcontext() if self._watch is None else self._watch.running()
+
+    def finish(self) -> None:
+        """The cell has ended."""
+        if self._watch is not None:
+            self._watch.finish()
 
 
 def _title(cell: CellView) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolContent, ToolResultContent
-from agentnb.state.wire import JsonObject, StringOrMarkdown, Wire
+from agentnb.state.wire import JsonObject, StringOrMarkdown, Time, Wire
 
 ToolCallStatus: TypeAlias = Literal[
     "streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "cancelled"
@@ -111,6 +111,20 @@ class ToolCallCell(Wire, frozen=True, kw_only=True):
     new_tags: tuple[str, ...] | None = None
 
 
+class ToolCallRun(Wire, frozen=True, kw_only=True):
+    """Ours: code that a tool call runs in the user's kernel, or has run there.
+
+    Args:
+        started_at: When it began, in milliseconds since 1970.
+        ended_at: When it ended; None while it runs.
+        content: What it has printed so far; once it has ended, all that came of it: text and pictures.
+    """
+
+    started_at: Time
+    ended_at: Time | None = None
+    content: tuple[ToolContent, ...] = ()
+
+
 class ToolCallDetails(Wire, frozen=True, kw_only=True):
     """Ours: what ACP says about a tool call and AHP has no field for.
 
@@ -123,6 +137,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
         ran_without_asking: True where the agent ran it without asking although the conversation's permissions are
             Deny. The host sets it; an agent cannot.
         cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
+        run: The code that it runs in the kernel. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -132,6 +147,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     content: tuple[ToolContent, ...] | None = None
     ran_without_asking: bool | None = None
     cell: ToolCallCell | None = None
+    run: ToolCallRun | None = None
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):

@@ -1466,6 +1466,7 @@ export interface ToolCallDetails {
   readonly content?: readonly ToolContent[];
   readonly ranWithoutAsking?: boolean;
   readonly cell?: ToolCallCell;
+  readonly run?: ToolCallRun;
 }
 
 /** Why a tool failed (AHP `ToolCallResult.error`). */
@@ -1539,6 +1540,13 @@ export interface ToolCallRisk {
   readonly severity: string;
   readonly reason: string;
   readonly like?: string;
+}
+
+/** Ours: code that a tool call runs in the user's kernel, or has run there. */
+export interface ToolCallRun {
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly content?: readonly ToolContent[];
 }
 
 /** It works (AHP `ToolCallRunningState`). */

@@ -214,9 +214,9 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
     select(resource);
     toBox();
   });
-  return (agent: string) => {
+  return (agent: string, kernel?: string) => {
     say(undefined);
-    store.request<{ channel: string }>("createSession", { agent }).then(
+    store.request<{ channel: string }>("createSession", { agent, ...(kernel && { kernel }) }).then(
       ({ channel }) => expect(channel),
       (error: unknown) => say({ what: "started", why: reason(error) }),
     );

@@ -5,11 +5,12 @@ import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
-import { usePlace, useView } from "./context";
+import { useMemory, usePlace, useView } from "./context";
 import { Earlier } from "./earlier-conversations";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, ROOT } from "./identity";
 import { line, plain, reason } from "./plain";
+import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
 
@@ -76,7 +77,7 @@ function Gap({ channel, text }: { channel: string; text: string }) {
 
 interface StartProps {
   agents: readonly AgentInfo[];
-  onNew: (agent: string) => void;
+  onNew: (agent: string, kernel: string) => void;
   onHistory: () => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
@@ -84,6 +85,8 @@ interface StartProps {
 }
 
 export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
+  const { store } = useView();
+  const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   return (
     <div class="empty">
       <Icon name="chat" className="large" />
@@ -93,7 +96,10 @@ export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
           No agents found. Run <code>%agents known</code> in a cell to see which you can install.
         </p>
       ) : (
-        <Agents agents={agents} onNew={onNew} disabled={disabled} all={all} />
+        <>
+          <StartAccess value={access} disabled={disabled} onChoose={choose} />
+          <Agents agents={agents} onNew={(agent) => onNew(agent, access)} disabled={disabled} all={all} />
+        </>
       )}
       <Earlier />
       <button type="button" class="text-button" onClick={onHistory}>

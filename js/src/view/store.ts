@@ -193,6 +193,8 @@ export interface Store {
   /** What other windows have typed and not sent, by chat. */
   readonly sessionsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
+  /** The kernel access of a new conversation for which nobody chooses one. */
+  readonly kernelAccess?: string;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
   readonly notebook?: NotebookActions | undefined;

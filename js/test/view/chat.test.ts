@@ -31,7 +31,7 @@ describe("the chat without a conversation", () => {
     expect(page.text()).toContain("Start a conversation");
     page.find(".agent-card").click();
     expect(store.requested.filter(({ method }) => method !== "listSessions")).toEqual([
-      { method: "createSession", params: { agent: "eliza" } },
+      { method: "createSession", params: { agent: "eliza", kernel: "off" } },
     ]);
   });
 

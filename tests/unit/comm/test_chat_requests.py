@@ -42,6 +42,9 @@ class Defaults:
     def default_variables(self, agent: str) -> dict[str, str]:
         return {"DEFAULT_OF": agent}
 
+    def cell_review(self) -> None:
+        return None
+
 
 class Variables:
     """A shell with two variables to mention; says on which thread it was asked."""
