@@ -17,7 +17,8 @@ from agentnb.agent.catalog import installed, known, run_by
 from agentnb.agent.installation import install_words
 from agentnb.agent.process import missing_installer
 from agentnb.clock import now_ms
-from agentnb.errors import UnknownSession
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host.agents.agent_pool import AgentPool
@@ -29,6 +30,7 @@ from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
+from agentnb.host.history.storage import DAYS, LARGEST, keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
+
+log = logger("agentnb.host")
 
 ROOT = "ahp-root://"
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
@@ -87,7 +91,7 @@ class Host:
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.listeners: list[Listener] = []
-        self._closed = False
+        self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
@@ -130,6 +134,9 @@ class Host:
         self.conversations[conversation.session.uri] = conversation
         if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
+            if not self._keeps_limits and {DAYS, LARGEST} & os.environ.keys():
+                self._keeps_limits = True
+                self.loop.spawn(self._keep_limits(self.recorder))
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
@@ -201,6 +208,12 @@ class Host:
         """An install has news; where one has ended, so may have the agents."""
         has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
         self.take_agents(agent_infos() if has_ended else self.root.state.agents)
+
+    async def _keep_limits(self, recorder: Recorder) -> None:
+        try:
+            await keep_limits(recorder.store, self.stores)
+        except AgentnbError as error:  # the conversation goes on; the log says more where it is asked
+            log.warning("Old sessions were not deleted: %s", error)
 
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
