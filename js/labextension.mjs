@@ -15,10 +15,11 @@ const NAME = "agentnb";
 const DISTRIBUTION = "jupyter-agentnb";
 const LIMIT = 40 * 1024;
 /**
- * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell,
+ * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
+ * several cells are changed,
  * when cells or outputs are attached, and when a file is opened.
  */
-const PARTS = ["attach", "cell-review", "compare", "review", "workspace-files"];
+const PARTS = ["attach", "cell-review", "cell-steps", "compare", "review", "workspace-files"];
 const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -39,6 +40,7 @@ const container = (body, parts) => `(() => {
 let scope;
 const here = document.currentScript.src;
 const loaded = {};
+const made = {};
 const load = async (name) => {
   const versions = Object.values(scope[name] ?? {});
   const shared = versions.find((one) => one.loaded) ?? versions.at(-1);
@@ -61,7 +63,8 @@ const parts = ${JSON.stringify(parts)};
   },
   async part(name) {
     await Promise.all(${JSON.stringify(OF_PARTS)}.map(load));
-    return (await import(new URL(parts[name], here))).default(require);
+    const part = await import(new URL(parts[name], here));
+    return (made[name] ??= part.default(require));
   },
 };
 })();

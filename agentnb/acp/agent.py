@@ -395,6 +395,11 @@ class Agent:
     # --- inside ---
 
     @property
+    def takes_pictures(self) -> bool:
+        """Whether prompts can have pictures (ACP ``promptCapabilities.image``)."""
+        return bool(self._prompt_capabilities.get("image"))
+
+    @property
     def _prompt_capabilities(self) -> dict[str, Any]:
         return mapping(self.capabilities.get("promptCapabilities"))
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,16 +15,17 @@ import msgspec
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.elicitation import ElicitationAnswer
+from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed, root_hint, run_by
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.process import find_program, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
-from agentnb.state import ChatState, SessionStatus
+from agentnb.state import ChatState, SessionStatus, XConfigOptionsChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agentnb.acp.elicitation import ElicitationQuestion
     from agentnb.acp.login import LoginWay
@@ -54,6 +56,8 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
         message: What was found, a sentence.
         todo: What to type, the exact line; None where nothing is to be done.
         kind: ``"agent"``, or ``"jupyter"`` for what agents are used in (:mod:`agentnb.checkup`).
+        seconds: How long an agent took from its start to an open session.
+        models: The models that it offers, by their names.
     """
 
     name: str
@@ -63,6 +67,8 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     todo: str | None = None
     kind: Literal["agent", "jupyter"] = "agent"
+    seconds: float | None = None
+    models: tuple[str, ...] = ()
 
 
 async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Checkup:
@@ -76,6 +82,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
     if installed(spec, path) is None:
         return _found(spec, None, "missing", _missing(spec, path), spec.install)
     with tempfile.TemporaryDirectory(prefix="agentnb-doctor-") as folder:
+        began = time.monotonic()
         try:
             agent = await Agent.launch(spec, cwd=Path(folder), env=env)
         except AuthenticationRequired as error:
@@ -85,7 +92,7 @@ async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Chec
         except AgentError as error:
             return await _too_old_to_start(spec, env) or _found(spec, None, "broken", str(error), None)
         try:
-            return await _talk_to(agent, folder)
+            return await _talk_to(agent, folder, began)
         finally:
             await agent.stop()
 
@@ -112,7 +119,7 @@ async def examine_all(specs: Iterable[AgentSpec]) -> list[Checkup]:
     return list(await asyncio.gather(*(one(spec) for spec in specs)))
 
 
-async def _talk_to(agent: Agent, folder: str) -> Checkup:
+async def _talk_to(agent: Agent, folder: str, began: float) -> Checkup:
     spec = agent.spec
     if (old := _too_old(spec, agent.version)) is not None:
         return old
@@ -122,11 +129,29 @@ async def _talk_to(agent: Agent, folder: str) -> Checkup:
         return _wants_login(spec, agent.version, error, agent.login_ways)
     except AgentError as error:
         return _found(spec, agent.version, "broken", str(error), None)
+    seconds = round(time.monotonic() - began, 1)
     await agent.close_session(new.session_id)
     if agent.offers("delete"):
         with contextlib.suppress(AgentError):
             await agent.delete_session(new.session_id)
-    return _found(spec, agent.version, "ready", " ".join(filter(None, ["It answers.", root_hint(spec)])), None)
+    if new.problem is not None:
+        return _found(spec, agent.version, "broken", new.problem, None)
+    models = tuple(_models(new.actions))
+    message = " ".join(filter(None, ["It answers.", root_hint(spec)]))
+    found = _found(spec, agent.version, "ready", message, None)
+    return msgspec.structs.replace(found, seconds=seconds, models=models)
+
+
+def _models(actions: Iterable[Action]) -> Iterator[str]:
+    """The names of the models among the config options of a new session, those of groups, too."""
+    for action in actions:
+        options = action.config_options if isinstance(action, XConfigOptionsChanged) else ()
+        for option in options:
+            if "model" in {option.get("category"), option.get("id")}:
+                choices = objects(option.get("options"))
+                inner = [each for choice in choices for each in objects(choice.get("options"))]
+                yield from (name for each in inner or choices if (name := text(each.get("name"))))
+                return
 
 
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:

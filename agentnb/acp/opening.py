@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.acp.fields import mapping
+from agentnb.acp.fields import mapping, text
 from agentnb.acp.mcp import ServedMcpServer
 from agentnb.acp.session_words import has_legacy_models_only, map_session
 from agentnb.agent.mcp import McpServer
@@ -56,6 +56,7 @@ class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
         unreachable: The names of the MCP servers that the agent cannot reach.
         missing: The names and commands of the MCP servers whose program is not there.
         refused_directories: The further folders, where the agent takes none.
+        problem: Why the agent could not answer in it now, where it says so (``_meta.agentnb.problem``).
     """
 
     session_id: str
@@ -63,6 +64,7 @@ class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
     unreachable: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     refused_directories: tuple[str, ...] = ()
+    problem: str | None = None
 
 
 class Opening:
@@ -186,4 +188,5 @@ class Opening:
             raise ProtocolError(f"{title} opened a session without an id.", hint="Is it an ACP agent?")
         if has_legacy_models_only(answer):
             self._sessions.with_models.add(session_id)
-        return SessionOpened(session_id=session_id, actions=map_session(answer))
+        problem = text(mapping(mapping(answer.get("_meta")).get("agentnb")).get("problem"))
+        return SessionOpened(session_id=session_id, actions=map_session(answer), problem=problem)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
-from agentnb.agent.programs import find_on_path, search_path
+from agentnb.agent.programs import find_on_path, neutral_folder, search_path
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 
@@ -236,7 +236,8 @@ def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
         if runner is None:
             raise
         seconds = max(spec.initialize_timeout, DOWNLOAD_SECONDS)
-        return replace(spec, command=runner.words, env={**spec.env, **runner.env}, initialize_timeout=seconds)
+        command = runner.command_in(neutral_folder())
+        return replace(spec, command=command, env={**spec.env, **runner.env}, initialize_timeout=seconds)
     return spec
 
 

@@ -59,5 +59,12 @@ def remember_folder(folder: Path) -> None:
     write_atomically(_file(), json.dumps({"folders": folders}).encode())
 
 
+def neutral_folder() -> Path:
+    """An empty folder of this user's, for programs that would else read settings of the workspace."""
+    folder = data_folder() / "installs"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
 def _file() -> Path:
     return data_folder() / "install-folders.json"

@@ -114,9 +114,19 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     env: dict[str, str] = msgspec.field(default_factory=dict)
     python: str | None = None
 
+    def command_in(self, folder: Path) -> tuple[str, ...]:
+        """The command, with *folder* in the place of the workspace for what npx looks up.
+
+        Else npx would run a package of that name from the workspace's ``node_modules``, and get others from the server
+        that the workspace's ``.npmrc`` names. uvx reads no settings of the workspace.
+        """
+        if self.kind == "uvx":
+            return self.words
+        return (*self.words[:2], f"--prefix={folder}", *self.words[2:])
+
     @property
     def words(self) -> tuple[str, ...]:
-        """The command."""
+        """The command, as people type it."""
         if self.kind == "npx":
             return ("npx", "--yes", self.package, *self.args)
         python = () if self.python is None else ("--python", self.python)

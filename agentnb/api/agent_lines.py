@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
 
 
+MODELS = 3
+"""How many of an agent's models are named."""
+
+
 def row(spec: AgentSpec, path: Any) -> dict[str, Any]:
     """What is known of one agent, as JSON; *path* is where its program is, None where it is not."""
     return {
@@ -53,9 +57,24 @@ def checkups(found: Iterable[Checkup]) -> str:
     return "\n".join(whole)
 
 
+def facts(found: Checkup) -> str:
+    """How long an agent took to start, and its models, in words; empty where that is not known.
+
+    Example:
+        >>> from agentnb.acp.doctor import Checkup
+        >>> facts(Checkup(name="a", title="A", state="ready", seconds=1.4, models=("One", "Two")))
+        'Starts in 1.4 s. Models: One, Two.'
+    """
+    words = [] if found.seconds is None else [f"Starts in {found.seconds:.1f} s."]
+    if found.models:
+        more = f" and {len(found.models) - MODELS} more" if len(found.models) > MODELS else ""
+        words.append(f"Models: {', '.join(found.models[:MODELS])}{more}.")
+    return " ".join(words)
+
+
 def _prescription(found: Checkup) -> str:
     if found.state == "ready" and found.kind == "agent":
-        hint = found.message.removeprefix("It answers.").strip()
+        hint = " ".join(filter(None, [found.message.removeprefix("It answers.").strip(), facts(found)]))
         return f"%agent -a {found.name}" + (f"   ({hint})" if hint else "")
     said = found.message.splitlines()[0] if found.message else ""
     return f"{found.todo}   ({said})" if found.todo else said

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.acp.doctor import Checkup
 from agentnb.agent.catalog import installed, known
+from agentnb.api import agent_lines
 from agentnb.api.columns import lines, padded
 from agentnb.checkup import examine
 from agentnb.host import current_host
@@ -89,7 +90,8 @@ class CheckupTable(tuple[Checkup, ...]):
         yield "name", "state", "version", "what to type", "what was found"
         for found in self:
             todo = found.todo or (f"%agent -a {found.name}" if found.state == "ready" and found.kind == "agent" else "")
-            yield found.name, found.state, found.version or "", todo, " ".join(found.message.split())
+            said = " ".join([*found.message.split(), agent_lines.facts(found)]).strip()
+            yield found.name, found.state, found.version or "", todo, said
 
 
 def doctor(*names: str) -> CheckupTable:

@@ -273,7 +273,9 @@ def resume(
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
-        kernel_tools: As for :func:`agentnb.start`; where None, as ``%config Agentnb.kernel_tools`` says.
+        kernel_tools: As for :func:`agentnb.start`; where None, as ``%config Agentnb.kernel_tools`` says. A session that
+            was set to look or off stays so. One that had no access before gets it only with True; with the setting
+            alone it is off until you change it in the chat.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
@@ -304,6 +306,7 @@ def resume(
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_access,
+        kernel_access="run" if kernel_tools else None,
         mode=mode,
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)

@@ -86,6 +86,7 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
         channels: What brings the page up to date, by channel: the root, and what it has seen before.
         drafts: What other windows have typed and not sent, by chat.
         time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
+        kernel: The kernel access of a new conversation whose page does not choose one: ``"off"`` or ``"run"``.
     """
 
     protocol_version: int
@@ -94,6 +95,7 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
     channels: dict[str, ChannelUpdate]
     drafts: dict[str, str] | None = None
     time: Time | None = None
+    kernel: Literal["off", "run"] | None = None
 
 
 class SubscribeResult(Wire, frozen=True, kw_only=True):
@@ -191,6 +193,26 @@ class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
     """
 
     installed: tuple[str, ...]
+
+
+class CheckAgentResult(Wire, frozen=True, kw_only=True):
+    """How an agent is.
+
+    Attributes:
+        state: `ready`, `missing` (not installed), `old`, `login` (it wants one) or `broken`.
+        message: What was found, for people.
+        version: What it says its version is.
+        todo: The line to type, where something is to be done.
+        start_ms: How long it took from its start to an open session, in milliseconds.
+        models: The models that it offers, by name.
+    """
+
+    state: str
+    message: str
+    version: str | None = None
+    todo: str | None = None
+    start_ms: Count | None = None
+    models: tuple[str, ...] | None = None
 
 
 class FetchContentResult(Wire, frozen=True, kw_only=True):

@@ -147,9 +147,7 @@ class Lab:
         asked = msgspec.structs.replace(edit, id=new_id())
         answer: Future[m.EditedParams] = Future()
         with self._lock:
-            fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
-            fit, page = max(fits, key=lambda each: each[0], default=(0, None))  # of equals, who spoke last
-            page = page if fit else None
+            page = self._fitting(notebook)
             self._asked[asked.id] = answer
         try:
             if page is None:
@@ -163,13 +161,21 @@ class Lab:
             with self._lock:
                 self._asked.pop(asked.id, None)
 
+    def _fitting(self, notebook: Callable[[Notebook], int]) -> _Page | None:
+        """The page whose notebook fits best; of equals, who spoke last. With the lock held."""
+        fits = [(notebook(page.notebook), page) for page in reversed(self._pages.values()) if page.notebook]
+        fit, page = max(fits, key=lambda each: each[0], default=(0, None))
+        return page if fit else None
+
     def _edited(self, params: m.EditedParams) -> None:
         with self._lock:
             answer = self._asked.pop(params.id, None)
         if answer is not None and answer.set_running_or_notify_cancel():
             answer.set_result(params)
 
-    def outputs(self, cell_ids: Sequence[str], timeout: float) -> tuple[m.CellOutputsParams, ...]:
+    def outputs(
+        self, cell_ids: Sequence[str], timeout: float, *, notebook: Callable[[Notebook], int] = lambda _: 1
+    ) -> tuple[m.CellOutputsParams, ...]:
         """The outputs of cells, as the page that spoke last shows them; nothing where no page tells them in time.
 
         Blocks: not to be called on a thread that the answer comes on.
@@ -177,11 +183,12 @@ class Lab:
         Args:
             cell_ids: The cells; none: the cell with the latest figure.
             timeout: Seconds to wait.
+            notebook: As for :meth:`edit`.
         """
         asked = m.OutputsParams(id=new_id(), cell_ids=tuple(cell_ids))
         answer: Future[m.CellsOutputsParams] = Future()
         with self._lock:
-            page = next((page for page in reversed(self._pages.values()) if page.notebook), None)
+            page = self._fitting(notebook)
             if page is None or not page.tells_outputs:
                 return ()
             self._wanted[asked.id] = answer

@@ -25,6 +25,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS
+
 LAB_TARGET = "agentnb.lab"
 SIDEBAR_TARGET = "agentnb.sidebar"
 REJOIN_TARGET = "agentnb.rejoin"
@@ -34,6 +36,9 @@ LONGEST_TEXT = 1_000_000  # characters of a cell's text that undo needs
 
 _Bounded = Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)]
 _CellId = Annotated[str, msgspec.Meta(max_length=256)]
+_Tag = Annotated[str, msgspec.Meta(max_length=LONGEST_TAG)]
+_Tags = Annotated[tuple[_Tag, ...], msgspec.Meta(max_length=MOST_TAGS)]
+_Kind = Literal["code", "markdown", "raw"]
 
 
 class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -45,6 +50,7 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         count: Its execution count, once it has run.
         source: Its text, at most 20,000 characters; absent where it was sent before and has not changed.
         cut: Whether *source* is not all of it: a long cell, or one far from the active one in a long notebook.
+        tags: Its tags; absent where it has none, or more than can be told.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -52,6 +58,7 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     count: int | None = None
     source: _Bounded | None = None
     cut: bool = False
+    tags: _Tags = ()
 
 
 class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -65,6 +72,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         selection: What is selected in the active cell's editor.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
+        first: How many cells come before those.
         cells: Its cells in their order; absent where nothing about them has changed.
     """
 
@@ -73,6 +81,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     selection: _Bounded | None = None
     selected: Annotated[tuple[_CellId, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
     unsaved: bool = False
+    first: int = 0
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
 
 
@@ -80,20 +89,28 @@ class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """One step of a change of several cells.
 
     Attributes:
-        action: ``insert``, ``replace`` or ``delete`` the cell.
+        action: ``insert``, ``replace``, ``delete`` or ``move`` the cell.
         cell_id: The cell; for ``insert`` the id that it gets.
-        kind: The new cell's kind.
+        kind: The new cell's type.
+        new_kind: For ``replace``: the type that the cell gets; absent: its own.
+        expected_kind: For ``replace``: the type that the cell must have now; absent: any.
         source: The new text.
-        expected: The text that the cell must have now, for ``replace`` and ``delete``.
-        below: For ``insert``: the cell above it.
-        index: For ``insert``: its place from 0, where *below* is absent or gone.
+        expected: The text that the cell must have now, for ``replace``, ``delete`` and ``move``; absent: any.
+        tags: For ``insert`` and ``replace``: the tags that the cell gets; absent: none, or its own.
+        expected_tags: For ``replace``: the tags that the cell must have now; absent: any.
+        below: For ``insert`` and ``move``: the cell above it.
+        index: For ``insert`` and ``move``: its place from 0, where *below* is absent or gone.
     """
 
-    action: Literal["insert", "replace", "delete"]
+    action: Literal["insert", "replace", "delete", "move"]
     cell_id: str
-    kind: Literal["code", "markdown", "raw"] = "code"
+    kind: _Kind = "code"
+    new_kind: _Kind | None = None
+    expected_kind: _Kind | None = None
     source: str = ""
-    expected: str = ""
+    expected: str | None = ""
+    tags: tuple[str, ...] | None = None
+    expected_tags: tuple[str, ...] | None = None
     below: str | None = None
     index: int = 0
 
@@ -103,25 +120,27 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     The change is one step that the user can undo. The user has allowed it (``run``: the text as it is here).
 
-    ``change`` is undo and redo of what a turn changed. All its steps are done, or none: where a cell's text is neither
-    what a step expects nor what it would make of it, the answer names the conflicts.
+    ``change`` changes several cells, and is undo and redo of what a turn changed. All its steps are done, or none:
+    where a cell is neither what a step expects nor what it would make of it, the answer names the conflicts.
 
     Attributes:
         id: What the answer names.
-        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells.
-        cell_id: The cell that is replaced or run, or below which one is put; absent: at the end.
+        action: ``insert`` a cell, ``replace`` a cell's text, ``run`` a code cell, ``change`` several cells; ``read``
+            all of a cell's text changes nothing.
+        cell_id: The cell that is replaced, run or read, or below which one is put; absent: at the end.
         source: The new text; for ``run`` the text that the cell must have.
         expected: For ``replace``: the text that the cell must have; absent: any.
         expected_is_cut: Whether *expected* is only the beginning of that text.
         kind: The new cell's kind.
         wait: Whether the answer to ``run`` comes behind the cell's end, with its outputs.
         steps: What ``change`` does, in this order.
+        exact: Whether a step that is done already is a conflict; else it is left out.
         file_hashes: For ``change``: the SHA-256 of the notebook's file as the page loaded or saved it, and as it is,
             where the page has all that is in it after the steps. It may then save over it without a question.
     """
 
     id: str
-    action: Literal["insert", "replace", "run", "change"]
+    action: Literal["insert", "replace", "run", "change", "read"]
     cell_id: str | None = None
     source: str = ""
     expected: str | None = None
@@ -129,6 +148,7 @@ class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     kind: Literal["code", "markdown"] = "code"
     wait: bool = True
     steps: tuple[CellStep, ...] = ()
+    exact: bool = False
     file_hashes: tuple[str, str] | None = None
 
 
@@ -152,7 +172,7 @@ class EditedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         number: The cell's place in the notebook, from 1.
         cell_id: The cell's id.
         outputs: What a cell that was run gave (nbformat's outputs; of pictures only their types).
-        before: The text that ``replace`` replaced, where it has at most 1,000,000 characters.
+        before: The text that ``replace`` replaced or ``read`` read, where it has at most 1,000,000 characters.
         conflicts: The cells that are other than expected; nothing was done where there is one.
         error: Why it was not done, a sentence.
     """

@@ -124,6 +124,43 @@ class RefreshAgentsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     """
 
 
+class InstallAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``installAgent``: run the command that installs an agent; the user saw it and agreed.
+
+    The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
+    prints. One install runs at a time.
+
+    Attributes:
+        agent: The agent's name.
+        command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
+    """
+
+    agent: str
+    command: str
+
+
+class StopInstallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``stopInstall``: end the install of an agent.
+
+    Attributes:
+        agent: The agent's name.
+    """
+
+    agent: str
+
+
+class CheckAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``checkAgent``: start an agent for a moment, open a session in an empty folder, and say how it is.
+
+    One that is not installed is not started, also where npx or uvx could.
+
+    Attributes:
+        agent: The agent's name.
+    """
+
+    agent: str
+
+
 class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``openSession``: start the agent of a tab and open its session, before the first prompt.
 
@@ -181,6 +218,18 @@ class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     """
 
     channel: str
+
+
+class StopToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``stopToolCall``: stop the code that a tool call runs in the kernel, and only that; the turn goes on.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        tool_call_id: The tool call, of the running turn.
+    """
+
+    channel: str
+    tool_call_id: str
 
 
 class ForkSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -22,6 +22,7 @@ class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
         count: Its execution count; None before it has run.
         source: Its text.
         cut: Whether *source* is not all of it.
+        tags: Its tags.
     """
 
     id: str
@@ -29,6 +30,7 @@ class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     count: int | None
     source: str
     cut: bool = False
+    tags: tuple[str, ...] = ()
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
         selection: The text selected in it; empty for none.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
+        first: How many cells come before those.
         cells: The cells, in their order.
     """
 
@@ -48,6 +51,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     selection: str = ""
     selected: tuple[str, ...] = ()
     unsaved: bool = False
+    first: int = 0
     cells: tuple[NotebookCell, ...] = ()
 
     @property
@@ -98,6 +102,7 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
         selection=params.selection or "",
         selected=params.selected,
         unsaved=params.unsaved,
+        first=params.first,
         cells=cells,
     )
 
@@ -106,4 +111,6 @@ def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:
     source = params.source if params.source is not None else known.get(params.id)
     if source is None:
         raise Unfollowable
-    return NotebookCell(id=params.id, kind=params.kind, count=params.count, source=source, cut=params.cut)
+    return NotebookCell(
+        id=params.id, kind=params.kind, count=params.count, source=source, cut=params.cut, tags=params.tags
+    )

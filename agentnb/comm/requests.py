@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from importlib import import_module
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.process import startable
 from agentnb.clock import now_ms
 from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
-from agentnb.errors import AgentnbError, UsageError
+from agentnb.errors import AgentnbError, SessionError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.arrangement import arrange, duplicate
@@ -29,7 +31,7 @@ from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, 
 from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_previews import previews
-from agentnb.safe_json import without_half_characters
+from agentnb.log.location import VARIABLE
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -46,12 +48,15 @@ if TYPE_CHECKING:
 
 DEFAULT_AGENT = "eliza"
 MAX_LISTED = 200
+EXPORT_SECONDS = 120.0
 PREVIEWED_TURNS = 5
 PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
-MODULES = {name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("grammars", "history", "math")}
+MODULES = {
+    name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("agents", "grammars", "history", "math")
+}
 """The parts of the front end that a page fetches when it needs them."""
 
 
@@ -95,11 +100,15 @@ class Requests:
             "openSession": self._open_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
+            "stopToolCall": self._stop_tool_call,
             "forkSession": self._fork_session,
             "complete": self._complete,
             "previewMentions": self._preview_mentions,
             "suggestPrompts": self._suggest_prompts,
             "refreshAgents": self._refresh_agents,
+            "installAgent": self._install_agent,
+            "stopInstall": self._stop_install,
+            "checkAgent": self._check_agent,
             "fetchContent": self._fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
@@ -136,6 +145,7 @@ class Requests:
             "channels": channels,
             "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
             "time": now_ms(),
+            "kernel": "run" if self._host.environment.default_kernel_access() else "off",
         }
 
     def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
@@ -184,6 +194,11 @@ class Requests:
     async def _restart_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.RestartAgentParams)
         await intents.restart(self._host.find(params.channel))
+        return {}
+
+    def _stop_tool_call(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopToolCallParams)
+        self._host.find(params.channel).stop_tool_call(params.tool_call_id)
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -235,6 +250,29 @@ class Requests:
         infos = await asyncio.to_thread(agent_infos)
         self._host.take_agents(infos)
         return {"installed": [info.provider for info in infos if not info.missing]}
+
+    def _install_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.InstallAgentParams)
+        self._host.installs.start(params.agent, params.command)
+        return {}
+
+    def _stop_install(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.StopInstallParams)
+        self._host.installs.stop(params.agent)
+        return {}
+
+    async def _check_agent(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.CheckAgentParams)
+        found = await examine(find(params.agent))
+        told: dict[str, Any] = {
+            "state": found.state,
+            "message": found.message,
+            "version": found.version,
+            "todo": found.todo,
+        }
+        told |= {"startMs": None if found.seconds is None else round(found.seconds * 1000)}
+        told |= {"models": list(found.models) or None}
+        return {name: value for name, value in told.items() if value is not None}
 
     def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.FetchContentParams)
@@ -362,13 +400,20 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _exported(host: Host, params: m.ExportSessionParams) -> str:
+    """Made by the command that a shell uses: documents stand above this layer, and a long one takes a while."""
     recorder = recorder_of(host)
-    stored = recorder.store.load(kept(recorder, params.channel).uri)
-    # Documents are made above this layer, of what IPython shows of a turn too: found by name, when one is wanted.
-    document = import_module("agentnb.export.session").document_of(stored)
-    text: str = import_module("agentnb.export.documents").exported(document, params.form)
-    sendable: str = without_half_characters(text)
-    return sendable
+    tab_id = kept(recorder, params.channel).tab_id
+    command = [sys.executable, "-m", "agentnb", "export", tab_id, "--to", params.form]
+    env = {**os.environ, VARIABLE: str(recorder.store.path)}
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=EXPORT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"The conversation could not be exported: {error}"
+        raise SessionError(message, hint=f"Try `agentnb export {tab_id[:8]}` in a terminal.") from error
+    if done.returncode != 0:
+        why = done.stderr.decode("utf-8", "replace").strip().removeprefix("agentnb: ")
+        raise SessionError(f"The conversation could not be exported: {why[-500:]}")
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _preview(host: Host, uri: str) -> dict[str, Any]:

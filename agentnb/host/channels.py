@@ -186,9 +186,7 @@ class SessionChannels:
     @property
     def kernel_access(self) -> KernelAccess:
         """What the agent may do with the kernel tools, where it has them."""
-        config = self.session.state.config
-        value = config.values.get(KERNEL) if config is not None else None
-        return next((access for access in ACCESS if access == value), "off")
+        return kept_access(self.session.state.config) or "off"
 
     @property
     def waits_for_user(self) -> bool:
@@ -231,13 +229,19 @@ class SessionChannels:
         )
 
 
-def session_config(mode: Mode, *, has_kernel_tools: bool = False) -> SessionConfigState:
-    """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
+def session_config(mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run") -> SessionConfigState:
+    """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``).
+
+    Args:
+        mode: What answers permission requests.
+        has_kernel_tools: Whether the agent gets the kernel tools.
+        access: What it may do with them.
+    """
     properties: dict[str, Any] = {PERMISSIONS: {"type": "string", "enum": list(MODES)}}
     values: dict[str, Any] = {PERMISSIONS: mode}
     if has_kernel_tools:
         properties[KERNEL] = {"type": "string", "enum": list(ACCESS)}
-        values[KERNEL] = "run"
+        values[KERNEL] = access
     return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 
 
@@ -263,6 +267,12 @@ def wanted_access(action: SessionConfigChanged) -> KernelAccess | None:
     """
     wanted = action.config.get(KERNEL) if len(action.config) == 1 else None
     return next((access for access in ACCESS if access == wanted), None)
+
+
+def kept_access(config: SessionConfigState | None) -> KernelAccess | None:
+    """The kernel access that a session's settings have; None where its agent had no kernel tools."""
+    value = config.values.get(KERNEL) if config is not None else None
+    return next((access for access in ACCESS if access == value), None)
 
 
 def changesets_of(uri: str) -> tuple[Changeset, ...]:

@@ -208,6 +208,7 @@ class Conversation:
                 self._interrupt,
                 finished,
                 access=lambda: self.channels.kernel_access,
+                progressed=self.permissions.progressed,
             )
             if configuration.kernel
             else None
@@ -408,6 +409,17 @@ class Conversation:
         if access != self.channels.kernel_access:
             self.policy.record_kernel_access(access, by)
         self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
+
+    def stop_tool_call(self, call_id: str) -> None:
+        """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on.
+
+        Raises:
+            SessionError: If it runs none.
+        """
+        call = self.permissions.kernel_call_of(call_id)
+        if call is None or self.kernel is None or not self.kernel.stop(call):
+            message = "That tool call runs no code in the kernel now."
+            raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
 
     def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
         """This session was had in an earlier kernel.

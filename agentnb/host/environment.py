@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agentnb.cassette.switch import Switch
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.policy.settings import CellReview
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -87,6 +88,10 @@ class Settings(Protocol):
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say."""
+        ...
+
+    def cell_review(self) -> CellReview | None:
+        """When changes of cells are reviewed; None where only the policy file says. Counts at once."""
         ...
 
 
@@ -205,6 +210,10 @@ class Environment:
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
         return SessionOptions(spec=spec, cwd=cwd, mcp_servers=servers, kernel_tools=kernel)
+
+    def cell_review(self) -> CellReview | None:
+        """When changes of cells are reviewed; None where only the policy file says."""
+        return None if self.settings is None else self.settings.cell_review()
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
+import shlex
 import threading
 import uuid
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
-from agentnb.agent.catalog import installed, known
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import installed, known, run_by
+from agentnb.agent.installation import install_words
+from agentnb.agent.process import missing_installer
 from agentnb.clock import now_ms
-from agentnb.errors import UnknownSession
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host.agents.agent_pool import AgentPool
+from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
@@ -22,6 +30,7 @@ from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
+from agentnb.host.history.storage import DAYS, LARGEST, keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
@@ -47,6 +56,8 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
+
+log = logger("agentnb.host")
 
 ROOT = "ahp-root://"
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
@@ -80,10 +91,11 @@ class Host:
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.listeners: list[Listener] = []
-        self._closed = False
+        self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
+        self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
         self.pairing = Pairing(self)
         if self.recorder is not None:
@@ -122,6 +134,9 @@ class Host:
         self.conversations[conversation.session.uri] = conversation
         if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
+            if not self._keeps_limits and {DAYS, LARGEST} & os.environ.keys():
+                self._keeps_limits = True
+                self.loop.spawn(self._keep_limits(self.recorder))
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
@@ -184,8 +199,21 @@ class Host:
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
         """Tell the root channel which agents there are, where that has changed."""
-        if infos != self.root.state.agents:
-            self.root.accept(RootAgentsChanged(agents=infos))
+        setups = self.installs.setups
+        told = tuple(replace(info, setup=setups.get(info.provider)) for info in infos)
+        if told != self.root.state.agents:
+            self.root.accept(RootAgentsChanged(agents=told))
+
+    def _take_setups(self) -> None:
+        """An install has news; where one has ended, so may have the agents."""
+        has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
+        self.take_agents(agent_infos() if has_ended else self.root.state.agents)
+
+    async def _keep_limits(self, recorder: Recorder) -> None:
+        try:
+            await keep_limits(recorder.store, self.stores)
+        except AgentnbError as error:  # the conversation goes on; the log says more where it is asked
+            log.warning("Old sessions were not deleted: %s", error)
 
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
@@ -216,7 +244,7 @@ class Host:
 
     async def _stop_all(self) -> None:
         self.pairing.stop(KERNEL_ENDED)
-        await self.agents.stop_all()
+        await asyncio.gather(self.installs.close(), self.agents.stop_all())
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:
@@ -227,15 +255,24 @@ def agent_infos() -> tuple[AgentInfo, ...]:
 
 
 def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
-    about = _how_to_install(spec) if missing else spec.about or "Installed."
-    name, title = spec.name, spec.title
-    install = spec.install if missing else None
-    return AgentInfo(
-        provider=name, display_name=title, description=about, models=(), missing=missing or None, install=install
+    info = AgentInfo(provider=spec.name, display_name=spec.title, description=spec.about or "Installed.", models=())
+    if not missing:
+        return info
+    runner = run_by(spec)
+    about = _how_to_start(spec) if runner is None else f"Not installed. {runner.kind} starts it without an install."
+    return replace(
+        info,
+        description=about,
+        missing=True,
+        install=spec.install,
+        can_install=(missing_installer(spec) is None and install_words(spec) is not None) or None,
+        runner=None if runner is None else shlex.join(runner.words),
     )
 
 
-def _how_to_install(spec: AgentSpec) -> str:
+def _how_to_start(spec: AgentSpec) -> str:
+    if missing := missing_installer(spec):
+        return f"Not installed. {missing}"
     return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
 
 

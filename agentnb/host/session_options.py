@@ -6,7 +6,7 @@ Tabs of equal configuration share one process.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -104,6 +104,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
         mcp_servers: MCP servers; of two with one name it is that given here that counts, not the agent's own.
         directories: More folders to work in.
         kernel_tools: Whether the agent has access to the kernel.
+        kernel_access: What it may do there where a conversation is opened again that had no access: ``"run"`` where
+            the user asks for that now; None for nothing, until the user chooses.
         mode: What answers permission requests.
         title: The tab's title; the first prompt's words where None.
     """
@@ -114,6 +116,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
     kernel_tools: bool = False
+    kernel_access: Literal["run"] | None = None
     mode: Mode = "ask"
     title: str | None = None
 

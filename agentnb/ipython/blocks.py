@@ -36,6 +36,7 @@ from agentnb.state import (
     ToolCallCompletedState,
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
+    ToolCallRun,
     ToolCallRunningState,
     ToolCallState,
     ToolContent,
@@ -56,6 +57,9 @@ LONGEST = 20_000
 """Characters of one input or output that are kept; the middle of longer ones is left out."""
 LARGEST_PICTURE = 4 * 1024 * 1024
 """Bytes of one picture; a larger one is not kept."""
+SHORTEST_RUN = 2_000
+"""Milliseconds that code in the kernel runs until it is said how long: shorter ones differ from run to run."""
+_MINUTE = 60
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
@@ -252,7 +256,16 @@ def tool_line(call: ToolCallState) -> str:
     kind = call.details.kind if call.details is not None else None
     title = " ".join(printable(call.display_name or call.tool_name).split())
     unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
-    return " · ".join(word for word in (title, kind or "tool", _outcome(call), unasked) if word)
+    return " · ".join(word for word in (title, kind or "tool", _outcome(call), _took(call), unasked) if word)
+
+
+def _took(call: ToolCallState) -> str:
+    """How long code ran in the kernel, where that is known and worth a word."""
+    run = call.details.run if call.details is not None else None
+    if run is None or run.ended_at is None or run.ended_at - run.started_at < SHORTEST_RUN:
+        return ""
+    seconds = (run.ended_at - run.started_at) // 1000
+    return f"{seconds // 60} min {seconds % 60} s" if seconds >= _MINUTE else f"{seconds} s"
 
 
 def _outcome(call: ToolCallState) -> str:
@@ -293,6 +306,9 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     text, language = _input(call)
     if text.strip():
         yield Code(text, language, "Input")
+    if details is not None and details.run is not None:
+        yield from _run_blocks(details.run, terminals, cwd)
+        return
     content = (details.content if details is not None else None) or ()
     for piece in content:
         yield from _tool_content(piece, terminals, cwd)
@@ -300,6 +316,15 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
         output = _data(details.raw_output)
         if output.strip():
             yield Code(output, _language_of(output), "Output")
+
+
+def _run_blocks(run: ToolCallRun, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
+    """What code in the kernel gave; what the agent says of it says the same, or less."""
+    for piece in run.content:
+        if isinstance(piece, ToolTextContent) and "```" not in piece.text:
+            yield Code(piece.text, "", "Output")
+        else:
+            yield from _tool_content(piece, terminals, cwd)
 
 
 def _input(call: ToolCallState) -> tuple[str, str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_PRINTED = 200_000
 """Characters of what was printed that are kept, half of its beginning and half of its end."""
 MOST_SHOWN = 50
+MOST_LATEST = 4_000
+"""Characters of the end of what was printed that are shown while the code runs."""
 
 _sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("agentnb_sink", default=None)
 
@@ -51,6 +53,11 @@ class Sink:
         """What was printed."""
         cut = [f"\n… ({self._left_out:,} characters left out) …\n"] if self._left_out else []
         return without_colours("".join([*self._head, *cut, *self._tail]))
+
+    @property
+    def latest(self) -> str:
+        """The end of what was printed so far, as it was printed; from any thread."""
+        return "".join([*self._head, *self._tail])[-MOST_LATEST:]
 
     def write(self, text: str) -> int:
         """Take what is printed."""
@@ -150,8 +157,9 @@ def _result(sink: Sink, shell: Any, value: Any = None) -> None:
     if not bundle:  # it has displayed itself
         return
     sink.result = bundle.get("text/plain", repr(value))
-    if any(kind.startswith("image/") for kind in bundle):
+    if bundle.keys() - {"text/plain"}:
         sink.show(bundle)
+        sink.result = None
 
 
 def _published(sink: Sink, _shell: Any, data: dict[str, Any], *_args: Any, **_kwargs: Any) -> None:

@@ -49,6 +49,13 @@ class Agentnb(Configurable):
         help="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run code in "
         "it, read and change the notebook's cells. What runs or changes something is asked for like everything else.",
     ).tag(config=True)
+    cell_review = Enum(
+        ("policy", "first", "after"),
+        default_value="policy",
+        help="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
+        "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as cell_review "
+        "in your policy file says, else 'first'. Counts at once.",
+    ).tag(config=True)
     changes = Bool(
         True,
         help="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "

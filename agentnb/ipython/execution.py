@@ -5,7 +5,6 @@ History, prompt number, ``_`` and the outputs of the user's cells stay as they a
 
 from __future__ import annotations
 
-import _thread
 import asyncio
 import contextlib
 import signal
@@ -15,8 +14,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.loops import running_loop
+from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
+from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.kernel.code_runner import Failure, Ran
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _STOPPED: dict[Stop, str] = {
     "timeout": "took too long and was interrupted",
     "user": "was interrupted by the user",
     "cancelled": "was interrupted: the turn is over",
+    "stopped": "was stopped by the user",
 }
 
 
@@ -49,6 +51,9 @@ class Execution:
         shell: The IPython shell.
         code: The code, with magics and top-level ``await`` as in a cell.
         watch: Watches it.
+
+    Attributes:
+        started_at: When it began, in milliseconds since 1970; None before.
     """
 
     def __init__(self, shell: Any, code: str, watch: CodeWatch | None = None) -> None:
@@ -57,9 +62,17 @@ class Execution:
         self._watch = watch
         self._signals = _Signals()
         self._task: asyncio.Task[Any] | None = None
+        self._sink: Sink | None = None
+        self.started_at: int | None = None
+
+    @property
+    def printed(self) -> str:
+        """What it has printed so far, with colours; from any thread."""
+        return "" if self._sink is None else self._sink.latest
 
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:
         """Run it, or begin to where it awaits."""
+        self.started_at = now_ms()
         shell, failed = self._shell, None
         shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
         try:
@@ -95,6 +108,7 @@ class Execution:
         shell, self._outcome = self._shell, Ran()
         before = shell.last_execution_result, shell.last_execution_succeeded, shell.displayhook.exec_result
         with capturing(shell) as sink, self._signals:
+            self._sink = sink
             result: Any = None
             try:
                 cell = shell.run_cell_async(
@@ -270,10 +284,7 @@ class _Signals:
                 return
             self.why = self.why or why
             self._sent, self._come, self._sent_at = True, False, now
-            if sys.platform == "win32":
-                _thread.interrupt_main()  # noticed between two instructions only
-            else:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            interrupt_main_thread()
 
     def hand_on(self) -> None:
         """The user's interrupt is that of whoever waits for the turn, too."""

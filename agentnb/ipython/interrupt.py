@@ -6,9 +6,11 @@ itself and lets the turn be cancelled in order.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextvars
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
+
+
+def interrupt_main_thread() -> None:
+    """Send SIGINT to the main thread, from any other."""
+    if sys.platform == "win32":
+        _thread.interrupt_main()  # noticed between two instructions only
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 class AgentInterrupted(KeyboardInterrupt):

@@ -67,6 +67,11 @@ _RISKY_CODE = re.compile(
     r"|\$\$|\\begin\{|\\\\\[",
     re.MULTILINE | re.IGNORECASE,
 )
+_ESCAPE = re.compile(r"\\[\s\S]")
+_CLOSING = {"\\(": "\\)", "\\[": "\\]"}
+_NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # a comment would take the rest with it, where the lines are one
+_LONGEST_FORMULA = 5_000
+_MONEY = re.compile(r"(?<![\\$])\$(?=\d[\d.,]*(?:\s|[.,;:)]|$))")
 _TICKS = re.compile("`+")
 _CONTAINER = re.compile(r"[\s>*+.)\d-]*")
 _MARK = re.compile(r"(?<!\\)[*_~\[!](?=\S)")
@@ -156,7 +161,10 @@ def _before(line: str, code: Token) -> str:
 
 
 def _prose(text: str) -> str:
-    pieces = list(_spans(text))
+    pieces = [*_spans(text)]
+    with_dollars = [(piece if ticks else _with_dollars(piece), ticks) for piece, ticks in pieces]
+    if with_dollars != pieces:  # an amount of money would begin a formula now
+        pieces = [(piece if ticks else _with_dollars(_MONEY.sub("&#36;", piece)), ticks) for piece, ticks in pieces]
     # A renderer pairs the marks of a whole paragraph, whatever code stands between them.
     has_many = sum(len(_MARK.findall(piece)) for piece, ticks in pieces if not ticks) > _MOST_MARKS
     done = []
@@ -219,6 +227,35 @@ def _text(text: str) -> str:
         else:
             done.append(_replacement(match))
             at = match.end()
+    return "".join([*done, text[at:]])
+
+
+def _with_dollars(text: str) -> str:
+    r"""*text* with dollar signs round its formulas: JupyterLab and nbconvert read ``\(x\)`` as ``(x)``.
+
+    Example:
+        >>> _with_dollars(r"Then \(x_1 = 2\).")
+        'Then $x_1 = 2$.'
+    """
+    done: list[str] = []
+    at = 0
+    opened: re.Match[str] | None = None
+    for sign in _ESCAPE.finditer(text):
+        if sign.group() in _CLOSING:
+            opened = sign
+        elif opened is not None and sign.group() == _CLOSING[opened.group()]:
+            formula = " ".join(text[opened.end() : sign.start()].split())
+            if formula and not _NO_FORMULA.search(formula) and len(formula) <= _LONGEST_FORMULA:
+                line = text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()]
+                rest = text[sign.end() : sign.end() + _LONGEST_FORMULA].partition("\n")[0]
+                is_alone = not line.strip() and not rest.strip(" .,;")
+                if opened.group() == "\\[":
+                    formula = f"$${formula}$$" if is_alone else f"$\\displaystyle {formula}$"
+                else:
+                    formula = f"${formula}$"
+                done += [text[at : opened.start()], formula]
+                at = sign.end()
+            opened = None
     return "".join([*done, text[at:]])
 
 

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from msgspec.structs import replace
+
+from agentnb.host.environment import current_environment
 from agentnb.ipython.fences import html_text
 from agentnb.ipython.plain import plain_text
 from agentnb.ipython.transcript import transcript
+from agentnb.state import ToolCallResponsePart
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session, Turn
+    from agentnb.state import ActiveTurn, ResponsePart
+    from agentnb.state import Turn as EndedTurn
 
 _PARTS = 3  # a folder right below the root is too short a word to be looked for
 
@@ -21,10 +27,25 @@ _PARTS = 3  # a folder right below the root is too short a word to be looked for
 def record(turn: Turn) -> dict[str, str]:
     """The turn as it is now, as ``text/markdown`` (safe when trusted) and ``text/plain``."""
     snapshot, terminals, cwd = turn.snapshot, turn.session.chat.terminals or (), workspace(turn.session)
+    if snapshot is not None and current_environment().cassette.path() is not None:
+        snapshot = _without_times(snapshot)
     return {
         "text/markdown": relative(transcript(snapshot, terminals=terminals, cwd=cwd), cwd),
         "text/plain": relative(plain_text(snapshot), cwd),
     }
+
+
+def _without_times(turn: EndedTurn | ActiveTurn) -> EndedTurn | ActiveTurn:
+    """*turn* without how long its code ran: a notebook that is recorded and replayed says the same in each run."""
+    return replace(turn, response_parts=tuple(_without_time(part) for part in turn.response_parts))
+
+
+def _without_time(part: ResponsePart) -> ResponsePart:
+    details = part.tool_call.details if isinstance(part, ToolCallResponsePart) else None
+    if not isinstance(part, ToolCallResponsePart) or details is None or details.run is None:
+        return part
+    timeless = replace(details, run=replace(details.run, ended_at=None))
+    return replace(part, tool_call=replace(part.tool_call, details=timeless))
 
 
 def relative(text: str, cwd: Path) -> str:

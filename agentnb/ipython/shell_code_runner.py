@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect as python_inspect
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -12,15 +14,17 @@ import msgspec
 from agentnb.api.describe import describe, summarize
 from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
-from agentnb.comm.lab_messages import EditParams
+from agentnb.comm.lab_messages import EditedParams, EditParams
 from agentnb.comm.open_notebooks import notebook_file
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.ipython.saved_notebook import output_text, read_cells
+from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
 from agentnb.kernel.job_queue import scheduler_of
+from agentnb.kernel.output_text import read_outputs
+from agentnb.kernel.run_result import image_blocks
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit, Ran
+    from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, Work
 
 T = TypeVar("T")
@@ -36,6 +40,8 @@ T = TypeVar("T")
 SESSION = "JPY_SESSION_NAME"
 ANSWER_SECONDS = 15.0
 """How long a page may take to change a cell."""
+OUTPUTS_SECONDS = 5.0
+"""How long it may take to tell the pictures of a cell that has run."""
 RUN_SECONDS = 3_600.0
 """How long a cell that a page runs may take."""
 _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 4 or Notebook 7)"
@@ -84,7 +90,7 @@ class ShellCodeRunner:
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
 
-    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
+    def work(self, code: str, watch: CodeWatch | None = None) -> Execution:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code, watch)
 
@@ -129,10 +135,16 @@ class ShellCodeRunner:
             text = f"{cell} runs as soon as the kernel is free: when the cell that asked has ended."
             return Edited(text=text[0].upper() + text[1:])
         raised = any(output.get("output_type") == "error" for output in done.outputs)
-        return Edited(text=f"Ran {cell}.\n{output_text(done.outputs)}".rstrip(), raised=raised)
+        read = read_outputs(await _shown_outputs(done, fit))
+        return Edited(text=f"Ran {cell}.\n{read.text}".rstrip(), pictures=image_blocks(read), raised=raised)
 
     async def change_cells(
-        self, notebook: str, steps: Sequence[CellStep], file_hashes: tuple[str, str] | None = None
+        self,
+        notebook: str,
+        steps: Sequence[CellStep],
+        file_hashes: tuple[str, str] | None = None,
+        *,
+        exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*.
 
@@ -141,16 +153,35 @@ class ShellCodeRunner:
         """
         told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
-        asked = EditParams(id="", action="change", steps=told, file_hashes=file_hashes)
+        asked = EditParams(id="", action="change", steps=told, exact=exact, file_hashes=file_hashes)
         done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
 
+    async def read_cell(self, notebook: str, cell_id: str) -> str:
+        """Ask the page that shows *notebook*.
+
+        Raises:
+            UsageError: If there is none, it does not answer, or the text is too long.
+        """
+        asked = EditParams(id="", action="read", cell_id=cell_id)
+        done = await lab().edit(asked, ANSWER_SECONDS, notebook=_fit(notebook, {cell_id}))
+        if done.before is None:
+            raise UsageError(done.error or "The cell's text is too long to be read.")
+        return done.before
+
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
         found = read_cells(str(file), outputs=True) if file is not None else ()
         return {cell.cell_id: cell.output for cell in found}
+
+
+async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> Sequence[Mapping[str, Any]]:
+    """The outputs of a cell that was run, with their pictures where the page tells them."""
+    look = partial(lab().outputs, (done.cell_id,), OUTPUTS_SECONDS, notebook=fit)
+    told = await asyncio.to_thread(look) if done.outputs else ()
+    return next((cell.outputs for cell in told if cell.cell_id == done.cell_id), done.outputs or ())
 
 
 def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
@@ -178,11 +209,12 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
             count=cell.count,
             output=outputs.get(cell.id, ""),
             cut=cell.cut,
+            tags=cell.tags,
         )
         for cell in told.cells
     )
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(name=told.path, path=path, live=True, cells=cells)
+    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first)
 
 
 def _variable(name: str, value: Any) -> Variable:

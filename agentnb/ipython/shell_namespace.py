@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.ipython.mentions import visible
 from agentnb.kernel.variable_watch import VariableWatch, Watches
 
@@ -33,7 +34,8 @@ class _ExpectedCell(NamedTuple):
 class _WatchedCell:
     """Such a cell while it runs."""
 
-    def __init__(self, watch: CodeWatch) -> None:
+    def __init__(self, cell_id: str, watch: CodeWatch) -> None:
+        self.cell_id = cell_id
         self.depth = 1
         self._watch = watch
         self._running = contextlib.ExitStack()
@@ -93,6 +95,14 @@ class ShellNamespace:
 
         return end
 
+    def stop_cell(self, cell_id: str) -> bool:
+        """Interrupt the cell as Jupyter's own interrupt does; from any thread."""
+        cell = self._cell
+        if cell is None or cell.cell_id != cell_id:
+            return False
+        interrupt_main_thread()
+        return True
+
     def release(self, objects: Sequence[object]) -> None:
         """Free *objects* on the main thread: as soon as its loop is free, else around the next cell."""
         self._released.extend(objects)
@@ -118,7 +128,7 @@ class ShellNamespace:
             watches.user_cell_begins()
             return
         self._expected.remove(expected)
-        self._cell = _WatchedCell(expected.watch)
+        self._cell = _WatchedCell(expected.cell_id, expected.watch)
 
     def _cell_ended(self, _result: Any) -> None:
         if self._cell is not None:

@@ -42,6 +42,7 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         reason: Why it cannot be undone; a sentence.
         offered: Whether the page has not been given it yet; it counts as undone until then.
         from_file: Whether the agent wrote it to the notebook's file.
+        detail: What else the turn changed of the cell, in a few words: its place, type or tags.
     """
 
     id: str
@@ -55,6 +56,7 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str | None = None
     offered: bool = False
     from_file: bool = False
+    detail: str = ""
 
 
 class CellRecord(msgspec.Struct, kw_only=True):
@@ -63,13 +65,19 @@ class CellRecord(msgspec.Struct, kw_only=True):
     Args:
         cell_id: The cell.
         notebook: The notebook's path on the Jupyter server.
-        kind: The cell's kind.
+        kind: The cell's type; of one that is gone the last that it had.
         before: Its text before; None where there was no such cell.
         after: Its text after; None where there is none.
         is_known: Whether *before* is known; else it is what the page last told of the cell.
         count: The cell's execution count.
         below: The cell above it.
         index: Its place, from 0.
+        old_kind: The type that it had before, where that was another.
+        tags: Its tags after, where they were changed, or it was deleted; None where they are as they were.
+        old_tags: Its tags before, likewise.
+        moved: Whether it was put in another place.
+        old_below: The cell that was above it before it was moved.
+        old_index: Its place before that.
         undone: Whether it is undone.
         kept: Whether the user has accepted it.
         offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
@@ -86,6 +94,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
     count: int | None = None
     below: str | None = None
     index: int = 0
+    old_kind: str | None = None
+    tags: tuple[str, ...] | None = None
+    old_tags: tuple[str, ...] | None = None
+    moved: bool = False
+    old_below: str | None = None
+    old_index: int = 0
     undone: bool = False
     kept: bool = False
     offered: bool = False
@@ -119,36 +133,104 @@ class CellRecord(msgspec.Struct, kw_only=True):
         """The text that undo (or redo) gives the cell."""
         return self.after if self.undone else self.before
 
+    @property
+    def detail(self) -> str:
+        """What else than its text changed, in a few words."""
+        if self.before is None or self.after is None:
+            return ""
+        found = ["moved"] if self.moved else []
+        if self.old_kind is not None:
+            found.append(f"{self.old_kind} → {self.kind}")
+        if self.tags is not None and self.old_tags is not None:
+            found.append(f"tags: {_listed(self.old_tags)} → {_listed(self.tags)}")
+        return ", ".join(found)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the cell is as before."""
+        if self.before is None or self.after is None:
+            return self.before == self.after
+        return self.before == self.after and self.is_known and not self.detail
+
     def merged(self, later: CellRecord) -> CellRecord | None:
-        """This and a later change of the cell as one; None where the text is as before.
+        """This and a later change of the cell as one; None where the cell is as before.
 
         Where the user has changed the cell in between, only the later change counts: undone, it gives back theirs.
         """
         if self.undone or self.kept or later.before != self.after:
             return later
-        if self.before == later.after and self.is_known:
-            return None
-        return msgspec.structs.replace(later, before=self.before, is_known=self.is_known, below=self.below)
+        old_kind, old_tags, tags = self.old_kind or self.kind, self.old_tags, later.tags
+        if old_tags is None:
+            old_tags = later.old_tags
+        if tags is None:
+            tags = self.tags
+        is_back = self.moved and later.moved and self.old_below == later.below
+        first = self if self.moved or not later.moved else later
+        last = self if (self.moved or self.before is None) and not later.moved else later
+        merged = msgspec.structs.replace(
+            later,
+            before=self.before,
+            is_known=self.is_known,
+            below=last.below,
+            index=last.index,
+            old_kind=None if old_kind == later.kind else old_kind,
+            tags=None if tags == old_tags and later.after is not None else tags,
+            old_tags=None if tags == old_tags and later.after is not None else old_tags,
+            moved=(self.moved or later.moved) and not is_back,
+            old_below=first.old_below,
+            old_index=first.old_index,
+        )
+        return None if merged.is_same else merged
 
-    def step(self, expected: str | None) -> CellStep:
-        """The step for the page that undoes it, or redoes it.
+    def step(self, expected: str | None, *, forced: bool = False) -> CellStep | None:
+        """The step for the page that undoes it, or redoes it, but for a move; None where it was only moved.
 
         Args:
             expected: The text that the cell must have; None where it must not be there.
+            forced: Whether its type and tags may be any.
         """
         target = self.target
-        action: Literal["insert", "replace", "delete"] = "replace"
-        if target is None or expected is None:
-            action = "delete" if target is None else "insert"
+        if target is None:
+            return CellStep(action="delete", cell_id=self.cell_id, expected=expected or "")
+        kind, old_kind = self.kind, self.old_kind or self.kind
+        tags, old_tags = self.tags, self.old_tags
+        if not self.undone:
+            kind, old_kind, tags, old_tags = old_kind, kind, old_tags, tags
+        if expected is None:
+            below, index = self._place
+            return CellStep(
+                action="insert",
+                cell_id=self.cell_id,
+                kind=kind,
+                source=target,
+                tags=tags or None,
+                below=below,
+                index=index,
+            )
+        is_other = (kind, tags) != (old_kind, old_tags)
+        if target == expected == self.source and not is_other:
+            return None
         return CellStep(
-            action=action,
+            action="replace",
             cell_id=self.cell_id,
             kind=self.kind,
-            source=target or "",
-            expected=expected or "",
-            below=self.below,
-            index=self.index,
+            source=target,
+            expected=expected,
+            new_kind=None if kind == old_kind else kind,
+            expected_kind=None if kind == old_kind or forced else old_kind,
+            tags=tags,
+            expected_tags=None if forced else old_tags,
         )
+
+    def move_step(self) -> CellStep:
+        """The step that puts it where it was before, or is to be again."""
+        below, index = self._place
+        return CellStep(action="move", cell_id=self.cell_id, expected=None, below=below, index=index)
+
+    @property
+    def _place(self) -> tuple[str | None, int]:
+        """Where it is to be: below which cell, and at which place from 0."""
+        return (self.old_below, self.old_index) if self.moved and not self.undone else (self.below, self.index)
 
     def reverse(self, replaced: str | None) -> None:
         """Note that it was undone, or redone: the cell has the target's text now, and had the text *replaced*."""
@@ -160,7 +242,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     def as_change(self) -> CellChange:
         """The change as it is shown."""
-        before = None if self.before is None else CellText(source=self.before, kind=self.kind)
+        before = None if self.before is None else CellText(source=self.before, kind=self.old_kind or self.kind)
         after = None if self.after is None else CellText(source=self.after, kind=self.kind)
         refusal = self.refusal
         return CellChange(
@@ -175,7 +257,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
             reason=refusal,
             offered=self.offered,
             from_file=self.from_file,
+            detail=self.detail,
         )
+
+
+def _listed(tags: tuple[str, ...]) -> str:
+    return ", ".join(tags) or "none"
 
 
 def cell_change_id(cell_id: str) -> str:

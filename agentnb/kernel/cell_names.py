@@ -8,7 +8,16 @@ its first line; agents name it by its id.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from agentnb.kernel.code_runner import CellView, NotebookView
+
+MOST_TAGS = 50
+"""Tags of one cell."""
+LONGEST_TAG = 100
 MOST_CHARACTERS = 60
 """Characters of a cell's first line that a name shows."""
 _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
@@ -64,3 +73,29 @@ def number_in(named: str) -> int | None:
     """
     match = _NUMBER.fullmatch(named.strip())
     return int(match["number"]) if match else None
+
+
+def named_cell(named: str, notebook: NotebookView) -> CellView:
+    """The cell of *notebook* that an agent names.
+
+    Args:
+        named: Its id, or the n of its ``In [n]``.
+        notebook: The notebook.
+
+    Raises:
+        UsageError: If there is none, or more than one.
+    """
+    number = number_in(named)
+    found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
+    found = found or [each for each in notebook.cells if number is not None and each.count == number]
+    if not found:
+        raise UsageError(
+            f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
+        )
+    if len(found) > 1 and found[0].cell_id == found[1].cell_id:
+        hint = "Cells with a number are named by that; others once the user has saved and reopened the notebook."
+        raise UsageError(f"{len(found)} cells of the notebook have the id {found[0].cell_id!r}.", hint=hint)
+    if len(found) > 1:
+        ids = " and ".join(each.cell_id for each in found)
+        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
+    return found[0]

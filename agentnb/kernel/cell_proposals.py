@@ -5,39 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.kernel.cell_names import number_in
+from agentnb.kernel.cell_names import named_cell
+from agentnb.kernel.cell_plans import PLANS, plan_cells
 from agentnb.state import ToolCallCell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.kernel.code_runner import CellView, NotebookView
-
-
-def named_cell(named: str, notebook: NotebookView) -> CellView:
-    """The cell of *notebook* that an agent names.
-
-    Args:
-        named: Its id, or the n of its ``In [n]``.
-        notebook: The notebook.
-
-    Raises:
-        UsageError: If there is none, or more than one.
-    """
-    number = number_in(named)
-    found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
-    found = found or [each for each in notebook.cells if number is not None and each.count == number]
-    if not found:
-        raise UsageError(
-            f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
-        )
-    if len(found) > 1 and found[0].cell_id == found[1].cell_id:
-        hint = "Cells with a number are named by that; others once the user has saved and reopened the notebook."
-        raise UsageError(f"{len(found)} cells of the notebook have the id {found[0].cell_id!r}.", hint=hint)
-    if len(found) > 1:
-        ids = " and ".join(each.cell_id for each in found)
-        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
-    return found[0]
+    from agentnb.kernel.code_runner import NotebookView
 
 
 def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
@@ -59,6 +34,8 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
     if not notebook.live:
         return None
     try:
+        if name in PLANS:
+            return plan_cells(name, arguments, notebook).shown
         match name:
             case "insert_cell":
                 below = named_cell(arguments["below"], notebook) if "below" in arguments else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
+from agentnb.kernel.cell_order import steps_in_order
 from agentnb.kernel.value_fingerprint import fingerprint
 from agentnb.kernel.value_summary import summarize_value
 from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.kernel.cell_changes import CellChange, CellRecord
+    from agentnb.kernel.cell_order import CellOrder
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_changes import VariableChange
@@ -64,6 +66,8 @@ class _Turn:
 
     def __init__(self) -> None:
         self.cells: dict[str, CellRecord] = {}
+        self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
+        """By notebook: the cells before the first and after the last change of their order."""
         self.variables: dict[str, VariableRecord] = {}
         self.ended = False
 
@@ -123,16 +127,25 @@ class KernelChanges:
             cells = [cell.as_change() for cell in turn.cells.values()]
             return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
 
-    def cell_changed(self, change: CellRecord) -> None:
-        """The agent has changed a cell, by a tool of ours."""
+    def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
+        """The agent has changed cells of one notebook, by a tool of ours.
+
+        Args:
+            changes: The cells.
+            orders: The notebook's cells before and after, where the tool changed which there are or their order.
+        """
         with self._lock:
             turn = self._turns.get(self._current or "")
             if turn is None:
                 return
-            earlier = turn.cells.pop(change.id, None)
-            merged = change if earlier is None else earlier.merged(change)
-            if merged is not None:
-                turn.cells[change.id] = merged
+            for change in changes:
+                earlier = turn.cells.pop(change.id, None)
+                merged = change if earlier is None else earlier.merged(change)
+                if merged is not None:
+                    turn.cells[change.id] = merged
+                if orders is not None:
+                    first, _ = turn.orders.get(change.notebook, orders)
+                    turn.orders[change.notebook] = (first, orders[1])
         self._tell_if_late(turn)
 
     def offer(self, turn_id: str, cells: Iterable[CellRecord]) -> None:
@@ -264,7 +277,7 @@ class KernelChanges:
         names = runner.namespace
         if cells and variables:  # nothing is done to a cell where a variable is a conflict, or the kernel is busy
             await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices, check=True))
-        done = await self._change_cells(runner, cells, choices)
+        done = await self._change_cells(runner, turn_id, cells, choices)
         if variables:
             done += await self._on_main_thread(runner, lambda: self._rebind(names, variables, choices))
         return done
@@ -299,13 +312,15 @@ class KernelChanges:
             return cells, variables
 
     async def _change_cells(
-        self, runner: CodeRunner, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+        self, runner: CodeRunner, turn_id: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
     ) -> tuple[str, ...]:
         """Give the cells the texts that they are to have, notebook by notebook; all cells of one notebook or none."""
         done: tuple[str, ...] = ()
+        with self._lock:
+            turn = self._turns.get(turn_id, _Turn())
         for notebook in dict.fromkeys(cell.notebook for cell in cells):
             done += await self._change_notebook(
-                runner, notebook, [cell for cell in cells if cell.notebook == notebook], choices
+                runner, turn, notebook, [cell for cell in cells if cell.notebook == notebook], choices
             )
         return done
 
@@ -318,13 +333,24 @@ class KernelChanges:
         return None if lacks or len(hashes) > 1 else hashes.pop()
 
     async def _change_notebook(
-        self, runner: CodeRunner, notebook: str, cells: Sequence[CellRecord], choices: Mapping[str, Choice]
+        self,
+        runner: CodeRunner,
+        turn: _Turn,
+        notebook: str,
+        cells: Sequence[CellRecord],
+        choices: Mapping[str, Choice],
     ) -> tuple[str, ...]:
         expected = {cell.cell_id: cell.source for cell in cells}
+        forced: set[str] = set()
         file_hashes = self._file_hashes(cells)
         for _ in range(CELL_TRIES):
             chosen = [cell for cell in cells if cell.cell_id in expected]
-            steps = [cell.step(expected[cell.cell_id]) for cell in chosen]
+            steps = steps_in_order(
+                [(cell, expected[cell.cell_id]) for cell in chosen],
+                turn.orders.get(notebook),
+                gone={cell.cell_id for cell in turn.cells.values() if cell.source is None},
+                forced=forced,
+            )
             found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
             if not found:
                 for cell in chosen:
@@ -336,6 +362,7 @@ class KernelChanges:
             for cell in chosen:
                 if cell.cell_id in found and choices[cell.id] == "theirs":
                     expected[cell.cell_id] = found[cell.cell_id]
+                    forced.add(cell.cell_id)
                 elif cell.cell_id in found:
                     del expected[cell.cell_id]
         # The page compares each time, and the user can type between its answer and the next try.

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from agentnb.kernel.job_queue import Stop
+from agentnb.kernel.job_queue import Stop, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from agentnb.kernel.job_queue import Work
     from agentnb.kernel.variable_watch import NameChange
 
 T = TypeVar("T")
@@ -51,7 +50,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         printed: The text written to stdout and stderr, in order.
-        result: The last expression's value, as text.
+        result: The last expression's value where it is only text.
         shown: The displayed mime bundles; the last expression's value comes last if it is more than text.
         failure: The exception that was raised.
         stopped: Who stopped the code.
@@ -74,6 +73,7 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         count: Its execution count, once it has run.
         output: Its output, as text.
         cut: Whether *source* is cut short.
+        tags: Its tags.
     """
 
     cell_id: str
@@ -82,6 +82,7 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
     count: int | None = None
     output: str = ""
     cut: bool = False
+    tags: tuple[str, ...] = ()
 
 
 class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,13 +92,15 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
         name: Its path, as far as known.
         path: The absolute path of its file; None if not known.
         live: Whether this is the notebook as a browser page has it open, rather than as its file was last saved.
-        cells: Its cells.
+        cells: Its cells; of a notebook with more than 1,000 those round the active one.
+        start: How many cells come before these.
     """
 
     name: str
     path: str | None
     live: bool
     cells: tuple[CellView, ...]
+    start: int = 0
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -127,6 +130,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         text: The answer for the agent.
+        pictures: The pictures that the cell that was run shows: MCP content blocks.
         raised: Whether the cell that was run raised an exception.
         cell_id: The cell.
         index: Its place in the notebook, from 0.
@@ -136,6 +140,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     text: str
+    pictures: tuple[dict[str, Any], ...] = ()
     raised: bool = False
     cell_id: str = ""
     index: int = 0
@@ -145,23 +150,31 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of undo or redo in the notebook.
+    """One step of a change of several cells.
 
     Args:
-        action: What to do.
+        action: What to do; ``"replace"`` gives a cell another text, type or tags.
         cell_id: The cell; the id that a cell gets that is inserted.
-        kind: The kind of a cell that is inserted.
+        kind: The type of a cell that is inserted.
+        new_kind: The type that a replaced cell gets; None: its own.
+        expected_kind: The type that it must have now; None: any.
         source: The new text.
-        expected: The text that the cell must have now.
-        below: The cell above one that is inserted.
-        index: Its place from 0, where *below* is gone.
+        expected: The text that the cell must have now; None, for ``"move"``: any.
+        tags: The tags that an inserted or replaced cell gets; None: none, or its own.
+        expected_tags: The tags that it must have now; None: any.
+        below: The cell above one that is inserted or moved.
+        index: Its place from 0, where *below* is gone or None.
     """
 
-    action: Literal["insert", "replace", "delete"]
+    action: Literal["insert", "replace", "delete", "move"]
     cell_id: str
     kind: str = "code"
+    new_kind: str | None = None
+    expected_kind: str | None = None
     source: str = ""
-    expected: str = ""
+    expected: str | None = ""
+    tags: tuple[str, ...] | None = None
+    expected_tags: tuple[str, ...] | None = None
     below: str | None = None
     index: int = 0
 
@@ -179,7 +192,7 @@ class CodeWatch(Protocol):
 
 
 class Namespace(Protocol):
-    """The user's variables. Only :meth:`release` may be called on another thread than the main one."""
+    """The user's variables. Only :meth:`release` and :meth:`stop_cell` may be called on another thread."""
 
     def variables(self) -> dict[str, Any]:
         """The user's own variables and imported modules, by name; a new dict. Private names and IPython's are none."""
@@ -207,12 +220,30 @@ class Namespace(Protocol):
         """
         ...
 
+    def stop_cell(self, cell_id: str) -> bool:
+        """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
+        ...
+
     def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
         """A watch for one piece of code; *found* is called at its end, on the main thread, with what the code did."""
         ...
 
     def release(self, objects: Sequence[object]) -> None:
         """Free *objects* on the main thread, where their finalizers may run; from any thread."""
+        ...
+
+
+class CodeWork(Work[Ran], Protocol):
+    """Code for the main thread."""
+
+    @property
+    def started_at(self) -> int | None:
+        """When it began, in milliseconds since 1970; None before. From any thread."""
+        ...
+
+    @property
+    def printed(self) -> str:
+        """The end of what it has printed so far, as it was printed. From any thread."""
         ...
 
 
@@ -247,7 +278,7 @@ class CodeRunner(Protocol):
         """The user's variables, to be watched and bound."""
         ...
 
-    def work(self, code: str, watch: CodeWatch | None = None) -> Work[Ran]:
+    def work(self, code: str, watch: CodeWatch | None = None) -> CodeWork:
         """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
         ...
 
@@ -264,15 +295,21 @@ class CodeRunner(Protocol):
         ...
 
     async def change_cells(
-        self, notebook: str, steps: Sequence[CellStep], file_hashes: tuple[str, str] | None = None
+        self,
+        notebook: str,
+        steps: Sequence[CellStep],
+        file_hashes: tuple[str, str] | None = None,
+        *,
+        exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Do all *steps* in the page that shows *notebook*, or none.
 
         Args:
             notebook: Its name (:class:`NotebookView`).
-            steps: What to do; a step that is done already is left out.
+            steps: What to do.
             file_hashes: The SHA-256 of the notebook's file as the page loaded or saved it, and as it is now, where the
                 page has all that is in it after the steps: then it may save over it.
+            exact: Whether a cell with which a step is done already is other than expected; else the step is left out.
 
         Returns:
             The cells that are other than a step expects, by id, with their texts; None for one that is gone. Nothing
@@ -280,5 +317,17 @@ class CodeRunner(Protocol):
 
         Raises:
             UsageError: If no page shows that notebook.
+        """
+        ...
+
+    async def read_cell(self, notebook: str, cell_id: str) -> str:
+        """All of a cell's text, where :meth:`notebook` gave only its beginning.
+
+        Args:
+            notebook: The notebook's name.
+            cell_id: The cell.
+
+        Raises:
+            UsageError: If no page shows that notebook, it has no such cell, or the text is too long.
         """
         ...

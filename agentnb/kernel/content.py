@@ -12,22 +12,11 @@ from agentnb.kernel.cell_names import cell_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentnb.kernel.code_runner import CellView, NotebookView, Ran, Variable
-    from agentnb.kernel.job_queue import Stop
+    from agentnb.kernel.code_runner import CellView, NotebookView, Variable
 
 MOST_CHARACTERS = 20_000
 """Characters of one answer's text."""
 MOST_OF_A_LINE = 300
-MOST_PICTURES = 8
-LARGEST_PICTURE = 4 * 1024 * 1024
-"""Characters of one picture, in base64."""
-_PICTURES = ("image/png", "image/jpeg")
-_TEXTS = ("text/markdown", "text/latex", "text/plain")
-_STOPPED: dict[Stop, str] = {
-    "user": "The user interrupted the code; the turn is cancelled.",
-    "timeout": "The code was interrupted: its time was up.",
-    "cancelled": "The code was interrupted: the turn is over.",
-}
 
 
 def said(text: str, *, failed: bool = False) -> dict[str, Any]:
@@ -37,7 +26,7 @@ def said(text: str, *, failed: bool = False) -> dict[str, Any]:
         >>> said("It works.")
         {'content': [{'type': 'text', 'text': 'It works.'}], 'isError': False}
     """
-    return {"content": [_text(text)], "isError": failed}
+    return {"content": [text_block(text)], "isError": failed}
 
 
 def failure_of(result: dict[str, Any]) -> str | None:
@@ -78,32 +67,6 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def of_run(ran: Ran) -> dict[str, Any]:
-    """The result of running code.
-
-    Agents and transcripts read a tool's text as Markdown, so a traceback is a code block: without one its dashed
-    line would be a rule and its arrows quotes.
-    """
-    pieces = [ran.printed.rstrip("\n"), *_shown_texts(ran.shown), ran.result or ""]
-    failure = ""
-    if ran.failure is not None:
-        failure = fenced(clipped(ran.failure.traceback.strip("\n"), MOST_CHARACTERS // 2))
-        if not ran.failure.traceback:
-            failure = f"{ran.failure.name}: {ran.failure.message}"
-    if ran.stopped is not None:
-        pieces.append(_STOPPED[ran.stopped])
-    # Each part is clipped by itself: a cut through the whole text could take one of the two fences away.
-    printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
-    text = "\n".join(piece for piece in (printed, failure) if piece)
-    pictures, left_out = _pictures(ran.shown)
-    if left_out:
-        text += f"\n({left_out} more pictures, or too large ones, are left out.)"
-    if not text and not pictures:
-        text = "(no output)"
-    failed = ran.failure is not None or ran.stopped is not None
-    return {"content": [*([_text(text)] if text else []), *pictures], "isError": failed}
-
-
 def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
     """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
@@ -126,31 +89,8 @@ def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, 
     return said("\n".join(pieces))
 
 
-def _shown_texts(shown: Iterable[dict[str, Any]]) -> list[str]:
-    found = []
-    for bundle in shown:
-        if any(kind in bundle for kind in _PICTURES):
-            continue
-        text = next((bundle[kind] for kind in _TEXTS if isinstance(bundle.get(kind), str)), None)
-        found.append(text if text is not None else f"(shows {', '.join(sorted(bundle)) or 'nothing'})")
-    return found
-
-
-def _pictures(shown: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
-    found: list[dict[str, Any]] = []
-    left_out = 0
-    for bundle in shown:
-        kind = next((kind for kind in _PICTURES if isinstance(bundle.get(kind), str)), None)
-        if kind is None:
-            continue
-        if len(found) < MOST_PICTURES and len(bundle[kind]) <= LARGEST_PICTURE:
-            found.append({"type": "image", "data": bundle[kind].replace("\n", ""), "mimeType": kind})
-        else:
-            left_out += 1
-    return found, left_out
-
-
-def _text(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
+    """A content block (MCP ``TextContent``) of *text*, cut and without credentials."""
     return {"type": "text", "text": clipped(Credentials(os.environ).hidden(text))}
 
 

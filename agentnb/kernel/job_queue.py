@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-Stop = Literal["user", "timeout", "cancelled"]
-"""Who stopped code: the kernel's interrupt, its time limit, or the end of the turn."""
+Stop = Literal["user", "timeout", "cancelled", "stopped"]
+"""Who stopped code: the kernel's interrupt, its time limit, the end of the turn, or the user, who stopped only it."""
 
 AGAIN_SECONDS = 2.0
 TRIES = 5
 GRACE_SECONDS = 3.0
+GO_ON = "The turn goes on. Ask the user before you run it again."
+"""What an agent does whose code the user has stopped."""
 
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
@@ -114,6 +116,19 @@ class JobQueue:
             raise
         message = f"The code was interrupted after {timeout:g} s but has not stopped; the kernel is still running it."
         raise KernelBusy(message, hint="Wait until it ends, or restart the kernel.")
+
+    def stop(self, work: Work[Any]) -> None:
+        """The user stops *work*, and nothing else: it is interrupted, or not begun at all. On the host's loop."""
+        with self._lock:
+            jobs = [each for each in (*self._queue, *self._stack) if isinstance(each, _Job)]
+        job = next((each for each in jobs if each.work is work), None)
+        if job is None:
+            return
+        if self._withdraw(job):
+            job.ended.set_exception(UsageError("Stopped by the user before it began.", hint=GO_ON))
+            job.started.set_result(None)
+        else:
+            _stop(job, "stopped")
 
     def wake(self) -> None:
         """Make the main thread run its jobs: the innermost waiting code does, else the thread's loop.

@@ -45,7 +45,10 @@ MOST_ROWS = 60
 MOST_COLUMNS = 40
 
 _OBJECT = re.compile(r"<[\w.]+(?: [\w.]+)* (?:object|at 0x)[^\n]{0,200}>\Z")
-_SHAPE = re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns")
+_SHAPES = (
+    re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns"),  # pandas
+    re.compile(r"shape: \((\d[\d_,]{0,15}), (\d[\d_,]{0,9})\)"),  # polars
+)
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
@@ -166,8 +169,8 @@ class _Reading:
     def _table(self, table: _Html) -> str:
         width = max(len(row) for row in table.rows)
         body = len(table.rows) - table.headers
-        shape = _SHAPE.search(table.text)
-        rows, columns = shape.groups() if shape else (f"{body:,}", f"{width:,}")
+        shape = next((found for said in _SHAPES if (found := said.search(table.text))), None)
+        rows, columns = shape.groups() if shape else (f"{body:,}", f"{width - table.index_columns:,}")
         shown = [" | ".join(row[:MOST_COLUMNS]) for row in table.rows[: table.headers + MOST_ROWS]]
         said = [f"Table, {rows} rows × {columns} columns:", *shown]
         if body > MOST_ROWS or width > MOST_COLUMNS:
@@ -248,6 +251,7 @@ class _Html(HTMLParser):
         super().__init__()
         self.rows: list[list[str]] = []
         self.headers = 0
+        self.index_columns = 0
         self._tables = 0
         self._skipped = 0
         self._pieces: list[str] = []
@@ -255,6 +259,8 @@ class _Html(HTMLParser):
         self._cell: list[str] | None = None
         self._span = 1
         self._has_data = False
+        self._labels = 0  # header cells at the row's beginning
+        self._in_head = self._head_ended = False
 
     @property
     def text(self) -> str:
@@ -270,22 +276,26 @@ class _Html(HTMLParser):
             self._tables += 1
         if self._tables != 1:
             return
+        self._in_head = self._in_head or tag == "thead"
         if tag == "tr":
             self._end_row()
-            self._row, self._has_data = [], False
+            self._row, self._has_data, self._labels = [], False, 0
         elif tag in {"td", "th"} and self._row is not None:
             self._end_cell()
             span = re.fullmatch(r"\d{1,3}", dict(attrs).get("colspan") or "", re.ASCII)
             self._cell, self._span = [], min(int(span[0]), MOST_COLUMNS) if span else 1
             self._has_data = self._has_data or tag == "td"
+            self._labels += not self._has_data
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._SKIPPED:
             self._skipped = max(0, self._skipped - 1)
         if tag in {"td", "th"}:
             self._end_cell()
-        if tag in {"tr", "table"}:
+        if tag in {"tr", "table", "thead"}:
             self._end_row()
+        if tag == "thead":
+            self._in_head, self._head_ended = False, True
 
     def handle_data(self, data: str) -> None:
         if self._skipped:
@@ -308,8 +318,12 @@ class _Html(HTMLParser):
         self._end_cell()
         if self._row:
             self.rows.append(self._row)
-            if not self._has_data and self.headers == len(self.rows) - 1:
+            if self._head_ended or (self._has_data and not self._in_head):
+                self.index_columns = max(self.index_columns, self._labels)
+            elif self.headers == len(self.rows) - 1:
                 self.headers += 1
+                if self.headers == 1:  # the index has no name there, and a frame without rows has only this
+                    self.index_columns = next((at for at, name in enumerate(self._row) if name), len(self._row))
         self._row = None
 
 

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fnmatch
-from typing import TYPE_CHECKING, Any, TypeVar
+import functools
+import os
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from agentnb.cassette.mcp import CHANGED
-from agentnb.credentials import is_secret_name
+from agentnb.clock import now_ms
+from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel import content
+from agentnb.kernel import content, run_result
 from agentnb.kernel.cell_changes import CellRecord
-from agentnb.kernel.cell_names import cell_title
-from agentnb.kernel.cell_proposals import named_cell, proposed_cell
-from agentnb.kernel.code_runner import Edit
+from agentnb.kernel.cell_names import cell_title, named_cell
+from agentnb.kernel.cell_order import order_of
+from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
+from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.code_runner import CellStep, Edit
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
-from agentnb.state import ToolDiffContent
+from agentnb.state import ToolCallRun, ToolDiffContent, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from agentnb.kernel.cell_order import CellOrder
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.kernel.code_runner import CellView, CodeRunner, Edited, NotebookView
+    from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
 
@@ -32,8 +41,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Call = tuple[str, str]
+"""A tool and its arguments, as ``PolicyRequest.call`` has them."""
+
 LOOK_SECONDS = 20.0
 """How long reading the user's objects, or a notebook's file, may take."""
+PROGRESS_SECONDS = 0.5
+"""How long code runs before its progress is told, and how long at least between two times."""
+PROGRESS_SHARE = 0.1
+"""How much of the time that code has run goes by between two times: long code is told about less often."""
 
 
 class ToolRunner:
@@ -48,6 +64,8 @@ class ToolRunner:
         finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
         changes: Keeps what the tools change, by turn.
         access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
+        progressed: Called with each call that runs code, and how that stands: while it runs and at its end.
+        takes_pictures: Whether the agent takes pictures, now.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -62,9 +80,11 @@ class ToolRunner:
         interrupted: Callable[[], object],
         job_queue: JobQueue,
         *,
-        finished: Callable[[tuple[str, str], str | None], object] = lambda _call, _failure: None,
+        finished: Callable[[Call, str | None], object] = lambda _call, _failure: None,
         changes: KernelChanges | None = None,
         access: Callable[[], str] = lambda: "run",
+        progressed: Callable[[Call, ToolCallRun], object] = lambda _call, _run: None,
+        takes_pictures: Callable[[], bool] = lambda: True,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -74,6 +94,9 @@ class ToolRunner:
         self._finished = finished
         self._changes = changes
         self._access = access
+        self._progressed = progressed
+        self._takes_pictures = takes_pictures
+        self._stops: list[tuple[Call, Callable[[], bool]]] = []
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
@@ -86,6 +109,7 @@ class ToolRunner:
             "insert_cell": self._insert_cell,
             "replace_cell": self._replace_cell,
             "run_cell": self._run_cell,
+            **{name: functools.partial(self._change_cells, name) for name in PLANS},
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
@@ -100,6 +124,10 @@ class ToolRunner:
         finally:
             self._doing.discard(task)
         return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
+
+    def stop(self, call: Call) -> bool:
+        """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
+        return any([stop() for each, stop in self._stops if each == call][:1])
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""
@@ -120,7 +148,7 @@ class ToolRunner:
             failure = str(error)
             return content.said(failure, failed=True)
         else:
-            return result
+            return run_result.for_agent(result, takes_pictures=self._takes_pictures())
         finally:
             self._finished(call_words(name, given), failure)
 
@@ -155,10 +183,54 @@ class ToolRunner:
         watch = self._changes.watch(changed.extend) if self._changes is not None else None
         work = self._runner.work(request.command or code, watch)
         patience = given.get("wait", PATIENCE_SECONDS)
-        ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
+
+        def stop() -> bool:
+            self._job_queue.stop(work)
+            return True
+
+        async with self._running(call_words("run_code", given), work, stop) as ended:
+            ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
+            result = ended(run_result.of_run(ran))
         if ran.stopped == "user":
             self._interrupted()
-        return content.of_run(ran) | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
+        return result | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
+
+    @contextlib.asynccontextmanager
+    async def _running(
+        self, call: Call, work: _Progress, stop: Callable[[], bool]
+    ) -> AsyncIterator[Callable[[Result], Result]]:
+        """While *call* runs code it can be stopped, and its progress is told; give the result to the value."""
+
+        def ended(result: Result) -> Result:
+            begun = work.started_at
+            if begun is not None:
+                shown = run_result.shown_on_card(result)
+                self._progressed(call, ToolCallRun(started_at=begun, ended_at=max(begun, now_ms()), content=shown))
+            return result
+
+        entry = (call, stop)
+        self._stops.append(entry)
+        following = asyncio.ensure_future(self._follow(call, work))
+        try:
+            yield ended
+        finally:
+            following.cancel()
+            self._stops.remove(entry)
+
+    async def _follow(self, call: Call, work: _Progress) -> None:
+        """Tell how the code stands, again and again, where that is other than before."""
+        told: tuple[int, str] | None = None
+        seconds = PROGRESS_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            if (begun := work.started_at) is None:
+                continue
+            seconds = max(PROGRESS_SECONDS, PROGRESS_SHARE * (now_ms() - begun) / 1000)
+            printed = Credentials(os.environ).hidden(work.printed)
+            if told != (begun, printed):
+                told = begun, printed
+                shown = (ToolTextContent(text=printed),) if printed else ()
+                self._progressed(call, ToolCallRun(started_at=begun, content=shown))
 
     async def _cells(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(outputs=given.get("outputs", False))
@@ -188,17 +260,17 @@ class ToolRunner:
         done = await self._runner.edit(edit)
         self._read[done.cell_id] = edit.source
         above = below or (notebook.cells[-1] if notebook.cells else None)
-        self._changed(
-            CellRecord(
-                cell_id=done.cell_id,
-                notebook=notebook.name,
-                kind=edit.kind,
-                before=None,
-                after=edit.source,
-                below=above.cell_id if above is not None else None,
-                index=done.index,
-            )
+        record = CellRecord(
+            cell_id=done.cell_id,
+            notebook=notebook.name,
+            kind=edit.kind,
+            before=None,
+            after=edit.source,
+            below=above.cell_id if above is not None else None,
+            index=done.index,
         )
+        step = CellStep(action="insert", cell_id=record.cell_id, below=record.below, index=record.index)
+        self._changed(record, orders=(order_of(notebook), order_of(notebook).after([step])))
         return content.said(done.text)
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
@@ -231,6 +303,51 @@ class ToolRunner:
         )
         return content.said(done.text)
 
+    async def _change_cells(self, name: str, given: dict[str, Any]) -> Result:
+        """Move, delete, split or merge cells, or set their type or tags."""
+        notebook = await self._notebook()
+        if not notebook.live:
+            hint = "Let the user open agentnb's sidebar beside the notebook."
+            raise UsageError("No browser page shows the notebook.", hint=hint)
+        for cell in planned_cells(name, given, notebook):
+            if cell.cut:
+                notebook = await self._with_text_of(cell, notebook)
+        cells = planned_cells(name, given, notebook)
+        for cell in cells:
+            self._check_unchanged(cell)
+        plan = plan_cells(name, given, notebook)
+        diff = ToolDiffContent(
+            path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
+        )
+        request = PolicyRequest(
+            kind="cell",
+            title=plan.title,
+            path=notebook.path,
+            preview=(diff,) if plan.before != plan.after else None,
+            call=call_words(name, given),
+            cell=plan.shown,
+        )
+        await self._authorize(request)
+        other = await self._runner.change_cells(notebook.name, plan.steps, exact=True)
+        for cell in cells:
+            if cell.cell_id in other:
+                current = other[cell.cell_id]
+                if current is None:
+                    raise UsageError("The cell is no longer in the notebook.", hint="Read it again with `cells`.")
+                raise self._other(cell, current)
+        for record in plan.records:
+            self._read.pop(record.cell_id, None)
+            if record.after is not None:
+                self._read[record.cell_id] = record.after
+        self._changed(*plan.records, orders=plan.orders)
+        return content.said(plan.done)
+
+    async def _with_text_of(self, cell: CellView, notebook: NotebookView) -> NotebookView:
+        """*notebook* with all of the text of *cell*, of which the page told only the beginning."""
+        text = await self._runner.read_cell(notebook.name, cell.cell_id)
+        whole = replace(cell, source=text, cut=False)
+        return replace(notebook, cells=tuple(whole if each is cell else each for each in notebook.cells))
+
     async def _run_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook()
         cell = named_cell(given["cell"], notebook)
@@ -242,7 +359,7 @@ class ToolRunner:
             await self._runner.edit(edit)  # says what to do
         call = call_words("run_cell", given)
         await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
-        return await self._ran(edit, cell)
+        return await self._ran(edit, cell, call)
 
     async def _change(
         self, notebook: NotebookView, title: str, call: tuple[str, str], given: dict[str, Any], *, before: str = ""
@@ -280,25 +397,31 @@ class ToolRunner:
         self._read[cell.cell_id] = current
         return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
 
-    async def _ran(self, edit: Edit, cell: CellView) -> Result:
-        watch = self._changes.watch() if self._changes is not None else None
-        late = self._job_queue.has_waiter
-        unwatch: Callable[[], None] | None = None
-        if watch is not None:
-            unwatch = self._runner.namespace.watch_cell(edit.cell_id or "", edit.source, watch, late=late)
-        try:
-            done = await self._edited(edit, cell)
-        except BaseException:
-            if unwatch is not None:
-                unwatch()
-            raise
-        if unwatch is not None and not late:
-            unwatch()
-        return content.said(done.text, failed=done.raised)
+    async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
+        cell_id, late = edit.cell_id or "", self._job_queue.has_waiter
+        watch = _CellRun(None if self._changes is None else self._changes.watch())
+        unwatch = self._runner.namespace.watch_cell(cell_id, edit.source, watch, late=late)
+        was_stopped = False
 
-    def _changed(self, change: CellRecord) -> None:
+        def stop() -> bool:
+            nonlocal was_stopped
+            was_stopped = self._runner.namespace.stop_cell(cell_id) or was_stopped
+            return was_stopped
+
+        try:
+            async with self._running(call, watch, stop) as ended:
+                done = await self._edited(edit, cell)
+                result = ended(run_result.of_cell(done, stopped=was_stopped and done.raised))
+        except BaseException:
+            unwatch()
+            raise
+        if not late:
+            unwatch()
+        return result
+
+    def _changed(self, *changes: CellRecord, orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         if self._changes is not None:
-            self._changes.cell_changed(change)
+            self._changes.cells_changed(changes, orders)
 
     async def _notebook(self, *, outputs: bool = False) -> NotebookView:
         read = asyncio.to_thread(self._runner.notebook, outputs=outputs)
@@ -311,6 +434,40 @@ class ToolRunner:
         """The result of *look*, called on the main thread because the user's objects need not be thread-safe."""
         work = self._runner.look(look)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=self.look_seconds)
+
+
+class _Progress(Protocol):
+    """Code that runs, or is about to."""
+
+    @property
+    def started_at(self) -> int | None: ...
+
+    @property
+    def printed(self) -> str: ...
+
+
+class _CellRun:
+    """Watches a cell that a page runs; what it prints stands in the notebook.
+
+    Args:
+        watch: What else watches it.
+    """
+
+    printed = ""
+
+    def __init__(self, watch: CodeWatch | None) -> None:
+        self._watch = watch
+        self.started_at: int | None = None
+
+    def running(self) -> contextlib.AbstractContextManager[None]:
+        """While the cell runs."""
+        self.started_at = self.started_at or now_ms()
+        return contextlib.nullcontext() if self._watch is None else self._watch.running()
+
+    def finish(self) -> None:
+        """The cell has ended."""
+        if self._watch is not None:
+            self._watch.finish()
 
 
 def _title(cell: CellView) -> str:

@@ -21,6 +21,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
+    "array": (list,),
 }
 _CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
 
@@ -109,6 +110,74 @@ TOOLS: dict[str, dict[str, Any]] = {
             "source",
         ),
         _tool(
+            "move_cell",
+            "Move a cell",
+            "Moves a cell of the notebook that the user has open below or above another; the user can undo it.",
+            {
+                "cell": _CELL,
+                "below": {**_CELL, "description": "The cell that it is put below: its id, or the n of its In [n]."},
+                "above": {**_CELL, "description": "Instead of below: the cell that it is put above."},
+            },
+            "cell",
+        ),
+        _tool(
+            "delete_cell",
+            "Delete a cell",
+            "Deletes a cell of the notebook that the user has open; the user can undo it.",
+            {"cell": _CELL},
+            "cell",
+        ),
+        _tool(
+            "split_cell",
+            "Split a cell",
+            "Splits a cell of the notebook that the user has open in two; the user can undo it.",
+            {
+                "cell": _CELL,
+                "line": {
+                    "type": "integer",
+                    "description": "The line, counted from 1, that the new cell below begins with.",
+                    "minimum": 2,
+                },
+            },
+            "cell",
+            "line",
+        ),
+        _tool(
+            "merge_cells",
+            "Merge cells",
+            "Merges cells of one type that follow each other in the notebook that the user has open into the first of "
+            "them, with a blank line between their texts; the user can undo it.",
+            {
+                "first": {**_CELL, "description": "The first cell: its id, or the n of its In [n]."},
+                "last": {**_CELL, "description": "The last cell: its id, or the n of its In [n]."},
+            },
+            "first",
+            "last",
+        ),
+        _tool(
+            "set_cell_type",
+            "Change a cell's type",
+            "Makes a cell of the notebook that the user has open a code, Markdown or raw cell; a code cell loses its "
+            "output. The user can undo it.",
+            {
+                "cell": _CELL,
+                "kind": {"type": "string", "enum": ["code", "markdown", "raw"], "description": "The type."},
+            },
+            "cell",
+            "kind",
+        ),
+        _tool(
+            "set_cell_tags",
+            "Set a cell's tags",
+            "Gives a cell of the notebook that the user has open these tags and no others; the user can undo it.",
+            {
+                "cell": _CELL,
+                "tags": {"type": "array", "items": {"type": "string"}, "description": "All its tags; none: []."},
+            },
+            "cell",
+            "tags",
+        ),
+        _tool(
             "run_cell",
             "Run a cell",
             "Runs a code cell of the notebook that the user has open, as if the user had. Its output is in the "
@@ -182,7 +251,9 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
 def _check(what: str, value: Any, schema: Schema) -> None:
     kind = schema["type"]
     if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise UsageError(f"{what} is a {kind}, not {value!r}.")
+        raise UsageError(f"{what} is {'an' if kind[0] in 'ai' else 'a'} {kind}, not {value!r}.")
+    for item in value if isinstance(value, list) else ():
+        _check(f"An item of {what}", item, schema["items"])
     if "enum" in schema and value not in schema["enum"]:
         raise UsageError(f"{what} is one of {', '.join(schema['enum'])}, not {value!r}.")
     if not (schema.get("minimum", value) <= value <= schema.get("maximum", value)):

@@ -15,7 +15,7 @@ import msgspec
 
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolContent, ToolResultContent
-from agentnb.state.wire import JsonObject, StringOrMarkdown, Wire
+from agentnb.state.wire import JsonObject, StringOrMarkdown, Time, Wire
 
 ToolCallStatus: TypeAlias = Literal[
     "streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "cancelled"
@@ -85,11 +85,17 @@ class ToolCallCell(Wire, frozen=True, kw_only=True):
 
     Args:
         notebook: The notebook's path on the Jupyter server.
-        action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` a cell, or ``"change"``: anything else.
+        action: ``"insert"`` a cell, ``"replace"`` a cell's text, ``"delete"`` or ``"move"`` a cell, ``"split"`` it in
+            two, ``"merge"`` it with those below, set its ``"type"`` or ``"tags"``, or ``"change"``: anything else.
         cell_id: The cell; for ``insert`` the one above, None at the end.
         kind: ``"code"``, ``"markdown"`` or ``"raw"``.
         old_text: The cell's text as the agent knows it; None where that is not all of it, and for ``insert``.
-        new_text: The text that it would have; None for ``delete`` and ``change``.
+        new_text: The text that it would have; None where that is as before, or the cell would be gone.
+        more_text: For ``split``: the text of the new cell below.
+        others: For ``merge``: the cells below it that would be gone.
+        below: For ``move``: the cell that would be above it; None at the top.
+        new_kind: For ``type``: the type that it would have.
+        new_tags: For ``tags``: the tags that it would have.
     """
 
     notebook: str
@@ -98,6 +104,25 @@ class ToolCallCell(Wire, frozen=True, kw_only=True):
     kind: str = "code"
     old_text: str | None = None
     new_text: str | None = None
+    more_text: str | None = None
+    others: tuple[str, ...] | None = None
+    below: str | None = None
+    new_kind: str | None = None
+    new_tags: tuple[str, ...] | None = None
+
+
+class ToolCallRun(Wire, frozen=True, kw_only=True):
+    """Ours: code that a tool call runs in the user's kernel, or has run there.
+
+    Args:
+        started_at: When it began, in milliseconds since 1970.
+        ended_at: When it ended; None while it runs.
+        content: What it has printed so far; once it has ended, all that came of it: text and pictures.
+    """
+
+    started_at: Time
+    ended_at: Time | None = None
+    content: tuple[ToolContent, ...] = ()
 
 
 class ToolCallDetails(Wire, frozen=True, kw_only=True):
@@ -112,6 +137,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
         ran_without_asking: True where the agent ran it without asking although the conversation's permissions are
             Deny. The host sets it; an agent cannot.
         cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
+        run: The code that it runs in the kernel. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -121,6 +147,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     content: tuple[ToolContent, ...] | None = None
     ran_without_asking: bool | None = None
     cell: ToolCallCell | None = None
+    run: ToolCallRun | None = None
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):

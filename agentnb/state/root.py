@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,6 +10,7 @@ from agentnb.state.action import Action, RootAction
 from agentnb.state.change import changed, upsert, without
 from agentnb.state.reducers import REDUCERS, reduces
 from agentnb.state.session_state import SessionSummary
+from agentnb.state.terminal_views import TerminalView
 from agentnb.state.wire import JsonObject, Wire
 
 
@@ -28,6 +29,20 @@ class SessionModelInfo(Wire, frozen=True, kw_only=True):
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
 
 
+class AgentSetup(Wire, frozen=True, kw_only=True):
+    """Ours: an install of an agent, running or ended.
+
+    Args:
+        state: ``"running"``, ``"checking"`` (whether the agent answers), ``"done"``, ``"failed"`` or ``"stopped"``.
+        message: What came of it and what to do, for people.
+        terminal: The installer's terminal.
+    """
+
+    state: Literal["running", "checking", "done", "failed", "stopped"]
+    message: str = ""
+    terminal: TerminalView
+
+
 class AgentInfo(Wire, frozen=True, kw_only=True):
     """An agent that can be used (AHP ``AgentInfo``).
 
@@ -40,6 +55,10 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
         customizations: AHP's, kept as sent.
         missing: Ours: whether its program is not installed here.
         install: Ours: the line to type to install it, where it is missing and there is one.
+        can_install: Ours: whether `installAgent` can run that line.
+        runner: Ours: the command that starts it without an install, as one line, where it is missing and npx or uvx,
+            which that takes, is not.
+        setup: Ours: its install, since the kernel started.
     """
 
     provider: str
@@ -50,6 +69,9 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     customizations: tuple[Any, ...] | None = None
     missing: bool | None = None
     install: str | None = None
+    can_install: bool | None = None
+    runner: str | None = None
+    setup: AgentSetup | None = None
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ const UNSEEN = /[^\P{C}\u2061-\u2064]/gu;
 interface TreeNode {
   type?: string;
   text?: string;
-  children?: TreeNode[];
+  children?: TreeNode[] | TreeNode;
   attributes?: Record<string, unknown>;
   classes?: string[];
   style?: Record<string, unknown>;
@@ -115,8 +115,9 @@ function nodesOf(node: TreeNode, count: { nodes: number }, depth: number): Node[
   if (count.nodes > MOST_NODES) throw new Error("It is too large.");
   if (depth > DEEPEST) throw new Error("It is nested too deeply.");
   if (node.text !== undefined) return [document.createTextNode(String(node.text).replace(UNSEEN, ""))];
-  const children = (node.children ?? []).flatMap((child) => nodesOf(child, count, depth + 1));
+  const children = [node.children ?? []].flat().flatMap((child) => nodesOf(child, count, depth + 1));
   if (node.type === undefined) {
+    if (node.classes?.includes("tml-eqn") && children.length === 0) return []; // the place of an equation's number
     if (node.attributes) throw new Error("It has more than mathematics."); // a span, a link, a picture
     return children; // a fragment
   }

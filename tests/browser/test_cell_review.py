@@ -55,3 +55,56 @@ def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3, timeout=PATIENCE_MS)
     expect(lab.panel.locator("[class*=agentnb-new], [class*=agentnb-proposed]")).to_have_count(0)
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)", "b = 2"]
+
+
+def changed(name: str, **arguments: object) -> list[dict[str, object]]:
+    """A call of a kernel tool, and the wait for its answer."""
+    return [{"start": [name, arguments]}, {"end": 1}]
+
+
+CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
+  .map((cell) => [cell.cell_type, cell.getSource(), (cell.toJSON().outputs ?? []).length])"""
+
+
+def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_back_with_undo_of_the_turn(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """What would happen is marked in the notebook; types, order and outputs come back in one step."""
+    setup = SETUP.replace("sys, agentnb", "sys, agentnb, os").replace("kernel_tools", "cwd=os.getcwd(), kernel_tools")
+    lab.open("structure.ipynb", notebook(setup, "a = 1\nb = 2", "print(3)", "d = 4", kernel="ipykernel7"))
+    for index in range(4):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    before = lab.page.evaluate(CELLS)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    steps = [
+        *changed("move_cell", cell="4", above="2"),
+        *changed("split_cell", cell="2", line=2),
+        *changed("delete_cell", cell="3"),
+        *changed("set_cell_type", cell="4", kind="markdown"),
+    ]
+    side.say(json.dumps(steps))
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    marks = {
+        "move this cell": ".agentnb-move-place",
+        "split this cell": ".agentnb-new-cell-text",
+        "delete this cell": ".agentnb-proposed-delete",
+        "a Markdown cell": ".agentnb-proposed-change",
+    }
+    for words, mark in marks.items():
+        expect(bar).to_contain_text(words, timeout=PATIENCE_MS)
+        expect(lab.panel.locator(mark)).to_have_count(1)
+        expect(bar).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+        lab.picture(f"cell-{mark[1:]}")
+        bar.get_by_role("button", name="Accept", exact=True).click()
+    expect(bar).to_have_count(0, timeout=PATIENCE_MS)
+    expect(side.chat.locator(".change-counts")).to_be_visible(timeout=PATIENCE_MS)
+    after = lab.page.evaluate(CELLS)
+    assert after[1:] == [["markdown", "d = 4", 0], ["code", "a = 1", 0], ["code", "b = 2", 0]]
+    side.chat.get_by_role("button", name="Undo", exact=True).click()
+    expect(side.chat.get_by_role("button", name="Redo", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    assert lab.page.evaluate(CELLS) == before
+    lab.command("notebook:undo-cell-action")
+    assert lab.page.evaluate(CELLS) == after

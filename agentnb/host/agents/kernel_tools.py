@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.host.environment import Environment
     from agentnb.policy.request import PolicyRequest
+    from agentnb.state import ToolCallRun
 
 ON_STDIO = "agentnb-kernel"
 """The id of the tools of an agent that reaches them on stdio, in a cassette."""
@@ -40,6 +41,7 @@ class KernelTools:
         interrupted: Called when the user interrupts the code that the agent runs.
         finished: Called with each tool that has ended, and why it failed, or None.
         access: What the agent may do with the tools, now: ``"off"``, ``"look"`` or ``"run"``.
+        progressed: Called with each tool that runs code, and how that stands.
 
     Attributes:
         changes: What the agent has changed in the kernel and the notebook, by turn.
@@ -54,6 +56,7 @@ class KernelTools:
         finished: Callable[[tuple[str, str], str | None], None],
         *,
         access: Callable[[], str] = lambda: "run",
+        progressed: Callable[[tuple[str, str], ToolCallRun], object] = lambda _call, _run: None,
     ) -> None:
         self._tab_id = tab_id
         self._environment = environment
@@ -61,6 +64,7 @@ class KernelTools:
         self._interrupted = interrupted
         self._finished = finished
         self._access = access
+        self._progressed = progressed
         self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
         self._server_id = new_id()
         self._agent: Agent | None = None
@@ -107,8 +111,14 @@ class KernelTools:
             finished=self._finished,
             access=self._access,
             changes=self.changes,
+            progressed=self._progressed,
+            takes_pictures=lambda: self._agent is None or self._agent.takes_pictures,
         )
         return self._tool_runner
+
+    def stop(self, call: tuple[str, str]) -> bool:
+        """Stop the code that a tool runs, and nothing else; see :meth:`ToolRunner.stop`."""
+        return self._tool_runner is not None and self._tool_runner.stop(call)
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""

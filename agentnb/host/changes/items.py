@@ -64,7 +64,16 @@ def kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
     cell = change.after or change.before
     language = None if cell is None else {"code": "python", "markdown": "markdown"}.get(cell.kind)
     added, removed = count_lines((before or "").encode("utf-8", "replace"), (after or "").encode("utf-8", "replace"))
-    return replace(item, kind="cell", before=before, after=after, added=added, removed=removed, language=language)
+    return replace(
+        item,
+        kind="cell",
+        detail=change.detail or None,
+        before=before,
+        after=after,
+        added=added,
+        removed=removed,
+        language=language,
+    )
 
 
 def _state(change: CellChange | VariableChange, *, is_kept: bool) -> State:

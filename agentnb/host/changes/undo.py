@@ -404,7 +404,7 @@ def _merged_chain(chain: Sequence[Item]) -> Item | None:
     file = _merged_file(first.file, last.file)
     if file is not None and file.was is None and file.before == file.after:
         return None
-    if last.kind == "cell" and first.before == last.after:
+    if last.kind == "cell" and first.before == last.after and not any(each.detail for each in effective):
         return None
     counts = [(each.added, each.removed) for each in effective]
     whole = next((each for each in effective if not each.undoable), None)

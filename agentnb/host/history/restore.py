@@ -16,7 +16,7 @@ from agentnb.agent.catalog import AgentSpec, known
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
-from agentnb.host.channels import session_config
+from agentnb.host.channels import kept_access, session_config
 from agentnb.host.conversation import Conversation
 from agentnb.host.pairing.paired_client import PREFIX
 from agentnb.state import (
@@ -168,9 +168,13 @@ def keep_open(conversation: Conversation) -> None:
 
 
 def _open_again(session: SessionState, options: SessionOptions) -> SessionState:
-    """The session with today's settings, and shown: closing its tab had archived it."""
+    """The session with today's settings, and shown: closing its tab had archived it.
+
+    Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
+    """
     shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
-    config = session_config(options.mode, has_kernel_tools=options.kernel_tools)
+    access = kept_access(session.config) or options.kernel_access or "off"
+    config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access)
     return replace(session, summary=replace(session.summary, status=shown), config=config)
 
 

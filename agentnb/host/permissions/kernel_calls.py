@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import UsageError
+from agentnb.kernel.cell_plans import PLANS
 from agentnb.kernel.tools import call_words, checked
 from agentnb.safe_json import read_json
 from agentnb.state import ToolTextContent
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from agentnb.state import ToolCallState
 
-_TOOLS = ("run_code", "insert_cell", "replace_cell", "run_cell")
+CELL_EDITS = ("insert_cell", "replace_cell", *PLANS)
+"""The tools that change cells."""
+_TOOLS = ("run_code", "run_cell", *CELL_EDITS)
 _NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(_TOOLS)})(?![a-z_])")
 _WRAPPERS = ("arguments", "args", "input", "params", "parameters")
 _KINDS = {None, "other", "execute", "kernel"}

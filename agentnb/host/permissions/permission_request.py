@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from agentnb.host.permissions.kernel_calls import KernelCall, kernel_call
+from agentnb.host.permissions.kernel_calls import CELL_EDITS, KernelCall, kernel_call
 from agentnb.kernel.tools import call_words
 from agentnb.policy.commands import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
@@ -69,7 +69,7 @@ def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:
     return PolicyRequest(
         kind="permission",
         title=title,
-        asked="cell" if called.name in {"insert_cell", "replace_cell"} else "kernel",
+        asked="cell" if called.name in CELL_EDITS else "kernel",
         command=called.arguments.get("code"),
         call=call_words(*called),
     )

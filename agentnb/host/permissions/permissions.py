@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
-    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell
+    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallRun
 
 
 class Permissions:
@@ -182,6 +182,38 @@ class Permissions:
             for action in cards.failed(turn.id, same[-1], failure):
                 self._channels.dispatch(action)
 
+    def progressed(self, call: tuple[str, str], run: ToolCallRun) -> None:
+        """Show on the tool call of a kernel tool how the code stands that it runs.
+
+        Args:
+            call: The tool and its arguments (``PolicyRequest.call``).
+            run: The code.
+        """
+        shown = ToolCallDetails(run=run)
+        if (found := self._card_of(call)) is not None:
+            turn_id, call_id = found
+            self._channels.dispatch(
+                XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=shown, time=now_ms())
+            )
+
+    def kernel_call_of(self, call_id: str) -> tuple[str, str] | None:
+        """The kernel tool, and its arguments, that runs for the tool call *call_id*; None where none does."""
+        own = next((call for call, cards_ in self._running.items() if any(each[1] == call_id for each in cards_)), None)
+        found = self._channels.tool_call(call_id)
+        if own is not None or found is None:
+            return own
+        return asked_request(found, found.display_name, self._cwd, kernel=True).call
+
+    def _card_of(self, call: tuple[str, str]) -> tuple[str, str] | None:
+        """The turn and the id of the tool call that shows the kernel tool *call*, which runs."""
+        for turn_id, call_id in self._running.get(call, ()):
+            if self._channels.tool_call(call_id) is not None:
+                return turn_id, call_id
+        turn = self._channels.chat.state.active_turn
+        begun = Parts.of(turn.response_parts).begun_calls() if turn is not None else ()
+        same = [each for each in begun if asked_request(each, each.display_name, self._cwd, kernel=True).call == call]
+        return (turn.id, same[-1].tool_call_id) if turn is not None and same else None
+
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
         verdict = Verdict(outcome="deny", reason=str(error), severity="high", floor="outside")
@@ -298,7 +330,8 @@ class Permissions:
         return turn if turn is not None and turn.id == self._channels.speaking else None
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
-        return judge(request, self._policy.situation(self.grants, attached=attached))
+        situation = self._policy.situation(self.grants, attached=attached)
+        return judge(request, replace(situation, cell_review=self._environment.cell_review()))
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""

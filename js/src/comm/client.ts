@@ -44,6 +44,7 @@ export function createClient(wire: Wire): Client {
 }
 
 class PageClient implements Client {
+  kernelAccess = "off";
   readonly sessionsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
@@ -244,6 +245,7 @@ class PageClient implements Client {
     this.#presence.answered();
     this.refusal.value = undefined;
     if (result.time !== undefined) this.ahead.value = result.time - Date.now();
+    this.kernelAccess = result.kernel === "run" ? "run" : "off";
     if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
     this.#handshake.notice();
     this.#presence.stand();

@@ -49,6 +49,8 @@ export interface Initialized {
   drafts?: unknown;
   /** What the kernel's clock shows, in milliseconds since 1970. */
   time?: number;
+  /** The kernel access of a new conversation for which nobody chooses one. */
+  kernel?: unknown;
 }
 
 export interface Flush {

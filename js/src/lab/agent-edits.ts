@@ -1,13 +1,15 @@
 /** What an agent does to the notebook, once it may: through the notebook's own model, a step each for Undo. */
 import type { CellExecutor, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { isObject } from "../state/object";
-import { type CellConflict, type CellStep, changeCells, insertCell, replace, runCell } from "./edits";
+import type { CellConflict, CellStep } from "./cell-steps";
+import { insertCell, replace, runCell } from "./edits";
 import { type Files, takeAsLoaded } from "./loaded-file";
+import { part } from "./parts";
 
 /** What the kernel asks for (agentnb/comm/lab_messages.py: `EditParams`). */
 export interface AgentEdit {
   id: string;
-  action: "insert" | "replace" | "run" | "change";
+  action: "insert" | "replace" | "run" | "change" | "read";
   cellId?: string | null;
   source?: string;
   /** The text that a cell must have to be replaced, or its beginning. */
@@ -16,6 +18,8 @@ export interface AgentEdit {
   kind?: "code" | "markdown";
   wait?: boolean;
   steps?: CellStep[];
+  /** Whether a step that is done already is a conflict. */
+  exact?: boolean;
   /** The file's SHA-256 as the page knows it, and as it is, where the page has all that is in it after the steps. */
   fileHashes?: readonly [string, string] | null;
 }
@@ -40,6 +44,7 @@ export class AgentEdits {
   readonly #panel: NotebookPanel;
   readonly #executor: CellExecutor | null;
   readonly #files: Files | undefined;
+  readonly #steps: () => Promise<typeof import("./cell-steps")>;
   readonly #edited: (edit: AgentEdit, index: number, before?: string) => void;
 
   /** `edited` is called when a cell was inserted or replaced, with its place and the text that it had. */
@@ -48,7 +53,9 @@ export class AgentEdits {
     executor: CellExecutor | null,
     files?: Files,
     edited: (edit: AgentEdit, index: number, before?: string) => void = () => {},
+    steps: () => Promise<typeof import("./cell-steps")> = () => part("cell-steps"),
   ) {
+    this.#steps = steps;
     this.#panel = panel;
     this.#executor = executor;
     this.#files = files;
@@ -69,7 +76,8 @@ export class AgentEdits {
     const shared = this.#panel.content.model?.sharedModel;
     if (!shared) throw new Error("The notebook is no longer open.");
     if (action === "change") {
-      const conflicts = changeCells(shared, edit.steps ?? []);
+      const { changeCells } = await this.#steps();
+      const conflicts = changeCells(shared, edit.steps ?? [], edit.exact);
       if (!conflicts.length && edit.fileHashes && this.#files)
         await takeAsLoaded(this.#panel.context, this.#files, edit.fileHashes);
       return { conflicts: conflicts.map(({ cellId, current }) => ({ cellId, current: told(current) ?? null })) };
@@ -82,6 +90,10 @@ export class AgentEdits {
     }
     const cell = shared.cells[index];
     if (!cell) throw new Error("The notebook has no cells.");
+    if (action === "read") {
+      const before = told(cell.getSource());
+      return before === undefined ? {} : { before };
+    }
     if (action === "replace") {
       if (cell.getMetadata("editable") === false) throw new Error("The cell is read-only.");
       if (!isExpected(cell, edit.expected, edit.expectedIsCut)) return conflict(cell);

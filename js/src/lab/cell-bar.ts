@@ -1,15 +1,35 @@
 /** The toolbar of a proposed change in its cell: what is proposed, what answers it, and what goes to the next one. */
-import { table } from "../state/object";
+import { line } from "../view/plain";
 import type { CellProposal } from "../view/store";
 
 /** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
 const INERT_FOR = 500;
 
-const SENTENCES: Record<string, string> = table({
-  insert: "The agent proposes this new cell.",
-  replace: "The agent proposes to replace this cell.",
-  delete: "The agent proposes to delete this cell.",
-});
+/** What is proposed, in a sentence. */
+function sentence({ action, others, newKind, newTags, title }: CellProposal): string {
+  switch (action) {
+    case "insert":
+      return "The agent proposes this new cell.";
+    case "replace":
+      return "The agent proposes to replace this cell.";
+    case "delete":
+      return "The agent proposes to delete this cell.";
+    case "move":
+      return "The agent proposes to move this cell to the marked place.";
+    case "split":
+      return "The agent proposes to split this cell in two.";
+    case "merge":
+      return `The agent proposes to merge this cell with the ${others?.length === 1 ? "next one" : `next ${others?.length}`}.`;
+    case "type":
+      return `The agent proposes to make this a ${newKind === "markdown" ? "Markdown" : line(newKind, 20)} cell.`;
+    case "tags":
+      return newTags?.length
+        ? `The agent proposes these tags for this cell: ${line(newTags.join(", "), 200)}.`
+        : "The agent proposes to remove this cell's tags.";
+    default:
+      return `The agent proposes: ${title}`;
+  }
+}
 
 export interface Doings {
   answer(how: "accept" | "reject" | "run"): void;
@@ -37,7 +57,7 @@ export class Bar {
     node.className = "agentnb-cell-bar";
     node.setAttribute("role", "toolbar");
     node.dataset.lmSuppressShortcuts = "true"; // Enter and Space press the button
-    this.#said.textContent = SENTENCES[proposal.action] ?? `The agent proposes: ${proposal.title}`;
+    this.#said.textContent = sentence(proposal);
     node.setAttribute("aria-label", this.#said.textContent);
     this.#why.className = "agentnb-cell-bar-why";
     this.#why.setAttribute("role", "status");

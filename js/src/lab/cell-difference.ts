@@ -62,7 +62,7 @@ function put(view: EditorView, extension: Extension): void {
 
 function difference(proposed: Text): StateField<Shown> {
   const shown = (doc: Text): Shown => {
-    const chunks = Chunk.build(doc, proposed, DIFF);
+    const chunks = Chunk.build(ended(doc), ended(proposed), DIFF);
     const ranges = chunks.flatMap((chunk) => [...removed(doc, chunk), ...added(doc, proposed, chunk)]);
     return { chunks, decorations: Decoration.set(ranges, true) };
   };
@@ -72,6 +72,9 @@ function difference(proposed: Text): StateField<Shown> {
     provide: (field) => EditorView.decorations.from(field, ({ decorations }) => decorations),
   });
 }
+
+/** With a line break behind the last line: without it a line that becomes the last one would be another. */
+const ended = (text: Text): Text => text.append(Text.of(["", ""]));
 
 function removed(doc: Text, { fromA, toA, endA, changes }: Chunk): DecorationRange[] {
   if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];

@@ -2,6 +2,8 @@
 import type { CellExecutor, Notebook, NotebookPanel, SharedCell, SharedNotebook } from "@jupyterlab/notebook";
 import type { NotebookActions } from "../view/store";
 
+export type Kind = "code" | "markdown" | "raw";
+
 export interface Edit {
   start: number;
   end: number;
@@ -83,82 +85,7 @@ export class NotebookEdits implements NotebookActions {
   }
 }
 
-/** One step of what undo, redo or a change set does to the notebook (agentnb/comm/lab_messages.py: `CellStep`). */
-export interface CellStep {
-  action: "insert" | "replace" | "delete";
-  /** The cell; for `insert` the id that it gets. */
-  cellId: string;
-  kind?: "code" | "markdown" | "raw";
-  /** The new text. */
-  source?: string;
-  /** The text that the cell must have now. */
-  expected?: string;
-  /** For `insert`: the cell above it, else the place where that is gone. */
-  below?: string | null;
-  index?: number;
-}
-
-/** A cell that is other than a step expects. */
-export interface CellConflict {
-  cellId: string;
-  /** Its text; null where there is no such cell. */
-  current: string | null;
-}
-
-/**
- * Does all steps as one step of Undo, or none of them: where a cell's text is not what a step expects, nothing is
- * changed and the conflicts are given. A step that is done already is left out.
- */
-export function changeCells(shared: SharedNotebook, steps: readonly CellStep[]): CellConflict[] {
-  const find = (id: string): SharedCell | undefined => shared.cells.find((cell) => cell.id === id);
-  const conflicts: CellConflict[] = [];
-  const todo: CellStep[] = [];
-  for (const step of steps) {
-    const cell = find(step.cellId);
-    const current = cell ? cell.getSource() : null;
-    const target = step.action === "delete" ? null : (step.source ?? "");
-    if (current === target) continue;
-    if (current !== (step.action === "insert" ? null : (step.expected ?? ""))) {
-      conflicts.push({ cellId: step.cellId, current });
-    } else if (cell && isLocked(cell, step.action)) throw new Error("The cell is read-only.");
-    else todo.push(step);
-  }
-  if (conflicts.length || !todo.length) return conflicts;
-  const managers = [shared.undoManager, ...todo.map((step) => find(step.cellId)?.undoManager)];
-  for (const manager of managers) manager?.stopCapturing();
-  // The notebook's own list of cells is as before until the transaction ends.
-  const order = shared.cells.map((cell) => cell.id);
-  const cells = new Map(shared.cells.map((cell) => [cell.id, cell]));
-  shared.transact(() => {
-    for (const step of todo) changeCell(shared, cells, order, step);
-  });
-  for (const manager of managers) manager?.stopCapturing();
-  return [];
-}
-
-function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
-  return cell.getMetadata(action === "delete" ? "deletable" : "editable") === false;
-}
-
-function changeCell(
-  shared: SharedNotebook,
-  cells: ReadonlyMap<string, SharedCell>,
-  order: string[],
-  { action, cellId, kind, source = "", below, index = 0 }: CellStep,
-): void {
-  const at = order.indexOf(cellId);
-  if (action === "delete") {
-    shared.deleteCell(at);
-    order.splice(at, 1);
-  } else if (action === "insert") {
-    const above = below ? order.indexOf(below) : -1;
-    const place = above < 0 ? Math.min(Math.max(index, 0), order.length) : above + 1;
-    shared.insertCell(place, { id: cellId, ...cellOf(kind ?? "code", source) });
-    order.splice(place, 0, cellId);
-  } else update(cells.get(cellId) as SharedCell, source);
-}
-
-function cellOf(kind: "code" | "markdown" | "raw", source: string): Record<string, unknown> {
+export function cellOf(kind: Kind, source: string): Record<string, unknown> {
   const added = kind === "code" ? { metadata: { trusted: true }, outputs: [] } : { metadata: {} };
   return { cell_type: kind, source, ...added };
 }
@@ -202,7 +129,7 @@ export function replace(cell: SharedCell, source: string): void {
   cell.undoManager?.stopCapturing();
 }
 
-function update(cell: SharedCell, source: string): void {
+export function update(cell: SharedCell, source: string): void {
   const { start, end, text } = smallestEdit(cell.getSource(), source);
   cell.updateSource(start, end, text);
 }
@@ -211,4 +138,10 @@ function goTo(notebook: Notebook, index: number): void {
   notebook.deselectAll();
   notebook.activeCellIndex = index;
   void notebook.scrollToItem?.(index, "smart").catch(() => {});
+}
+
+/** A cell's tags; none where its metadata holds something else. */
+export function tagsOf(cell: SharedCell): string[] {
+  const tags = cell.getMetadata("tags");
+  return Array.isArray(tags) ? tags.filter((one): one is string => typeof one === "string") : [];
 }

@@ -111,6 +111,8 @@ declare module "@jupyterlab/notebook" {
     getSource(): string;
     updateSource(start: number, end: number, value: string): void;
     getMetadata(name: string): unknown;
+    setMetadata(name: string, value: unknown): void;
+    deleteMetadata(name: string): void;
     toJSON(): { outputs?: unknown };
   }
   export interface SharedNotebook {
@@ -227,6 +229,7 @@ declare module "@codemirror/state" {
     readonly length: number;
     lineAt(position: number): Line;
     sliceString(from: number, to?: number): string;
+    append(other: Text): Text;
   }
   export interface Transaction {
     readonly docChanged: boolean;

@@ -4,11 +4,14 @@
  * Bounded: of a big notebook the cells far from the active one come without their source, then not at all. A cell's
  * source is sent once and again only when it has changed (agentnb/comm/messages.py: `NotebookParams`).
  */
-import type { Cell, Notebook } from "@jupyterlab/notebook";
+import type { Cell, Notebook, SharedCell } from "@jupyterlab/notebook";
+import { tagsOf } from "./edits";
 
 export const MOST_CELLS = 1_000;
 export const LONGEST_CELL = 20_000;
 export const LONGEST_NOTEBOOK = 200_000;
+const MOST_TAGS = 50;
+const LONGEST_TAG = 100;
 
 export interface CellState {
   id: string;
@@ -18,6 +21,8 @@ export interface CellState {
   source?: string;
   /** Whether `source` is not all of it. */
   cut?: boolean;
+  /** Absent where it has none, or more than are told. */
+  tags?: readonly string[];
 }
 
 export interface NotebookState {
@@ -28,6 +33,8 @@ export interface NotebookState {
   selected?: string[];
   /** Whether it has changes that are not in its file. */
   unsaved?: boolean;
+  /** How many cells come before `cells`; absent for none. */
+  first?: number;
   /** Absent where they are as they were. */
   cells?: CellState[];
 }
@@ -37,13 +44,23 @@ export interface RawCell {
   kind: string;
   count: number | null | undefined;
   source: string;
+  tags?: readonly string[];
 }
+
+/** The place of the first cell that is told. */
+const firstNear = (length: number, active: number): number =>
+  Math.max(0, Math.min(active - MOST_CELLS / 2, length - MOST_CELLS));
 
 /** The cells, within bounds: those nearest to the active one (by its index) have what room there is. */
 export function boundedCells(cells: readonly RawCell[], active: number): CellState[] {
-  const from = Math.max(0, Math.min(active - MOST_CELLS / 2, cells.length - MOST_CELLS));
+  const from = firstNear(cells.length, active);
   const near = cells.slice(from, from + MOST_CELLS);
-  const bounded: CellState[] = near.map(({ id, kind, count }) => ({ id, kind, ...(count ? { count } : {}) }));
+  const bounded: CellState[] = near.map(({ id, kind, count, tags }) => ({
+    id,
+    kind,
+    ...(count ? { count } : {}),
+    ...(tags?.length ? { tags } : {}),
+  }));
   const distance = (index: number): number => Math.abs(index + from - active);
   let room = LONGEST_NOTEBOOK;
   for (const index of [...near.keys()].sort((a, b) => distance(a) - distance(b))) {
@@ -83,11 +100,16 @@ function withoutSource({ source: _, ...cell }: CellState): CellState {
 
 /** The notebook as it is now. */
 export function notebookState(path: string, notebook: Notebook): NotebookState {
-  const cells = (notebook.model?.sharedModel.cells ?? []).map((cell) => ({
+  const all = notebook.model?.sharedModel.cells ?? [];
+  const at = Math.max(0, notebook.activeCellIndex);
+  const first = firstNear(all.length, at);
+  // Of the others not even the text is read: this is done after each pause in typing.
+  const cells = all.slice(first, first + MOST_CELLS).map((cell) => ({
     id: cell.id,
     kind: cell.cell_type,
     count: cell.execution_count,
     source: cell.getSource(),
+    tags: toldTags(cell),
   }));
   const active = notebook.activeCell;
   const selection = active && selectedText(active);
@@ -99,8 +121,14 @@ export function notebookState(path: string, notebook: Notebook): NotebookState {
     ...(selection ? { selection } : {}),
     ...(selected.length > 1 ? { selected } : {}),
     ...(notebook.model?.dirty ? { unsaved: true } : {}),
-    cells: boundedCells(cells, Math.max(0, notebook.activeCellIndex)),
+    ...(first ? { first } : {}),
+    cells: boundedCells(cells, at - first),
   };
+}
+
+function toldTags(cell: SharedCell): string[] {
+  const tags = tagsOf(cell);
+  return tags.length <= MOST_TAGS && tags.every(({ length }) => length <= LONGEST_TAG) ? tags : [];
 }
 
 export function selectedText({ editor, model }: Cell): string {

@@ -4,5 +4,7 @@ interface Container {
 }
 
 /** A part by its name; `T` is the module that it is built from. */
-export const part = <T>(name: "attach" | "cell-review" | "compare" | "review" | "workspace-files"): Promise<T> =>
+export const part = <T>(
+  name: "attach" | "cell-review" | "cell-steps" | "compare" | "review" | "workspace-files",
+): Promise<T> =>
   (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name) as Promise<T>;

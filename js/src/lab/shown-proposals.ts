@@ -156,7 +156,8 @@ export class ShownProposals {
 
   #drawIn(cell: Cell, proposal: CellProposal): Drawn {
     const endings: (() => void)[] = [];
-    const canRun = proposal.kind !== "markdown" && proposal.kind !== "raw" && proposal.newText !== undefined;
+    const isText = proposal.action === "insert" || proposal.action === "replace";
+    const canRun = isText && (proposal.kind ?? "code") === "code" && proposal.newText !== undefined;
     const bar = new Bar(proposal, canRun, {
       answer: (how) => this.#answer(drawn, how),
       answerAll: (how) => {
@@ -178,20 +179,21 @@ export class ShownProposals {
     };
     void cell.ready.then(() => {
       if (drawn.isEnded || cell.isDisposed) return;
-      endings.push(proposal.action === "insert" ? this.#newCell(drawn) : this.#changedCell(drawn));
+      endings.push(proposal.action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn));
     });
     return drawn;
   }
 
   /** A cell that is not there yet, below the one that it would be put under. */
-  #newCell({ bar, cell, proposal }: Drawn): () => void {
+  #newCell({ cell, proposal }: Drawn, bar?: Bar): () => void {
     const node = document.createElement("div");
     node.className = "agentnb-new-cell";
     const body = document.createElement("div");
     body.className = "agentnb-new-cell-text";
-    node.append(bar.node, body);
+    node.append(...(bar ? [bar.node] : []), body);
     cell.node.append(node);
-    const erase = this.#surroundings.drawNewCell(body, proposal);
+    const newText = proposal.action === "split" ? proposal.moreText : proposal.newText;
+    const erase = this.#surroundings.drawNewCell(body, { ...proposal, newText });
     return () => {
       erase();
       node.remove();
@@ -211,6 +213,11 @@ export class ShownProposals {
       if (wasRendered) cell.rendered = false; // the difference is one of the text as it is written
       drawn.difference = new CellDifference(editor.editor, proposal.newText);
     }
+    const erase = [
+      ...(proposal.action === "split" ? [this.#newCell(drawn)] : []),
+      ...(proposal.action === "move" ? this.#place(proposal) : []),
+      ...(proposal.others ?? []).flatMap((id) => this.#struck(id)),
+    ];
     const check = (): void => {
       bar.obstacle = obstacle(cell, proposal);
     };
@@ -220,8 +227,33 @@ export class ShownProposals {
       model.contentChanged.disconnect(check);
       node.classList.remove(mark);
       drawn.difference?.remove();
+      for (const end of erase) end();
       if (wasRendered) cell.rendered = true;
     };
+  }
+
+  /** Marks where a cell would be moved to. */
+  #place({ below }: CellProposal): (() => void)[] {
+    const { widgets } = this.#panel.content;
+    const cell = below ? this.#cell(below) : widgets[0];
+    if (!cell) return [];
+    const node = document.createElement("div");
+    node.className = "agentnb-move-place";
+    node.textContent = "The cell would be moved here.";
+    if (below) cell.node.append(node);
+    else cell.node.prepend(node);
+    return [() => node.remove()];
+  }
+
+  /** Strikes a cell that would be gone. */
+  #struck(id: string): (() => void)[] {
+    const cell = this.#cell(id);
+    cell?.node.classList.add("agentnb-proposed-delete");
+    return cell ? [() => cell.node.classList.remove("agentnb-proposed-delete")] : [];
+  }
+
+  #cell(id: string): Cell | undefined {
+    return this.#panel.content.widgets.find(({ model }) => model.id === id);
   }
 
   #answer({ proposal, bar }: Drawn, how: "accept" | "reject" | "run"): void {
@@ -274,7 +306,7 @@ export class ShownProposals {
 function obstacle({ model }: Cell, { action, oldText }: CellProposal): string {
   const { sharedModel } = model;
   const lock = action === "delete" ? "deletable" : "editable";
-  if (sharedModel.getMetadata(lock) === false) return "This cell is read-only.";
+  if (action !== "move" && sharedModel.getMetadata(lock) === false) return "This cell is read-only.";
   if (oldText === undefined || sharedModel.getSource() === oldText) return "";
   return "You changed this cell after the agent read it. Reject the change, or undo yours.";
 }

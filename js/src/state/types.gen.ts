@@ -39,6 +39,9 @@ export interface AgentInfo {
   readonly customizations?: readonly unknown[];
   readonly missing?: boolean;
   readonly install?: string;
+  readonly canInstall?: boolean;
+  readonly runner?: string;
+  readonly setup?: AgentSetup;
 }
 
 /** Ours: the process that serves the session. */
@@ -54,6 +57,13 @@ export interface AgentProcess {
 /** The chosen custom agent (AHP `AgentSelection`). */
 export interface AgentSelection {
   readonly uri: string;
+}
+
+/** Ours: an install of an agent, running or ended. */
+export interface AgentSetup {
+  readonly state: "checking" | "done" | "failed" | "running" | "stopped";
+  readonly message?: string;
+  readonly terminal: TerminalView;
 }
 
 /** Ours: who answered the question whether a tool may run. The host says so, whatever a client claims. */
@@ -1412,6 +1422,11 @@ export interface ToolCallCell {
   readonly kind?: string;
   readonly oldText?: string;
   readonly newText?: string;
+  readonly moreText?: string;
+  readonly others?: readonly string[];
+  readonly below?: string;
+  readonly newKind?: string;
+  readonly newTags?: readonly string[];
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
@@ -1451,6 +1466,7 @@ export interface ToolCallDetails {
   readonly content?: readonly ToolContent[];
   readonly ranWithoutAsking?: boolean;
   readonly cell?: ToolCallCell;
+  readonly run?: ToolCallRun;
 }
 
 /** Why a tool failed (AHP `ToolCallResult.error`). */
@@ -1524,6 +1540,13 @@ export interface ToolCallRisk {
   readonly severity: string;
   readonly reason: string;
   readonly like?: string;
+}
+
+/** Ours: code that a tool call runs in the user's kernel, or has run there. */
+export interface ToolCallRun {
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly content?: readonly ToolContent[];
 }
 
 /** It works (AHP `ToolCallRunningState`). */

@@ -1,10 +1,10 @@
 /** The agents that a conversation can be started with; those that are to be installed first stand folded below. */
-import { useState } from "preact/hooks";
 import type { AgentInfo } from "../state/types.gen";
+import type { AgentsContext } from "./agents/panel";
 import { useView } from "./context";
-import { CopyButton } from "./copy";
 import { Fold } from "./fold";
-import { line, reason } from "./plain";
+import { OnDemand } from "./on-demand";
+import { line } from "./plain";
 
 interface Props {
   agents: readonly AgentInfo[];
@@ -15,8 +15,15 @@ interface Props {
 }
 
 export function Agents({ agents, onNew, disabled, all = false }: Props) {
-  const missing = agents.filter((agent) => agent.missing);
+  const { store, announce } = useView();
+  const missing = agents.filter((agent) => agent.missing).length;
   const ready = agents.filter((agent) => !agent.missing);
+  const context: AgentsContext = {
+    root: store.root,
+    request: (method, params) => store.request(method, params),
+    start: onNew,
+    announce,
+  };
   return (
     <>
       {ready.length > 0 && (
@@ -29,72 +36,20 @@ export function Agents({ agents, onNew, disabled, all = false }: Props) {
               disabled={disabled}
               onClick={() => onNew(agent.provider)}
             >
-              <Words agent={agent} />
+              <strong>{line(agent.displayName || agent.provider, 60)}</strong>
+              {agent.description && <span class="dim small">{line(agent.description, 160)}</span>}
             </button>
           ))}
         </div>
       )}
-      {missing.length > 0 && (
-        <Fold
-          id="missing agents"
-          className="missing-agents"
-          open={all || ready.length === 0}
-          head={<span>More agents ({missing.length} not installed)</span>}
-        >
-          <div class="agent-list">
-            {missing.map((agent) => (
-              <Missing key={agent.provider} agent={agent} disabled={disabled} />
-            ))}
-          </div>
-        </Fold>
-      )}
+      <Fold
+        id="missing agents"
+        className="missing-agents"
+        open={all || ready.length === 0}
+        head={<span>{missing > 0 ? `More agents (${missing} not installed)` : "Check agents"}</span>}
+      >
+        <OnDemand name="agents" what="the agents" context={context} />
+      </Fold>
     </>
-  );
-}
-
-const nameOf = (agent: AgentInfo) => line(agent.displayName || agent.provider, 60);
-
-function Words({ agent }: { agent: AgentInfo }) {
-  return (
-    <>
-      <strong>{nameOf(agent)}</strong>
-      {agent.description && <span class="dim small">{line(agent.description, 160)}</span>}
-    </>
-  );
-}
-
-/** An agent that is not installed: what to type, and another look once it has been typed. */
-function Missing({ agent, disabled }: { agent: AgentInfo; disabled: boolean }) {
-  const { store, announce } = useView();
-  const [said, say] = useState("");
-  const look = async () => {
-    say("Looking…");
-    let found = `${nameOf(agent)} was not found. A program in a folder that is new on PATH is found once Jupyter restarts.`;
-    try {
-      const { installed = [] } = await store.request<{ installed?: string[] }>("refreshAgents", {});
-      if (installed.includes(agent.provider)) found = `${nameOf(agent)} is installed.`;
-    } catch (error) {
-      found = reason(error);
-    }
-    say(found);
-    announce(found);
-  };
-  return (
-    <div class="agent-card is-missing" role="group" aria-label={nameOf(agent)}>
-      <Words agent={agent} />
-      <span class="agent-actions">
-        {agent.install && (
-          <CopyButton
-            text={agent.install}
-            label={`Copy install command of ${nameOf(agent)}`}
-            words="Copy install command"
-          />
-        )}
-        <button type="button" class="text-button small" disabled={disabled} onClick={look}>
-          Check again
-        </button>
-      </span>
-      {said && <span class="small">{said}</span>}
-    </div>
   );
 }

@@ -6,9 +6,9 @@ import { useMemory, useView } from "./context";
 import { Conversation, type ConversationTask } from "./conversation";
 import { History } from "./history";
 import { isHistoryKey } from "./history/key";
-import { Spacer } from "./icons";
+import { Spacer, Waiting } from "./icons";
 import { isTab, sessionChannel } from "./identity";
-import { Banner, Start, Waiting } from "./notices";
+import { Banner, Start } from "./notices";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
@@ -214,9 +214,9 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
     select(resource);
     toBox();
   });
-  return (agent: string) => {
+  return (agent: string, kernel?: string) => {
     say(undefined);
-    store.request<{ channel: string }>("createSession", { agent }).then(
+    store.request<{ channel: string }>("createSession", { agent, ...(kernel && { kernel }) }).then(
       ({ channel }) => expect(channel),
       (error: unknown) => say({ what: "started", why: reason(error) }),
     );

@@ -3,7 +3,7 @@
  * differ, by time zones that were set wrong or a laptop that slept: what they differ by is taken off.
  */
 import { useEffect, useState } from "preact/hooks";
-import type { ActiveTurn, Turn } from "../state/types.gen";
+import type { ActiveTurn, ToolCallRun, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { duration } from "./plain";
 
@@ -14,7 +14,11 @@ export function useElapsed(turn: ActiveTurn): number {
   const { memory, store } = useView();
   const key = `start ${turn.id}`;
   if (!memory.has(key)) memory.set(key, Date.now());
-  const began = turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value;
+  return useSince(turn.startedAt === undefined ? (memory.get(key) as number) : turn.startedAt - store.ahead.value);
+}
+
+/** Milliseconds since `began`, by the page's clock; counts on. */
+function useSince(began: number): number {
   const [now, tick] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => tick(Date.now()), 1000);
@@ -22,6 +26,19 @@ export function useElapsed(turn: ActiveTurn): number {
   }, []);
   return Math.max(0, now - began);
 }
+
+/** How long code in the kernel has run so far, or took. */
+export function RunTime({ run: { startedAt, endedAt } }: { run: ToolCallRun }) {
+  return endedAt === undefined ? <RunningTime startedAt={startedAt} /> : <Lasted ms={endedAt - startedAt} />;
+}
+
+function RunningTime({ startedAt }: { startedAt: number }) {
+  return <Lasted ms={useSince(startedAt - useView().store.ahead.value)} />;
+}
+
+const Lasted = ({ ms }: { ms: number }) => (
+  <span class="dim elapsed">{ms < 10 * SHORTEST ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>
+);
 
 /** How long a turn took, where that is known and worth a word. */
 export function Took({ turn: { startedAt, endedAt } }: { turn: Turn }) {

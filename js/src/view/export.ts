@@ -12,7 +12,7 @@ import { ansiText } from "./ansi";
 import { compare } from "./parts/line-diff";
 import { textOf } from "./parts/text";
 import { toolTitle } from "./parts/tool-body";
-import { line, plain, pretty } from "./plain";
+import { duration, line, plain, pretty } from "./plain";
 import type { AnyTurn, Store } from "./store";
 
 const AT_ONCE = 100;
@@ -84,10 +84,12 @@ function partMarkdown(part: ResponsePart, chat: ChatState | undefined): string {
 
 function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string {
   const input = call.status === "streaming" ? call.partialInput : call.toolInput;
-  const content = call.details?.content ?? [];
+  const run = call.details?.run;
+  const content = run?.content ?? call.details?.content ?? [];
   const pieces = content.map((piece) => pieceMarkdown(piece, chat));
   const output = call.details?.rawOutput;
-  const error = "error" in call && call.error;
+  const took = run?.endedAt === undefined ? "" : `, ${duration(run.endedAt - run.startedAt)}`;
+  const error = "error" in call && !run && call.error;
   const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
   const body = [
     why && quoted(why),
@@ -96,7 +98,7 @@ function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string 
     content.length === 0 && output !== undefined && output !== null ? fenced(ansiText(pretty(output))) : "",
     error ? quoted(`**Failed:** ${plain(error.message)}`) : "",
   ];
-  return folded(`${toolTitle(call)} (${outcome(call)})`, body.filter(Boolean).join("\n\n"));
+  return folded(`${toolTitle(call)} (${outcome(call)}${took})`, body.filter(Boolean).join("\n\n"));
 }
 
 /** How it went, and what was answered when it was asked for. */

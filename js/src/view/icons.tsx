@@ -93,3 +93,13 @@ export function Spinner() {
 export function Spacer() {
   return <span class="spacer" />;
 }
+
+/** What stands where something is still to come. */
+export function Waiting({ text }: { text: string }) {
+  return (
+    <div class="empty">
+      <Spinner />
+      <p class="dim">{text}</p>
+    </div>
+  );
+}

@@ -4,22 +4,14 @@ import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
-import { usePlace, useView } from "./context";
+import { useMemory, usePlace, useView } from "./context";
 import { Earlier } from "./earlier-conversations";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, ROOT } from "./identity";
 import { line, plain, reason } from "./plain";
+import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
 import { ErrorCard } from "./turn";
-
-export function Waiting({ text }: { text: string }) {
-  return (
-    <div class="empty">
-      <Spinner />
-      <p class="dim">{text}</p>
-    </div>
-  );
-}
 
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = table({
@@ -84,7 +76,7 @@ function Gap({ channel, text }: { channel: string; text: string }) {
 
 interface StartProps {
   agents: readonly AgentInfo[];
-  onNew: (agent: string) => void;
+  onNew: (agent: string, kernel: string) => void;
   onHistory: () => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
@@ -92,6 +84,8 @@ interface StartProps {
 }
 
 export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
+  const { store } = useView();
+  const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   return (
     <div class="empty">
       <Icon name="chat" className="large" />
@@ -101,7 +95,10 @@ export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
           No agents found. Run <code>%agents known</code> in a cell to see which you can install.
         </p>
       ) : (
-        <Agents agents={agents} onNew={onNew} disabled={disabled} all={all} />
+        <>
+          <StartAccess value={access} disabled={disabled} onChoose={choose} />
+          <Agents agents={agents} onNew={(agent) => onNew(agent, access)} disabled={disabled} all={all} />
+        </>
       )}
       <Earlier />
       <button type="button" class="text-button" onClick={onHistory}>

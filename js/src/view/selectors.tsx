@@ -143,23 +143,50 @@ function KernelAccess({ session, disabled }: { session: SessionState; disabled: 
       (error: unknown) => say(reason(error)),
     );
   };
-  const runs = permissions === "ask" ? "Run with approval" : "Run";
-  const choices = [
-    { value: "off", name: "Off", description: "The agent can't use the kernel." },
-    { value: "look", name: "Look", description: "The agent sees variables and cells, and changes nothing." },
-    { value: "run", name: runs, description: "The agent also runs code and changes cells, as Permissions say." },
-  ];
   return (
     <>
-      <Select
-        name="Kernel"
+      <KernelSelect
         value={typeof kernel === "string" ? kernel : "off"}
-        groups={[{ name: "", choices }]}
+        runs={permissions === "ask" ? "Run with approval" : "Run"}
         disabled={disabled}
         onChoose={choose}
       />
       {said && <span role="status">{said}</span>}
     </>
+  );
+}
+
+const OFF: Choice = { value: "off", name: "Off", description: "The agent can't use the kernel." };
+const LOOK: Choice = {
+  value: "look",
+  name: "Look",
+  description: "The agent sees variables and cells, and changes nothing.",
+};
+const RUN = "The agent also runs code and changes cells, as Permissions say.";
+
+interface KernelProps {
+  value: string;
+  /** What the widest access is called. */
+  runs: string;
+  disabled: boolean;
+  onChoose: (access: string) => void;
+}
+
+export function KernelSelect({ value, runs, disabled, onChoose }: KernelProps) {
+  const choices = [OFF, LOOK, { value: "run", name: runs, description: RUN }];
+  return (
+    <Select name="Kernel" value={value} groups={[{ name: "", choices }]} disabled={disabled} onChoose={onChoose} />
+  );
+}
+
+/** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
+export function StartAccess({ value, disabled, onChoose }: Omit<KernelProps, "runs">) {
+  const said = value === "off" ? OFF.description : value === "look" ? LOOK.description : RUN;
+  return (
+    <div class="start-access">
+      <KernelSelect value={value} runs="Run with approval" disabled={disabled} onChoose={onChoose} />
+      <span class="dim small">{said}</span>
+    </div>
   );
 }
 

@@ -91,7 +91,7 @@ export interface CellProposal {
   readonly id: string;
   /** The notebook's path on the Jupyter server. */
   readonly notebook: string;
-  /** `insert`, `replace`, `delete`, or `change` for anything else. */
+  /** `insert`, `replace`, `delete`, `move`, `split`, `merge`, `type`, `tags`, or `change` for anything else. */
   readonly action: string;
   /** The cell; for `insert` the one above, if any. */
   readonly cellId?: string | undefined;
@@ -99,6 +99,14 @@ export interface CellProposal {
   /** Absent where it is not known, or too long to be compared. */
   readonly oldText?: string | undefined;
   readonly newText?: string | undefined;
+  /** For `split`: the text of the new cell below. */
+  readonly moreText?: string | undefined;
+  /** For `merge`: the cells that would be gone. */
+  readonly others?: readonly string[] | undefined;
+  /** For `move`: the cell that would be above it; absent at the top. */
+  readonly below?: string | undefined;
+  readonly newKind?: string | undefined;
+  readonly newTags?: readonly string[] | undefined;
   /** Text of an agent, made safe to be read. */
   readonly title: string;
   /** Absent where the question has no such answer. */
@@ -185,6 +193,8 @@ export interface Store {
   /** What other windows have typed and not sent, by chat. */
   readonly sessionsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
+  /** The kernel access of a new conversation for which nobody chooses one. */
+  readonly kernelAccess?: string;
   view(viewId: string, element?: Element): ViewLink;
   /** Absent where there is no notebook to edit. */
   readonly notebook?: NotebookActions | undefined;

@@ -1,6 +1,9 @@
 import type { CellExecutor, NotebookPanel } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
 import { AgentEdits } from "../../src/lab/agent-edits";
+import * as cellSteps from "../../src/lab/cell-steps";
+
+const steps = async () => cellSteps;
 
 class Cell {
   outputs: unknown[] = [];
@@ -43,7 +46,7 @@ function notebook(cells: Cell[], { kernel = true, open = true } = {}) {
       return true;
     },
   } as unknown as CellExecutor;
-  return { edits: new AgentEdits(panel, executor), cells, runs };
+  return { edits: new AgentEdits(panel, executor, undefined, () => {}, steps), cells, runs };
 }
 
 /** A notebook whose file the server has with the hash `now`, and that was loaded with another; what the page takes it for. */
@@ -60,7 +63,7 @@ function withFile(now: string, loaded: string | null = "old", more: object = {})
   const sharedModel = { cells, transact: (change: () => void) => change() };
   const panel = { content: { model: { sharedModel }, widgets: cells }, context } as unknown as NotebookPanel;
   const get = async () => ({ hash: now, hash_algorithm: "sha256", last_modified: "after", content: null });
-  return { edits: new AgentEdits(panel, null, { get }), context, cells };
+  return { edits: new AgentEdits(panel, null, { get }, () => {}, steps), context, cells };
 }
 
 const sources = (cells: Cell[]): string[] => cells.map((cell) => cell.source);
@@ -105,6 +108,12 @@ describe("an agent's edit", () => {
     await edits.perform({ id: "2", action: "insert", source: "y", kind: "markdown" });
     expect(sources(cells)).toEqual(["1", "x", "2", "y"]);
     expect(cells[3]?.cell_type).toBe("markdown");
+  });
+
+  it("reads all of a long cell, and nothing of one that is too long for a message", async () => {
+    const { edits } = notebook([new Cell("a", "x".repeat(30_000)), new Cell("b", "x".repeat(1_000_001))]);
+    expect((await edits.perform({ id: "1", action: "read", cellId: "a" })).before).toHaveLength(30_000);
+    expect(await edits.perform({ id: "2", action: "read", cellId: "b" })).toEqual({ id: "2" });
   });
 
   it("replaces a text, and no read-only one", async () => {

@@ -1,6 +1,6 @@
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
-import { type CellStep, changeCells, type Helpers, NotebookEdits, smallestEdit } from "../../src/lab/edits";
+import { type Helpers, NotebookEdits, smallestEdit } from "../../src/lab/edits";
 
 const applied = (before: string, after: string): string => {
   const { start, end, text } = smallestEdit(before, after);
@@ -88,50 +88,5 @@ describe("running cells by their ids", () => {
     const helpers = { executor, warn: () => {} } as unknown as Helpers;
     new NotebookEdits(panel, helpers).runCells(["b", "gone", "text", "a"]);
     expect(ran).toEqual(["third", "first"]);
-  });
-});
-
-describe("changing cells", () => {
-  const steps: CellStep[] = [
-    { action: "delete", cellId: "a", expected: "1" },
-    { action: "replace", cellId: "b", expected: "2", source: "20" },
-    { action: "insert", cellId: "d", kind: "markdown", source: "# D", below: "b" },
-    { action: "insert", cellId: "e", source: "5", below: "gone", index: 9 },
-  ];
-
-  it("deletes, replaces and inserts in one step of Undo", () => {
-    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"), new Cell("c", "3"));
-    expect(changeCells(shared, steps)).toEqual([]);
-    expect(texts()).toEqual([
-      ["b", "20"],
-      ["d", "# D"],
-      ["c", "3"],
-      ["e", "5"],
-    ]);
-    expect(shared.cells[1]?.cell_type).toBe("markdown");
-    expect(found).toEqual({ steps: 1, captures: 2 });
-    expect(changeCells(shared, steps)).toEqual([]); // done already
-    expect(found.steps).toBe(1);
-  });
-
-  it.each<[CellStep, string | null]>([
-    [{ action: "replace", cellId: "b", expected: "other", source: "20" }, "2"],
-    [{ action: "delete", cellId: "b", expected: "other" }, "2"],
-    [{ action: "replace", cellId: "gone", expected: "2", source: "20" }, null],
-    [{ action: "insert", cellId: "b", source: "20", index: 0 }, "2"],
-  ])("changes nothing where a cell is other than expected: %j", (step, current) => {
-    const { shared, found, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"));
-    const conflicts = changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }, step]);
-    expect(conflicts).toEqual([{ cellId: step.cellId, current }]);
-    expect([texts().length, found.steps]).toEqual([2, 0]);
-  });
-
-  it.each<[CellStep, string]>([
-    [{ action: "replace", cellId: "a", expected: "1", source: "2" }, "editable"],
-    [{ action: "delete", cellId: "a", expected: "1" }, "deletable"],
-  ])("leaves a locked cell alone: %j", (step, lock) => {
-    const { shared, found } = notebook(new Cell("a", "1", { [lock]: false }));
-    expect(() => changeCells(shared, [step])).toThrow("read-only");
-    expect(found.steps).toBe(0);
   });
 });

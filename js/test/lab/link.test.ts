@@ -20,7 +20,9 @@ class Signal {
 /** A notebook of one cell, and the comm that tells of it. */
 function notebook() {
   const model = { dirty: false, contentChanged: new Signal(), stateChanged: new Signal() };
-  const cells = [{ id: "a", cell_type: "code", execution_count: null, getSource: () => "x = 1" }];
+  const cells = [
+    { id: "a", cell_type: "code", execution_count: null, getSource: () => "x = 1", getMetadata: () => [] },
+  ];
   const content = {
     model: { ...model, sharedModel: { cells } } as typeof model,
     activeCell: null,

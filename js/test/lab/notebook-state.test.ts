@@ -1,3 +1,4 @@
+import type { Notebook } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
 import {
   boundedCells,
@@ -5,6 +6,7 @@ import {
   LONGEST_CELL,
   LONGEST_NOTEBOOK,
   MOST_CELLS,
+  notebookState,
   type RawCell,
 } from "../../src/lab/notebook-state";
 
@@ -43,6 +45,22 @@ describe("what the kernel is told of the cells", () => {
     const sent = boundedCells(many(5_000, ""), active);
     expect(sent).toHaveLength(MOST_CELLS);
     expect(sent.map(({ id }) => id)).toContain(String(active));
+  });
+});
+
+describe("a notebook of 5,000 cells", () => {
+  it("is looked at only round the active cell, and says how many cells come before", () => {
+    let reads = 0;
+    const cells = Array.from({ length: 5_000 }, (_, index) => ({
+      id: String(index),
+      cell_type: "code",
+      getSource: () => `${++reads}`,
+      getMetadata: () => (index === 3_000 ? ["a", "b"] : undefined),
+    }));
+    const notebook = { model: { sharedModel: { cells } }, activeCellIndex: 3_000, activeCell: null };
+    const state = notebookState("a.ipynb", notebook as unknown as Notebook);
+    expect([reads, state.cells?.length, state.first]).toEqual([MOST_CELLS, MOST_CELLS, 2_500]);
+    expect(state.cells?.[500]).toMatchObject({ id: "3000", tags: ["a", "b"] });
   });
 });
 

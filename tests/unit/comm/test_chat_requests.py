@@ -39,6 +39,9 @@ class Defaults:
     def default_kernel_access(self) -> bool:
         return False
 
+    def cell_review(self) -> None:
+        return None
+
 
 class Variables:
     """A shell with two variables to mention; says on which thread it was asked."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agentnb.api.session import Turn
+from agentnb.errors import SessionError
 from agentnb.host import Host
 from agentnb.state import Parts
 from tests.unit.api.conftest import PATIENCE
@@ -176,3 +177,37 @@ def test_the_agents_tool_call_has_failed_when_its_code_raised(
     assert shown is not None
     assert shown.details is not None
     assert shown.details.raw_output == "the answer"
+
+
+@pytest.mark.parametrize("announces", [False, True], ids=["our own card", "the agent's tool call"])
+def test_the_tool_call_shows_the_code_that_runs_and_how_long_and_can_be_stopped(
+    talk: Talk, tools: Tools, announces: bool
+) -> None:
+    """What it prints while it runs, what came of it, and from when to when; the turn goes on."""
+    code = "import time\nprint('begun')\ntime.sleep(600)"
+    run: list[Any] = ["run_code", {"code": code}]
+    first = [{"update": {**CLAUDE, "rawInput": {"code": code}, "status": "in_progress"}}] if announces else []
+    turn = talk.prompt(*steps(*first, run, {"end": 1}))
+    talk.answer(talk.questions()[0], "allow")
+
+    def shown() -> Any:
+        snapshot = turn.snapshot
+        assert snapshot is not None
+        found = Parts.of(snapshot.response_parts).tool_call(turn.tool_calls[0].id)
+        return found.details.run if found is not None and found.details is not None else None
+
+    def stop() -> None:
+        talk.until(lambda: ((found := shown()) is not None and found.content) or None)
+        assert [each.text for each in shown().content] == ["begun\n"]
+        talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)
+
+    with ThreadPoolExecutor(1) as user:
+        stopped = user.submit(stop)
+        assert ended(turn) == ([False], 1)
+        stopped.result(PATIENCE)
+    run_shown = shown()
+    assert run_shown.content[0].text.startswith("begun\nThe code was stopped by the user.")
+    assert run_shown.ended_at >= run_shown.started_at
+    assert (turn.state, turn.tool_calls[0].status) == ("complete", "failed")
+    with pytest.raises(SessionError, match="runs no code in the kernel now"):
+        talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
 from agentnb.host.intents import carry_out
 from agentnb.host.session_options import SessionOptions
+from agentnb.ids import new_id
 from agentnb.log.store import Store
 from agentnb.state import (
     SessionIsArchivedChanged,
@@ -104,6 +106,37 @@ def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], H
     again = take_up(kernel(), session.tab_id)
     assert again.state.config is not None
     assert (again.permissions, again.state.config.values) == ("ask", {"permissions": "ask"})
+
+
+@pytest.mark.parametrize(
+    ("had", "wanted", "access"),
+    [
+        ("run", None, "run"),
+        ("look", None, "look"),
+        ("look", "run", "look"),
+        ("off", None, "off"),
+        (None, None, "off"),
+        (None, "run", "run"),
+    ],
+)
+def test_a_conversation_opened_again_keeps_its_kernel_access(
+    kernel: Callable[[], Host], tmp_path: Path, had: Any, wanted: Any, access: str
+) -> None:
+    """One that had none gets it only where the user asks for that; the default of new ones does not give it."""
+    first, tools = kernel(), had is not None
+    spec = find("eliza")
+    begun = first.loop.call(
+        lambda: first.open_session(SessionOptions(spec=spec, cwd=tmp_path, kernel_tools=tools), tab_id=new_id())
+    )
+    if tools:
+        first.loop.call(begun.let_use_kernel, had, None, "user")
+    Session(begun).prompt("Hello").wait(PATIENCE)
+    first.close()
+    second = kernel()
+    stored = read_back(recorder_of(second), begun.tab_id)
+    options = SessionOptions(spec=spec, cwd=tmp_path, kernel_tools=True, kernel_access=wanted)
+    again = second.loop.call(lambda: restore(second, stored, options))
+    assert (again.channels.kernel_access, again.kernel is not None) == (access, True)
 
 
 def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path: Path) -> None:

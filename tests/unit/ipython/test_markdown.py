@@ -299,3 +299,21 @@ def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
     """An ordinary answer is not changed."""
     text = " ".join(f"**word {number}**" for number in range(100))
     assert harmless(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (r"See \(a_1 < b\) there", "See $a_1 < b$ there"),
+        ("Then:\n\\[\nx = 1 \\\\\ny = 2\n\\]\nmore", "Then:\n$$x = 1 \\\\ y = 2$$\nmore"),
+        (r"So \[x = 1\] and \(y\)", r"So $\displaystyle x = 1$ and $y$"),
+        (r"It costs $5, or $6.50 `a` for \(n\) pieces", "It costs &#36;5, or &#36;6.50 `a` for $n$ pieces"),
+        (r"It costs $5, or $6", "It costs $5, or $6"),
+        (r"`\(a\)` and \\(b\\)", r"`\(a\)` and \\(b\\)"),
+        (r"\(\) \(a$b\) \[a\)", r"\(\) \(a$b\) \[a\)"),
+        (r"\(x<script>\)", r"$x\lt script>$"),
+    ],
+)
+def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -> None:
+    """JupyterLab's MathJax and nbconvert show those; money and code stay what they are."""
+    assert harmless(text) == kept

@@ -32,17 +32,19 @@ class NotebookPage:
         runs: The cells that are to be run; :meth:`ran` answers.
         steps: How many steps of Undo there are.
         file_hashes: What the last change said of the notebook's file.
+        longest: How many characters of a cell are told.
     """
 
     def __init__(self, path: str, cells: dict[str, str]) -> None:
         self.comm_id = f"page {next(_numbers)} of {path}"
         self.path = path
         self.cells: list[dict[str, Any]] = [
-            {"id": name, "kind": "code", "source": source} for name, source in cells.items()
+            {"id": name, "kind": "code", "source": source, "tags": []} for name, source in cells.items()
         ]
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.steps = 0
         self.file_hashes: Any = None
+        self.longest = 20_000
         self._made = 0
         lab().opened(self, {})
         self.tell()
@@ -76,7 +78,10 @@ class NotebookPage:
         self.tell()
 
     def tell(self) -> None:
-        self._say("notebook", {"path": self.path, "cells": [dict(each) for each in self.cells]})
+        cells = [each | {"source": each["source"][: self.longest]} for each in self.cells]
+        for told, cell in zip(cells, self.cells, strict=True):
+            told["cut"] = told["source"] != cell["source"]
+        self._say("notebook", {"path": self.path, "cells": cells})
 
     def send(self, message: dict[str, Any]) -> None:
         if message["method"] != "edit":
@@ -112,7 +117,7 @@ class NotebookPage:
 
     def _insert(self, edit: dict[str, Any]) -> dict[str, Any]:
         self._made += 1
-        made = {"id": f"new-{self._made}", "kind": edit["kind"], "source": edit["source"]}
+        made = {"id": f"new-{self._made}", "kind": edit["kind"], "source": edit["source"], "tags": []}
         index = self._index(edit["cellId"]) + 1 if edit["cellId"] else len(self.cells)
         self.cells.insert(index, made)
         return {"number": index + 1, "cellId": made["id"]}
@@ -127,6 +132,9 @@ class NotebookPage:
         self.cells[index]["source"] = edit["source"]
         return {"number": index + 1, "cellId": edit["cellId"], "before": before}
 
+    def _read(self, edit: dict[str, Any]) -> dict[str, Any]:
+        return {"before": self.cells[self._index(edit["cellId"])]["source"]}
+
     def changed(self, steps: Sequence[CellStep]) -> dict[str, str | None]:
         """Does *steps*, all or none; what is other than they expect, by cell."""
         told = [msgspec.convert(each, lab_messages.CellStep, from_attributes=True) for each in steps]
@@ -138,12 +146,11 @@ class NotebookPage:
         conflicts, todo = [], []
         for step in edit["steps"]:
             at = self._index(step["cellId"])
-            current = self.cells[at]["source"] if at >= 0 else None
-            target = None if step["action"] == "delete" else step["source"]
-            if current == target:
+            cell = self.cells[at] if at >= 0 else None
+            if not edit.get("exact") and _is_done(cell, step):
                 continue
-            if current != (None if step["action"] == "insert" else step["expected"]):
-                conflicts.append({"cellId": step["cellId"], "current": current})
+            if not _is_expected(cell, step):
+                conflicts.append({"cellId": step["cellId"], "current": None if cell is None else cell["source"]})
             todo.append(step)
         if not conflicts:
             self.steps += bool(todo)
@@ -153,11 +160,35 @@ class NotebookPage:
 
     def _do(self, step: dict[str, Any]) -> None:
         at = self._index(step["cellId"])
-        if step["action"] == "delete":
-            del self.cells[at]
-        elif step["action"] == "replace":
-            self.cells[at]["source"] = step["source"]
-        else:
+        if step["action"] == "replace":
+            changes = {"source": step["source"], "kind": step["newKind"], "tags": _tags(step["tags"])}
+            self.cells[at] |= {key: value for key, value in changes.items() if value is not None}
+            return
+        cell = {"id": step["cellId"], "kind": step["kind"], "source": step["source"], "tags": _tags(step["tags"]) or []}
+        if step["action"] != "insert":
+            cell = self.cells.pop(at)
+        if step["action"] != "delete":
             above = self._index(step["below"])
-            place = above + 1 if above >= 0 else step["index"]
-            self.cells.insert(place, {"id": step["cellId"], "kind": step["kind"], "source": step["source"]})
+            self.cells.insert(above + 1 if above >= 0 else step["index"], cell)
+
+
+def _tags(tags: Sequence[str] | None) -> list[str] | None:
+    return None if tags is None else [*tags]
+
+
+def _is_done(cell: dict[str, Any] | None, step: dict[str, Any]) -> bool:
+    if step["action"] in {"delete", "move"} or cell is None:
+        return step["action"] == "delete" and cell is None
+    if cell["source"] != step["source"]:
+        return False
+    is_insert = step["action"] == "insert"
+    return is_insert or (step["newKind"] in {None, cell["kind"]} and _tags(step["tags"]) in (None, cell["tags"]))
+
+
+def _is_expected(cell: dict[str, Any] | None, step: dict[str, Any]) -> bool:
+    if step["action"] == "insert" or cell is None:
+        return step["action"] == "insert" and cell is None
+    is_text = step["expected"] in {None, cell["source"]}
+    return (
+        is_text and step["expectedKind"] in {None, cell["kind"]} and _tags(step["expectedTags"]) in (None, cell["tags"])
+    )

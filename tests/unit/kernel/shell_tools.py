@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from queue import SimpleQueue
@@ -19,6 +20,7 @@ from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
 from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.policy.request import PolicyRequest
+from agentnb.state import ToolCallRun
 
 T = TypeVar("T")
 OWNER = "tab-1"
@@ -34,6 +36,9 @@ class Tools:
         access: What the user lets the tools do.
         while_asked: Called while a request waits for its answer.
         changes: What the tools change, once a turn has begun.
+        progress: How the code that they ran stood, each time that it was told.
+        printed: Is set once it was told that code printed something.
+        takes_pictures: Whether the agent takes pictures.
     """
 
     def __init__(self) -> None:
@@ -44,6 +49,9 @@ class Tools:
         self.requests: list[PolicyRequest] = []
         self.denies = False
         self.interrupts = 0
+        self.progress: list[ToolCallRun] = []
+        self.printed = threading.Event()
+        self.takes_pictures = True
         self.access = "run"
         self.while_asked: Callable[[], object] = lambda: None
         self.runner = ShellCodeRunner(self.shell, self.job_queue)
@@ -71,6 +79,8 @@ class Tools:
             self.job_queue,
             changes=self.changes,
             access=lambda: self.access,
+            progressed=self._progressed,
+            takes_pictures=lambda: self.takes_pictures,
         )
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:
@@ -80,6 +90,11 @@ class Tools:
         if self.denies:
             raise PermissionDenied("No.")
         return request
+
+    def _progressed(self, _call: tuple[str, str], run: ToolCallRun) -> None:
+        self.progress.append(run)
+        if run.content:
+            self.printed.set()
 
     def _interrupted(self) -> None:
         self.interrupts += 1

@@ -98,6 +98,22 @@ def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
         waited_for(tools.job_queue, future)
 
 
+def test_work_that_waits_for_the_kernel_is_stopped_before_it_begins(tools: Tools) -> None:
+    """Nothing of it runs, and it is said."""
+
+    async def stopped() -> None:
+        work = tools.runner.work("done = 1")
+        task = asyncio.ensure_future(tools.job_queue.run(work, OWNER, patience=30))
+        await asyncio.sleep(0)
+        tools.job_queue.stop(work)
+        await task
+
+    with pytest.raises(UsageError, match=r"Stopped by the user before it began\. The turn goes on\."):
+        tools.loop.submit(stopped()).result()
+    tools.job_queue.run_pending()
+    assert "done" not in tools.shell.user_ns
+
+
 def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
     """Where the loop does not go on, code that awaits is refused and not left hanging."""
     import asyncio

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -103,12 +104,45 @@ FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataf
 
 
 @pytest.mark.parametrize(
-    ("more", "shape"), [("", "2 rows × 3 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
+    ("more", "shape"), [("", "2 rows × 2 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
 )
 def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
     """The shape that pandas says of a frame of which it shows a part, else what is counted."""
     read = read_outputs([shown(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
+
+
+FRAMES: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda frame: frame,
+    "labelled": lambda frame: frame.set_index("b"),
+    "two labels": lambda frame: frame.set_index(["a", "b"]).assign(c=1),
+    "two header rows": lambda frame: frame.groupby("b").agg({"a": ["min", "max"]}),
+    "turned": lambda frame: frame.T,
+    "long": lambda frame: frame.sample(1000, replace=True),
+    "wide": lambda frame: frame.sample(50, replace=True).T,
+    "no rows": lambda frame: frame.iloc[:0],
+    "no columns": lambda frame: frame[[]],
+    "nothing": lambda frame: frame[[]].iloc[:0],
+    "styled": lambda frame: frame.style,
+}
+
+
+@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
+def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]) -> None:
+    """Its labels are no columns, and its header lines are no rows."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})
+    value = made(frame)
+    rows, columns = getattr(value, "data", value).shape
+    text = read_outputs([shown(text__html=value._repr_html_(), text__plain=repr(value))]).text
+    assert text.splitlines()[0] == f"Table, {rows} rows × {columns} columns:"
+
+
+def test_a_frame_of_polars_is_told_with_its_own_shape() -> None:
+    """It writes the types of its columns as a row."""
+    html = "<small>shape: (1_200, 1)</small><table><thead><tr><th>a</th></tr><tr><td>i64</td></tr></thead></table>"
+    assert read_outputs([shown(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:

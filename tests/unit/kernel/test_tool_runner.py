@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from markdown_it import MarkdownIt
 
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import TOOLS, call_words
 from agentnb.policy.request import diffs
+from agentnb.state import ToolTextContent
 from tests.unit.kernel.shell_tools import Tools, awaited
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -104,6 +106,62 @@ def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytes
     assert "hush" not in "".join(capsys.readouterr())
     tools.shell.run_cell("print('mine')")
     assert capsys.readouterr().out == "mine\n"
+
+
+def shows(*bundles: dict[str, str]) -> str:
+    """Code that displays *bundles*."""
+    return "show = get_ipython().display_pub.publish\n" + "".join(f"show({each!r})\n" for each in bundles)
+
+
+def test_rich_output_comes_as_text_and_pictures(tools: Tools) -> None:
+    """A table with its shape, HTML as text, at most five pictures; what is left out is said."""
+    html = {"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "<IPython.core.display.HTML object>"}
+    table = {"text/html": "<table><tr><th>dose</th></tr><tr><td>1</td></tr><tr><td>2</td></tr></table>"}
+    assert tools.text("run_code", code=shows(html, table)) == "bold\nTable, 2 rows × 1 columns:\ndose\n1\n2"
+    blocks = tools.call("run_code", code=shows(*[{"image/png": PNG}] * 7))["content"]
+    assert [block["type"] for block in blocks] == ["text", *["image"] * 5]
+    assert blocks[0]["text"].count("is left out: an agent gets at most 5 pictures") == 2
+
+
+def test_a_picture_of_fifty_megabytes_is_left_out(tools: Tools) -> None:
+    """And what is left out is said, with its size."""
+    code = shows({"image/png": "AAAA"}).replace("'AAAA'", "'iVBORw0K' + 'A' * 70_000_000")
+    (block,) = tools.call("run_code", code=code)["content"]
+    assert block["text"].startswith("[A picture of 50 MB is left out")
+
+
+def test_an_agent_without_pictures_gets_a_sentence_and_the_card_the_picture(tools: Tools) -> None:
+    """The user sees what the code drew."""
+    tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
+    tools.takes_pictures = False
+    blocks = tools.call("run_code", code=PICTURE)["content"]
+    assert [block["type"] for block in blocks] == ["text", "text"]
+    assert blocks[1]["text"] == "(1 picture is left out: this agent takes no pictures. The user sees it.)"
+    assert [type(each).__name__ for each in tools.progress[-1].content] == ["ToolTextContent", "ToolBlockContent"]
+
+
+WAITS = "import time\nprint('\\x1b[31mbegun\\x1b[0m')\ntry:\n    time.sleep(600)\nfinally:\n    gone = 1"
+
+
+def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
+    """What it has printed so far is told, with its colours; the agent hears who stopped it."""
+    call = call_words("run_code", {"code": WAITS})
+
+    async def stopped_once_it_has_printed() -> dict[str, Any]:
+        running = asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": WAITS}))
+        await asyncio.to_thread(tools.printed.wait)
+        assert tools.tool_runner.stop(call)
+        return await running
+
+    result = tools.during(stopped_once_it_has_printed())
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith("begun\nThe code was stopped by the user. The turn goes on.")
+    assert (tools.shell.user_ns["gone"], tools.interrupts) == (1, 0)
+    during, end = tools.progress[0], tools.progress[-1]
+    assert during.content == (ToolTextContent(text="\x1b[31mbegun\x1b[0m\n"),)
+    assert (during.ended_at, (end.ended_at or 0) >= end.started_at) == (None, True)
+    assert not tools.tool_runner.stop(call)
+    assert tools.text("run_code", code="gone") == "1"
 
 
 def test_pictures_come_as_images(tools: Tools) -> None:

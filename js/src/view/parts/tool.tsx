@@ -1,12 +1,14 @@
 /** A tool call: one line saying what it does and how it stands; inside, its input, output and changes. */
+import { useState } from "preact/hooks";
 import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
 import { isChosen, verdict } from "../answered-by";
-import { useView } from "../context";
+import { usePlace, useView } from "../context";
+import { RunTime } from "../elapsed";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
-import { line, splitPath } from "../plain";
+import { line, reason, splitPath } from "../plain";
 import { Permission } from "./permission";
 import { textOf } from "./text";
 import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
@@ -20,12 +22,14 @@ export const Tool = memo(({ turnId, call }: Props) => {
   const id = `${turnId} ${call.toolCallId}`;
   const waiting = call.status === "pending-confirmation";
   const body = toolBody(call);
+  const run = call.details?.run;
   const head = (
     <>
       <Icon name={kindIcon(call)} />
       <span class="label cut">{coded(toolTitle(call))}</span>
       <Places call={call} />
       <Spacer />
+      {run && <RunTime run={run} />}
       <ToolMark call={call} />
     </>
   );
@@ -42,11 +46,34 @@ export const Tool = memo(({ turnId, call }: Props) => {
         </Fold>
       )}
       {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
+      {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
       {!waiting && <Decision call={call} />}
       {call.details?.ranWithoutAsking === true && <Unasked />}
     </div>
   );
 });
+
+/** Stops the code in the kernel, and nothing else: the turn goes on. */
+function StopRun({ call }: { call: ToolCallState }) {
+  const { store, announce } = useView();
+  const { session } = usePlace();
+  const [said, say] = useState("");
+  const stop = () => {
+    say("Stopping…");
+    announce("Stopping the code.");
+    store
+      .request("stopToolCall", { channel: session, toolCallId: call.toolCallId })
+      .catch((error) => say(reason(error)));
+  };
+  return (
+    <div class="decision">
+      <button type="button" class="button small" title="Stops this code only. The turn goes on." onClick={stop}>
+        Stop this code
+      </button>
+      <span role="status">{said}</span>
+    </div>
+  );
+}
 
 export function failed(call: ToolCallState): boolean {
   return call.status === "completed" && !call.success;
@@ -161,15 +188,20 @@ interface Body {
 }
 
 function toolBody(call: ToolCallState): Body {
-  const content = call.details?.content ?? [];
+  const run = call.details?.run;
+  const content = run?.content ?? call.details?.content ?? [];
   const hasDiff = content.some((piece) => piece.type === "diff");
   const hasTerminal = content.some((piece) => piece.type === "terminal");
   const hasPicture = content.some((piece) => piece.type === "block");
   const input = inputOf(call);
   const output = call.details?.rawOutput !== undefined && call.details.rawOutput !== null;
   return {
-    some: content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
-    open: (hasDiff && !isAnswered(call)) || hasPicture || failed(call) || (hasTerminal && call.status === "running"),
+    some: run !== undefined || content.length > 0 || results(call).length > 0 || input !== "" || output || failed(call),
+    open:
+      (hasDiff && !isAnswered(call)) ||
+      hasPicture ||
+      failed(call) ||
+      ((hasTerminal || run !== undefined) && call.status === "running"),
   };
 }
 

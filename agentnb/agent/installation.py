@@ -1,0 +1,270 @@
+"""Installs an agent with npm or uv, as they are configured on this machine. No shell reads the command.
+
+Only lines that are plainly ``npm install …`` or ``uv tool install …`` are run; others, such as ``curl … | bash``, stay
+lines to type. The installer's stdin is closed, so whatever it asks ends it, or is noticed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from agentnb.agent.child import Child, inherited
+from agentnb.agent.process import INSTALLERS
+from agentnb.agent.programs import find_on_path, neutral_folder, remember_folder, search_path
+from agentnb.errors import AgentnbError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agentnb.agent.catalog import AgentSpec
+
+SILENT_SECONDS = 600.0
+"""How long an installer may print nothing."""
+ASKING_SECONDS = 10.0
+"""How long it may print nothing after what looks like a question for a password."""
+_FOLDER_SECONDS = 60.0
+_TAIL = 4000
+_PLAIN = re.compile(r"[A-Za-z0-9@/._=+:,~^-]+\Z")
+_ASKS = re.compile(r"(?i)(?:password|passphrase|user ?name|one-time|otp)\b[^\n]{0,100}[:?]\s*\Z")
+_ASKED = re.compile(_ASKS.pattern.replace(r"\s*\Z", r"[ \t]*$"), re.MULTILINE)
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_FORMS = (("npm", "install"), ("uv", "tool", "install"))
+
+
+class InstallEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How an install ended.
+
+    Args:
+        state: ``"done"``, ``"failed"`` or ``"stopped"`` (by the user).
+        message: What happened and what to do, for people; empty where it is done.
+        exit_code: The installer's, where it ended by itself.
+    """
+
+    state: Literal["done", "failed", "stopped"]
+    message: str = ""
+    exit_code: int | None = None
+
+
+def install_words(spec: AgentSpec) -> tuple[str, ...] | None:
+    """The command that installs *spec*; None where it has none that can be run without a shell.
+
+    Example:
+        >>> from agentnb.agent.catalog import find
+        >>> install_words(find("opencode"))
+        ('npm', 'install', '-g', 'opencode-ai')
+        >>> install_words(find("cursor")) is None  # curl … | bash
+        True
+    """
+    try:
+        words = tuple(shlex.split(spec.install or ""))
+    except ValueError:
+        return None
+    is_known = any(words[: len(form)] == form and len(words) > len(form) for form in _FORMS)
+    return words if is_known and all(_PLAIN.match(word) for word in words) else None
+
+
+class Installation:
+    """One install.
+
+    Args:
+        spec: The agent.
+        on_output: Called with what the installer prints, in pieces.
+        silent_seconds: How long it may print nothing.
+        asking_seconds: How long it may print nothing after what looks like a question for a password.
+
+    Raises:
+        AgentnbError: If there is no command for it, or npm or uv is missing.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        on_output: Callable[[bytes], None],
+        *,
+        silent_seconds: float = SILENT_SECONDS,
+        asking_seconds: float = ASKING_SECONDS,
+    ) -> None:
+        words = install_words(spec)
+        if words is None:
+            message = f"{spec.title} has no command that can be run here."
+            raise AgentnbError(message, hint=f"In a terminal: {spec.install}" if spec.install else None)
+        program = find_on_path(words[0])
+        if program is None:
+            raise AgentnbError(f"{spec.title} can't be installed: {INSTALLERS[words[0]]}")
+        self.line = shlex.join(words)
+        self._spec = spec
+        self._words = words
+        self._program = program
+        self._on_output = on_output
+        self._silent_seconds = silent_seconds
+        self._asking_seconds = asking_seconds
+        self._tail = ""
+        self._news = asyncio.Event()
+        self._stopped = False
+        self._child: Child | None = None
+
+    async def run(self) -> InstallEnd:
+        """Run it to its end, and make sure that the agent's program can be found then."""
+        with _alone() as is_alone:
+            if not is_alone:
+                message = "Another install is running on this machine, of another notebook or a terminal."
+                return InstallEnd(state="failed", message=f"{message} Try again when it is done.")
+            return await self._run()
+
+    def stop(self) -> None:
+        """End it; :meth:`run` returns then."""
+        self._stopped = True
+        self._news.set()
+
+    async def _run(self) -> InstallEnd:
+        ended = asyncio.Event()
+
+        def end() -> None:
+            ended.set()
+            self._news.set()
+
+        try:
+            self._child = await Child.spawn(
+                [self._program, *self._words[1:]],
+                cwd=neutral_folder(),
+                env=_environment(),
+                on_output=self._received,
+                on_end=end,
+                stdin=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        except OSError as error:
+            return self._failed(f"{self._words[0]} could not be started: {error.strerror or error}.")
+        try:
+            while not ended.is_set() and not self._stopped:
+                self._news.clear()
+                try:
+                    await asyncio.wait_for(self._news.wait(), self._patience)
+                except asyncio.TimeoutError:
+                    return self._failed(self._why_silent())
+            if ended.is_set():
+                await self._child.exited.wait()
+        finally:
+            await self._child.kill()
+        if self._stopped:
+            return InstallEnd(state="stopped", message=f"The install of {self._spec.title} was stopped.")
+        code = self._child.returncode
+        return await self._check_program() if code == 0 else self._failed(self._why_failed(code), code)
+
+    def _received(self, _: int, data: bytes) -> None:
+        self._tail = (self._tail + _ESCAPE.sub("", data.decode("utf-8", "replace")))[-_TAIL:]
+        self._on_output(data)
+        self._news.set()
+
+    @property
+    def _patience(self) -> float:
+        return min(self._asking_seconds, self._silent_seconds) if self._asks else self._silent_seconds
+
+    @property
+    def _asks(self) -> bool:
+        return _ASKS.search(self._tail.rstrip(" \t")) is not None
+
+    def _why_silent(self) -> str:
+        if self._asks:
+            return self._password()
+        return f"{self._words[0]} printed nothing for {self._silent_seconds:.0f} seconds and was ended."
+
+    def _why_failed(self, code: int | None) -> str:
+        if _ASKED.search(self._tail):
+            return self._password()
+        why = f"{self._words[0]} ended with exit code {code}."
+        if "EACCES" in self._tail or "permission denied" in self._tail.lower():
+            why += " It may not write into its folder."
+            if self._words[0] == "npm":
+                why += " Choose one of yours with `npm config set prefix ~/.local`."
+        elif "E401" in self._tail or "ENEEDAUTH" in self._tail:
+            why += " The package index wants a login."
+        elif "ENOTFOUND" in self._tail or "ECONNREFUSED" in self._tail or "ETIMEDOUT" in self._tail:
+            why += " The package index could not be reached."
+        return why
+
+    def _password(self) -> str:
+        return f"{self._words[0]} asked for a password, which can't be typed here. Run `{self.line}` in a terminal."
+
+    async def _check_program(self) -> InstallEnd:
+        """The program may have gone into a folder that is not on the PATH; from now on that is searched, too."""
+        name = self._spec.command[0]
+        if find_on_path(name) is not None:
+            return InstallEnd(state="done", exit_code=0)
+        folder = await self._folder()
+        if folder is not None and find_on_path(name, str(folder)) is not None:
+            try:
+                remember_folder(folder)
+            except OSError as error:
+                return self._failed(f"{name!r} is in {folder}, which is not on the PATH ({error.strerror}).", 0)
+            return InstallEnd(state="done", exit_code=0)
+        where = f" It put programs into {folder}." if folder is not None else ""
+        return self._failed(f"{self._words[0]} ended well, but there is no command {name!r}.{where}", 0)
+
+    async def _folder(self) -> Path | None:
+        """The folder that npm or uv puts programs into; None where it does not say."""
+        words = ("prefix", "-g") if self._words[0] == "npm" else ("tool", "dir", "--bin")
+        said, ended = bytearray(), asyncio.Event()
+
+        def received(descriptor: int, data: bytes) -> None:
+            if descriptor == 1 and len(said) < _TAIL:
+                said.extend(data)
+
+        child = await Child.spawn(
+            [self._program, *words],
+            cwd=neutral_folder(),
+            env=_environment(),
+            on_output=received,
+            on_end=ended.set,
+            stdin=asyncio.subprocess.DEVNULL,
+        )
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(ended.wait(), _FOLDER_SECONDS)
+        await child.stop(patience=0)
+        line = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if not Path(line).is_absolute():
+            return None
+        is_prefix = self._words[0] == "npm" and sys.platform != "win32"
+        return Path(line) / "bin" if is_prefix else Path(line)
+
+    def _failed(self, message: str, exit_code: int | None = None) -> InstallEnd:
+        return InstallEnd(state="failed", message=message, exit_code=exit_code)
+
+
+def _environment() -> dict[str, str]:
+    """The user's, in which git and ssh, which npm may start, do not ask either."""
+    env = inherited({"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never"})
+    return {**env, "PATH": search_path(env.get("PATH"))}
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
+    descriptor = os.open(neutral_folder() / "lock", os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        yield _locked(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

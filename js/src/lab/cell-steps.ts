@@ -1,0 +1,185 @@
+/**
+ * Changes of several cells as one step of Undo: what the tools that move, delete, split or merge cells do, and undo and
+ * redo of a turn. A part that is loaded when it is wanted.
+ */
+import type { SharedCell, SharedNotebook } from "@jupyterlab/notebook";
+import { isObject } from "../state/object";
+import { cellOf, type Kind, tagsOf, update } from "./edits";
+
+/** One step (agentnb/comm/lab_messages.py: `CellStep`). */
+export interface CellStep {
+  action: "insert" | "replace" | "delete" | "move";
+  /** The cell; for `insert` the id that it gets. */
+  cellId: string;
+  /** For `insert`: its type. */
+  kind?: Kind;
+  /** For `replace`: the type that it gets, and the one that it must have now. */
+  newKind?: Kind | null;
+  expectedKind?: Kind | null;
+  /** The new text. */
+  source?: string;
+  /** The text that the cell must have now; null: any. */
+  expected?: string | null;
+  /** For `insert` and `replace`: the tags that it gets, and those that it must have now. */
+  tags?: string[] | null;
+  expectedTags?: string[] | null;
+  /** For `insert` and `move`: the cell above it, else the place where that is gone. */
+  below?: string | null;
+  index?: number;
+}
+
+/** A cell that is other than a step expects. */
+export interface CellConflict {
+  cellId: string;
+  /** Its text; null where there is no such cell. */
+  current: string | null;
+}
+
+type CellJson = Record<string, unknown>;
+
+/** Cells that steps took out of a notebook, as they were, by id and type: undo brings them back with their outputs. */
+const removed = new WeakMap<SharedNotebook, Map<string, CellJson>>();
+const MOST_REMOVED = 200;
+
+/**
+ * Does all steps as one step of Undo, or none of them: where a cell is not what a step expects, nothing is changed and
+ * the conflicts are given. A step that is done already is left out, or with `exact` a conflict, too.
+ */
+export function changeCells(shared: SharedNotebook, steps: readonly CellStep[], exact = false): CellConflict[] {
+  const named = new Set(steps.map(({ cellId }) => cellId));
+  const cells = new Map<string, SharedCell>();
+  for (const cell of shared.cells) {
+    if (cells.has(cell.id) && named.has(cell.id))
+      throw new Error("More than one cell of the notebook has this id, so it is not clear which is meant.");
+    cells.set(cell.id, cell);
+  }
+  const conflicts: CellConflict[] = [];
+  const todo: CellStep[] = [];
+  for (const step of steps) {
+    const cell = cells.get(step.cellId);
+    if (!exact && isDone(cell, step)) continue;
+    if (!isExpected(cell, step)) conflicts.push({ cellId: step.cellId, current: cell ? cell.getSource() : null });
+    else if (cell && isLocked(cell, step.action)) throw new Error("The cell is read-only.");
+    else todo.push(step);
+  }
+  if (conflicts.length || !todo.length) return conflicts;
+  const managers = [shared.undoManager, ...todo.map(({ cellId }) => cells.get(cellId)?.undoManager)];
+  for (const manager of managers) manager?.stopCapturing();
+  const change = new Change(shared, cells);
+  shared.transact(() => {
+    for (const step of todo) change.do(step);
+  });
+  for (const manager of managers) manager?.stopCapturing();
+  return [];
+}
+
+function isDone(cell: SharedCell | undefined, { action, source = "", newKind, tags }: CellStep): boolean {
+  if (action === "move") return false; // where it is now says nothing before the other steps are done
+  if (action === "delete") return !cell;
+  if (cell?.getSource() !== source) return false;
+  if (action === "insert") return true;
+  return (!newKind || cell.cell_type === newKind) && (!tags || isSame(tagsOf(cell), tags));
+}
+
+function isExpected(
+  cell: SharedCell | undefined,
+  { action, expected = "", expectedKind, expectedTags }: CellStep,
+): boolean {
+  if (action === "insert" || !cell) return action === "insert" && !cell;
+  if (expected !== null && cell.getSource() !== expected) return false;
+  return (!expectedKind || cell.cell_type === expectedKind) && (!expectedTags || isSame(tagsOf(cell), expectedTags));
+}
+
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((one, index) => one === others[index]);
+
+function isLocked(cell: SharedCell, action: CellStep["action"]): boolean {
+  return action !== "move" && cell.getMetadata(action === "delete" ? "deletable" : "editable") === false;
+}
+
+/** One change, within its transaction: the notebook's own list of cells is as before until that ends. */
+class Change {
+  readonly #shared: SharedNotebook;
+  readonly #cells: Map<string, SharedCell>;
+  readonly #order: string[];
+
+  constructor(shared: SharedNotebook, cells: Map<string, SharedCell>) {
+    this.#shared = shared;
+    this.#cells = cells;
+    this.#order = shared.cells.map(({ id }) => id);
+  }
+
+  do(step: CellStep): void {
+    const { action, cellId } = step;
+    const at = this.#order.indexOf(cellId);
+    if (action === "insert") this.#put(this.#place(step), inserted(this.#shared, step));
+    else if (action === "delete") this.#take(at);
+    else if (action === "move") this.#move(at, step);
+    else this.#replace(at, step);
+  }
+
+  #move(at: number, step: CellStep): void {
+    const cell = this.#take(at);
+    this.#put(this.#place(step), cell);
+  }
+
+  #replace(at: number, { cellId, source = "", newKind, tags }: CellStep): void {
+    const cell = this.#cells.get(cellId) as SharedCell;
+    if (newKind && cell.cell_type !== newKind) {
+      const { metadata, attachments } = this.#take(at);
+      const step: CellStep = { action: "insert", cellId, kind: newKind, source, tags: tags ?? tagsIn(metadata) };
+      const made = inserted(this.#shared, step);
+      const { trusted: _, ...kept } = isObject(metadata) ? metadata : {};
+      const extra = newKind !== "code" && attachments ? { attachments } : {};
+      this.#put(at, { ...made, ...extra, metadata: { ...kept, ...(made.metadata as object) } });
+      return;
+    }
+    update(cell, source);
+    if (!tags) return;
+    if (tags.length) cell.setMetadata("tags", tags);
+    else cell.deleteMetadata("tags");
+  }
+
+  /** Where a cell is to be that is not in the order. */
+  #place({ below, index = 0 }: CellStep): number {
+    const above = below ? this.#order.indexOf(below) : -1;
+    return above < 0 ? Math.min(Math.max(index, 0), this.#order.length) : above + 1;
+  }
+
+  #put(at: number, cell: CellJson): void {
+    const id = cell.id as string;
+    this.#cells.set(id, this.#shared.insertCell(at, cell));
+    this.#order.splice(at, 0, id);
+  }
+
+  #take(at: number): CellJson {
+    const [id] = this.#order.splice(at, 1) as [string];
+    const cell = this.#cells.get(id)?.toJSON() as CellJson;
+    this.#shared.deleteCell(at);
+    this.#cells.delete(id);
+    keep(this.#shared, id, cell);
+    return { ...cell, id };
+  }
+}
+
+function keep(shared: SharedNotebook, id: string, cell: CellJson): void {
+  const kept = removed.get(shared) ?? new Map<string, CellJson>();
+  removed.set(shared, kept);
+  const key = `${id} ${cell.cell_type}`;
+  kept.delete(key);
+  kept.set(key, cell);
+  for (const oldest of [...kept.keys()].slice(0, -MOST_REMOVED)) kept.delete(oldest);
+}
+
+/** The cell that is put in: one that was taken out before as it was then, with its outputs. */
+function inserted(shared: SharedNotebook, { cellId, kind = "code", source = "", tags }: CellStep): CellJson {
+  const kept = removed.get(shared)?.get(`${cellId} ${kind}`);
+  const text = Array.isArray(kept?.source) ? kept.source.join("") : kept?.source;
+  const cell = kept && text === source ? kept : cellOf(kind, source);
+  const metadata = isObject(cell.metadata) ? cell.metadata : {};
+  return { ...cell, id: cellId, metadata: { ...metadata, ...(tags ? { tags } : {}) } };
+}
+
+function tagsIn(metadata: unknown): string[] | null {
+  return isObject(metadata) && Array.isArray(metadata.tags) ? metadata.tags.map(String) : null;
+}

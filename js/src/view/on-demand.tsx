@@ -1,0 +1,67 @@
+/** The place of a module that is fetched when it is needed first: it mounts what it shows there. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useView } from "./context";
+import { Waiting } from "./icons";
+import { reason } from "./plain";
+import type { Store } from "./store";
+import { ErrorCard } from "./turn";
+
+type Mount<C> = (into: HTMLElement, context: C) => () => void;
+
+const fetched = new WeakMap<Store, Map<string, Promise<{ default: unknown }>>>();
+
+/** A module, fetched once for each page; again where that failed. */
+function moduleOf(store: Store, name: string): Promise<{ default: unknown }> {
+  const known = fetched.get(store) ?? new Map<string, Promise<{ default: unknown }>>();
+  fetched.set(store, known);
+  const fetching = known.get(name) ?? store.module?.(name) ?? Promise.reject(new Error("This page cannot load it."));
+  known.set(name, fetching);
+  fetching.catch(() => known.delete(name));
+  return fetching;
+}
+
+interface Props<C> {
+  /** The module's name in the kernel. */
+  name: string;
+  /** What it shows, as it is called in a sentence. */
+  what: string;
+  /** What it needs of the chat; read once, when the module is there. */
+  context: C;
+  className?: string;
+}
+
+export function OnDemand<C>({ name, what, context, className = "" }: Props<C>) {
+  const { store } = useView();
+  const into = useRef<HTMLDivElement>(null);
+  const latest = useRef(context);
+  latest.current = context;
+  const [state, setState] = useState<"loading" | "shown" | Error>("loading");
+  useEffect(() => {
+    let unmount: (() => void) | undefined;
+    let isGone = false;
+    moduleOf(store, name).then(
+      ({ default: mount }) => {
+        if (isGone) return;
+        setState("shown");
+        unmount = (mount as Mount<C>)(into.current as HTMLElement, latest.current);
+      },
+      (error) => isGone || setState(new Error(reason(error))),
+    );
+    return () => {
+      isGone = true;
+      unmount?.();
+    };
+  }, [store]);
+  return (
+    <>
+      {state === "loading" && <Waiting text={`Loading ${what}…`} />}
+      {state instanceof Error && (
+        <ErrorCard
+          title={`${what[0]?.toUpperCase()}${what.slice(1)} couldn't be loaded`}
+          message={`${state.message} If this stays so, update agentnb where the kernel runs, and restart the kernel.`}
+        />
+      )}
+      <div class={state === "shown" ? className : ""} ref={into} />
+    </>
+  );
+}

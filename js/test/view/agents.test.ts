@@ -1,0 +1,156 @@
+/** The agents to begin with: those that are installed, those that start without, installing, checking. */
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { AgentInfo, AgentSetup } from "../../src/state/types.gen.ts";
+import { AGENT, MemoryStore } from "./memory-store";
+import { open, type Page } from "./page";
+
+const INSTALL = "npm install -g codex";
+
+const missing = (provider: string, more: Partial<AgentInfo> = {}): AgentInfo => ({
+  ...AGENT,
+  provider,
+  displayName: provider,
+  description: "Not installed.",
+  missing: true,
+  install: `npm install -g ${provider}`,
+  canInstall: true,
+  ...more,
+});
+
+const setup = (state: AgentSetup["state"], message = "", output = "fetching\n"): AgentSetup => ({
+  state,
+  message,
+  terminal: { id: "t", command: INSTALL, cwd: "/", output, truncated: false, exited: state !== "running" },
+});
+
+class AgentsStore extends MemoryStore {
+  readonly modules: string[] = [];
+  module = (name: string): Promise<{ default: unknown }> => {
+    this.modules.push(name);
+    return import("../../src/agents.ts");
+  };
+
+  has(...agents: AgentInfo[]): void {
+    if (this.root.value) this.apply("ahp-root://", { type: "root/agentsChanged", agents });
+    else this.root.value = { agents, sessions: [] };
+  }
+
+  asked(): { method: string; params: unknown }[] {
+    return this.requested.filter(({ method }) => method !== "listSessions");
+  }
+}
+
+async function opened(...agents: AgentInfo[]): Promise<{ store: AgentsStore; page: Page }> {
+  const store = new AgentsStore();
+  store.has(AGENT, ...agents);
+  const page = open(store, { kind: "chat" });
+  page.find(".missing-agents .fold-head").click();
+  await page.until(() => expect(page.all(".is-missing").length).toBe(agents.length + 1));
+  return { store, page };
+}
+
+describe("more agents", () => {
+  test("stand folded below those that are installed, to be copied and looked for again", async () => {
+    vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: (text: string) => copied.push(text) } });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const copied: string[] = [];
+    const store = new AgentsStore();
+    store.has(AGENT, missing("claude"), missing("codex"));
+    const page = open(store, { kind: "chat" });
+    expect(page.all(".agent-card").map((card) => card.querySelector("strong")?.textContent)).toEqual(["Eliza"]);
+    expect(store.modules).toEqual([]);
+    page.button("More agents (2 not installed)").click();
+    await page.until(() => expect(page.all(".agent-card").length).toBe(4));
+    expect(store.modules).toEqual(["agents"]);
+    page.button("Copy install command of codex").click();
+    await page.until(() => expect(copied).toEqual([INSTALL]));
+    store.answer = () => Promise.resolve({ installed: ["eliza"] });
+    page.button("Check again").click();
+    await page.until(() => expect(page.text()).toContain("claude was not found."));
+    store.answer = () => Promise.reject(new Error("The kernel is gone."));
+    page.button("Check again").click();
+    await page.until(() => expect(page.text()).toContain("The kernel is gone."));
+    store.has(AGENT, { ...AGENT, provider: "claude", displayName: "claude" }, missing("codex"));
+    await page.until(() => expect(page.button("More agents (1 not installed)")));
+    expect(page.all("button.agent-card").length).toBe(2);
+  });
+
+  test("one that npx runs starts without an install", async () => {
+    const { store, page } = await opened(missing("codex", { runner: "npx --yes codex@1 acp", canInstall: undefined }));
+    expect(page.all("button").some((one) => one.textContent === "Install…")).toBe(false);
+    page.button("Start").click();
+    expect(store.asked()).toEqual([{ method: "createSession", params: { agent: "codex" } }]);
+  });
+
+  test("are installed when the reader has seen the exact command and said yes, and a conversation starts", async () => {
+    const { store, page } = await opened(missing("codex", { install: "npm install -g codex\u202e" }));
+    page.button("Install…").click();
+    await page.until(() => expect(page.find(".agent-question pre").textContent).toBe(`${INSTALL}⟨U+202E⟩`));
+    expect(store.asked()).toEqual([]);
+    page.button("Cancel").click();
+    await page.until(() => expect(page.all(".agent-question").length).toBe(0));
+    store.has(AGENT, missing("codex"));
+    page.button("Install…").click();
+    await page.until(() => expect(page.find(".agent-question pre").textContent).toBe(INSTALL));
+    page.button("Run").click();
+    await page.until(() => expect(store.asked().length).toBe(1));
+    expect(store.asked()[0]).toEqual({ method: "installAgent", params: { agent: "codex", command: INSTALL } });
+    store.has(AGENT, missing("codex", { setup: setup("running") }));
+    await page.until(() => expect(page.find(".terminal").textContent).toContain("fetching"));
+    store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("checking") });
+    await page.until(() => expect(page.text()).toContain("Checking whether it answers"));
+    store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("done", "It answers.") });
+    await page.until(() => expect(store.asked().at(-1)?.method).toBe("createSession"));
+    expect(store.asked().at(-1)?.params).toEqual({ agent: "codex" });
+  });
+
+  test("an install that another window began can be stopped here, and starts nothing here", async () => {
+    const { store, page } = await opened(missing("codex"), missing("qwen"));
+    store.has(AGENT, missing("codex", { setup: setup("running") }), missing("qwen"));
+    await page.until(() => page.button("Stop the install of codex"));
+    expect((page.button("Install…") as HTMLButtonElement).disabled).toBe(true);
+    page.button("Stop the install of codex").click();
+    await page.until(() => expect(store.asked()).toEqual([{ method: "stopInstall", params: { agent: "codex" } }]));
+    store.has(AGENT, missing("codex", { setup: setup("stopped", "The install of codex was stopped.") }));
+    await page.until(() => expect(page.text()).toContain("The install of codex was stopped."));
+    store.has(AGENT, { ...AGENT, provider: "codex", setup: setup("done", "It answers.") });
+    await page.until(() => expect(page.button("Check agents")));
+    expect(store.asked().length).toBe(1);
+  });
+
+  test("an install that fails or is refused says why, and can be begun again", async () => {
+    const { store, page } = await opened(missing("codex"));
+    store.answer = () => Promise.reject(new Error("Another install is running."));
+    page.button("Install…").click();
+    await page.until(() => page.button("Run"));
+    page.button("Run").click();
+    await page.until(() => expect(page.text()).toContain("Another install is running."));
+    store.has(AGENT, missing("codex", { setup: setup("failed", "npm ended with exit code 243.", "<img src=x>") }));
+    await page.until(() => expect(page.text()).toContain("The install failed. npm ended with exit code 243."));
+    expect(page.find(".terminal").textContent).toContain("<img src=x>");
+    expect((page.button("Install…") as HTMLButtonElement).disabled).toBe(false);
+  });
+
+  test("a check says version, models and how long the start took, or that the answer makes no sense", async () => {
+    const { store, page } = await opened();
+    const models = ["One", "Two", "Three", "Four"];
+    store.answer = () =>
+      Promise.resolve({ state: "ready", message: "It answers.", version: "1.2", startMs: 1400, models });
+    page.button("Check").click();
+    const said = "It answers. Version 1.2. It starts in 1.4 s. Models: One, Two, Three and 1 more.";
+    await page.until(() => expect(page.text()).toContain(said));
+    expect(store.asked()).toEqual([{ method: "checkAgent", params: { agent: "eliza" } }]);
+    store.answer = () => Promise.resolve([] as unknown as object);
+    page.button("Check").click();
+    await page.until(() => expect(page.text()).toContain("makes no sense"));
+  });
+
+  test("a kernel that has no list of them says so", async () => {
+    const store = new AgentsStore();
+    store.has(AGENT, missing("codex"));
+    store.module = () => Promise.reject(new Error("The front end has no module 'agents'."));
+    const page = open(store, { kind: "chat" });
+    page.button("More agents (1 not installed)").click();
+    await page.until(() => expect(page.text()).toContain("no module 'agents'. If this stays so, update agentnb"));
+  });
+});

@@ -1,0 +1,41 @@
+"""An agent that is not installed: the command is shown, run in a terminal, checked, and a conversation starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import serious
+from tests.browser.chat import Chat
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side
+from tests.unit.agent.installers import make_installers
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
+
+
+def test_an_agent_is_installed_from_the_start_page_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
+    """By an npm that is a program of the tests; nothing runs before the reader has seen the command and said yes."""
+    folder = make_installers(tmp_path / "path", "npm")
+    environment = {"PATH": str(folder), "AGENTNB_DATA_DIR": str(tmp_path), "INSTALLER_PREFIX": str(tmp_path / "prefix")}
+    lab.open("install.ipynb", notebook(f"import os\nos.environ.update({environment!r})", kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side.open()
+    side.expect_chat()
+    side.chat.get_by_role("button", name="More agents").click()
+    agent = side.chat.get_by_role("group", name="OpenCode", exact=True)
+    agent.get_by_role("button", name="Install…").click()
+    expect(agent.locator("pre")).to_have_text("npm install -g opencode-ai")
+    assert (serious(lab.page), (tmp_path / "prefix").exists()) == ([], False)
+    lab.picture("install-question")
+    agent.get_by_role("button", name="Run").click()
+    expect(side.box).to_be_enabled(timeout=PATIENCE_MS)
+    side.say("Are you there?")
+    assert Chat(side.session).answer() == "Are you there?"

