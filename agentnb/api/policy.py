@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.policy.audit import Record
     from agentnb.policy.rules import InForce
+    from agentnb.policy.settings import Settings
 
 
 class Policy(NamedTuple):
@@ -35,6 +36,7 @@ class Policy(NamedTuple):
         user_file: The user's policy file.
         project_file: The project's policy file.
         log_file: The log of decisions.
+        cell_review: Whether you review a change of a notebook's cell before it is made (``"first"``) or ``"after"``.
     """
 
     rules: tuple[InForce, ...]
@@ -50,6 +52,7 @@ class Policy(NamedTuple):
     user_file: Path
     project_file: Path
     log_file: Path
+    cell_review: str = "first"
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
@@ -111,6 +114,12 @@ def untrust(folder: str | os.PathLike[str] = ".") -> Path:
     return found
 
 
+def _cell_review(host: Host, user: Settings, project: Settings) -> str:
+    if project.cell_review == "first":
+        return "first"
+    return host.environment.cell_review() or user.cell_review or "first"
+
+
 def _policy(host: Host, session: Session | None, last: int) -> Policy:
     held, conversation = host.policy, None if session is None else session._conversation  # noqa: SLF001 - of this layer
     folder = Path.cwd() if conversation is None else conversation.cwd
@@ -125,6 +134,7 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
         bypass=tuple(sorted(user.bypass)),
         sensitive=(*user.sensitive, *project.sensitive),
         headless=held.headless or user.headless,
+        cell_review=_cell_review(host, user, project),
         folder=folder,
         trusted=held.files.trusts(folder),
         trusted_folders=user.trusted,

@@ -49,6 +49,13 @@ class Agentnb(Configurable):
         help="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run code in "
         "it, read and change the notebook's cells. What runs or changes something is asked for like everything else.",
     ).tag(config=True)
+    cell_review = Enum(
+        ("policy", "first", "after"),
+        default_value="policy",
+        help="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
+        "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as cell_review "
+        "in your policy file says, else 'first'. Counts at once.",
+    ).tag(config=True)
     changes = Bool(
         True,
         help="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "
@@ -63,6 +70,19 @@ class Agentnb(Configurable):
         Unicode(),
         help="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one that "
         "nobody uses is stopped after ten minutes.",
+    ).tag(config=True)
+    local_url = Unicode(
+        "",
+        help="The base URL of the model server that the agent `local` uses in tabs opened from now on, as "
+        "http://127.0.0.1:11434/v1. Empty: AGENTNB_LOCAL_URL, local.toml, else this machine is searched.",
+    ).tag(config=True)
+    local_model = Unicode(
+        "", help="The model that the agent `local` uses. Empty: AGENTNB_LOCAL_MODEL, local.toml, else the first."
+    ).tag(config=True)
+    local_key_variable = Unicode(
+        "",
+        help="The name of the environment variable that holds the key for that server; never the key itself. "
+        "Empty: AGENTNB_LOCAL_KEY_VARIABLE, local.toml, else no key is sent.",
     ).tag(config=True)
     view = Enum(
         ("auto", "live", "text"),

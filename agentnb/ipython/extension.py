@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
@@ -16,6 +16,9 @@ from agentnb.ipython.magics import AgentMagics
 from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
 from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
+
+if TYPE_CHECKING:
+    from agentnb.policy.settings import CellReview
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
@@ -50,6 +53,18 @@ class Extension:
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
         return bool(self.settings.kernel_tools)
+
+    def default_variables(self, agent: str) -> dict[str, str]:
+        """The variables that *agent* gets in a session that does not give them, as the settings are now."""
+        if agent != "local":
+            return {}
+        said = {name: getattr(self.settings, f"local_{name}") for name in ("url", "model", "key_variable")}
+        return {f"AGENTNB_LOCAL_{name.upper()}": value for name, value in said.items() if value}
+
+    def cell_review(self) -> CellReview | None:
+        """When changes of cells are reviewed, as the settings are now; None: as the policy file says."""
+        chosen: Any = self.settings.cell_review
+        return None if chosen == "policy" else cast("CellReview", chosen)
 
     def default_changes(self) -> tuple[bool, bool]:
         """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""

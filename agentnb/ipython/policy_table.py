@@ -40,6 +40,8 @@ class PolicyTable:
         facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
+        when = "before they are made" if held.cell_review == "first" else "after they are made"
+        facts.append(f"Changes of cells are reviewed {when} (cell_review).")
         facts.append(f"Where nobody can be asked: {held.headless}.")
         facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
         return facts

@@ -132,7 +132,7 @@ def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
 
 def _allows_some(settings: Settings) -> bool:
     allowing = any(each.rule.action == "allow" for each in settings.rules)
-    return allowing or bool(settings.bypass) or settings.headless == "allow"
+    return allowing or bool(settings.bypass) or settings.headless == "allow" or settings.cell_review == "after"
 
 
 def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:
@@ -197,7 +197,18 @@ def _default(request: PolicyRequest, situation: Situation) -> _Said:
         return _Said("allow", 'allowed: this session has permissions="allow"')
     if situation.agent in situation.user.bypass and _standing_counts(request, situation):
         return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}")
+    if request.tool == "cell" and _reviewed_after(request, situation):
+        return _Said("allow", 'allowed: cell_review = "after", so you review cell edits afterwards')
     return _Said("ask", "the user decides")
+
+
+def _reviewed_after(request: PolicyRequest, situation: Situation) -> bool:
+    """Whether a change of a cell is made at once; a project can only want that it is reviewed first."""
+    if situation.project.cell_review == "first" or request.call is None:  # an agent can call anything a cell edit
+        return False
+    if situation.cell_review is not None:
+        return situation.cell_review == "after"
+    return situation.user.cell_review == "after" and _standing_counts(request, situation)
 
 
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:

@@ -10,7 +10,7 @@ import difflib
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -27,9 +27,12 @@ else:
 if TYPE_CHECKING:
     from agentnb.policy.rules import Source
 
+CellReview: TypeAlias = Literal["first", "after"]
+"""When the user reviews a change of a notebook's cell: before it is made, or afterwards."""
+
 _LISTS = ("agent", "tool", "path", "command")
 _KEYS = tuple(Rule.__struct_fields__)
-_TOP = ("rule", "agents", "sensitive", "headless", "trust")
+_TOP = ("rule", "agents", "sensitive", "headless", "cell_review", "trust")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bypass: Agents that need not ask; critical commands and sensitive files still do.
         sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
         headless: What happens to a question where nobody can answer it.
+        cell_review: Whether a change of a notebook's cell is reviewed before it is made (``"first"``) or afterwards;
+            None where the file does not say.
         trusted: The folders in which what the file allows holds, as it names them, absolute.
         warnings: What the file says and is ignored.
         problem: Why the file could not be read; then nothing of it holds, and everything asks.
@@ -49,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bypass: frozenset[str] = frozenset()
     sensitive: tuple[tuple[str, bool], ...] = ()
     headless: Literal["allow", "deny"] = "deny"
+    cell_review: CellReview | None = None
     trusted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None = None
@@ -90,6 +96,9 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
         bypass=frozenset(reader.bypass(data.get("agents", {}))),
         sensitive=tuple(reader.sensitive(data.get("sensitive", {}))),
         headless=reader.choice(data.get("headless", "deny"), ("allow", "deny"), "headless"),
+        cell_review=reader.choice(data["cell_review"], ("first", "after"), "cell_review")
+        if "cell_review" in data
+        else None,
         trusted=tuple(reader.trusted(data.get("trust", {}))),
     )
 
@@ -102,12 +111,14 @@ def tightened(settings: Settings, name: str) -> Settings:
     dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
     dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
     dropped += ["headless"] if settings.headless == "allow" else []
+    dropped += ["cell_review"] if settings.cell_review == "after" else []
     dropped += [f"[trust] {folder!r}" for folder in settings.trusted]
     own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
     warnings = tuple(
         f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
-    return Settings(rules=rules, sensitive=sensitive, warnings=warnings)
+    review: CellReview | None = "first" if settings.cell_review == "first" else None
+    return Settings(rules=rules, sensitive=sensitive, cell_review=review, warnings=warnings)
 
 
 class _Reader:

@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.policy.rules import InForce, Outcome, Source, Subject
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.settings import Settings
+from agentnb.policy.settings import CellReview, Settings
 from agentnb.policy.severity import Severity
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         project: The project's settings.
         grants: What was answered on cards for the session and the turn, oldest first.
         headless: What the environment says of questions that nobody can answer; None: the user's settings say.
+        cell_review: When a change of a cell is reviewed, as the user has set it in this kernel; None: as the user's
+            settings say, else first.
         trusted: Whether the user trusts the workspace: else nothing that the user's settings allow holds there.
     """
 
@@ -48,6 +50,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     project: Settings = Settings()
     grants: tuple[InForce, ...] = ()
     headless: Literal["allow", "deny"] | None = None
+    cell_review: CellReview | None = None
     trusted: bool = False
 
     @property

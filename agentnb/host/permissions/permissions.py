@@ -330,7 +330,8 @@ class Permissions:
         return turn if turn is not None and turn.id == self._channels.speaking else None
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
-        return judge(request, self._policy.situation(self.grants, attached=attached))
+        situation = self._policy.situation(self.grants, attached=attached)
+        return judge(request, replace(situation, cell_review=self._environment.cell_review()))
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""

@@ -10,10 +10,12 @@ import pytest
 from agentnb import Turn
 from agentnb.errors import FilesConflict, KernelChangesConflict
 from agentnb.host import Host
+from agentnb.policy.settings import CellReview
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_changesets import ask
 from tests.unit.host.test_permissions import Talk, environment, host, work
 from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "tools", "work"]  # the fixtures
@@ -33,6 +35,54 @@ def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
     write = f"with open({str(work / 'a.txt')!r}, 'w') as file:\n    file.write('two\\n')\ndel file"
     code = f"x = 2\ny = 'new'\n{write}"
     return talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
+
+
+class Reviewing:
+    """The settings of a kernel whose user reviews changes of cells *when*."""
+
+    def __init__(self, when: CellReview | None) -> None:
+        self.when = when
+
+    def default_mcp_servers(self) -> dict[str, Any]:
+        return {}
+
+    def default_kernel_access(self) -> bool:
+        return True
+
+    def default_variables(self, agent: str) -> dict[str, str]:
+        return {}
+
+    def cell_review(self) -> CellReview | None:
+        return self.when
+
+
+@pytest.mark.parametrize("when", ["first", "after"])
+def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_first_or_after(
+    host: Host, work: Path, tools: Tools, when: CellReview
+) -> None:
+    """Reviewed afterwards nobody is asked; the setting counts at once, in a conversation that is open."""
+    settings = Reviewing("first")
+    host.environment.connect(shell=tools, settings=settings)
+    talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
+    settings.when = when
+    page = NotebookPage("fit.ipynb", {"a": "1", "b": "2", "c": "3"})
+    calls = [["move_cell", {"cell": "a", "below": "c"}], ["delete_cell", {"cell": "b"}]]
+    turn = talk.prompt(*(step for call in calls for step in ({"start": call}, {"end": 1})))
+    asked = 0
+    for _ in calls if when == "first" else ():
+        (card,) = talk.questions()
+        talk.answer(card, "allow")
+        asked += 1
+    assert turn.wait(PATIENCE).text.split() == ["true", "true"]
+    assert asked == (2 if when == "first" else 0)
+    assert page.texts() == {"c": "3", "a": "1"}
+    assert [(each.id, each.status, each.detail) for each in turn.changes] == [
+        ("cell:a", "changed", "moved"),
+        ("cell:b", "deleted", None),
+    ]
+    turn.undo()
+    assert page.texts() == {"a": "1", "b": "2", "c": "3"}
+    page.close()
 
 
 def names(tools: Tools) -> dict[str, Any]:

@@ -78,6 +78,12 @@ def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
     assert ("<b>" in markdown, "\\|" in markdown, "| --- |" in markdown) == (False, True, True)
 
 
+def test_it_says_when_changes_of_cells_are_reviewed() -> None:
+    """Where the user looks for what agents may do."""
+    assert "Changes of cells are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
+    assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
+
+
 def test_it_says_whether_the_folder_is_trusted_and_what_to_type() -> None:
     """By the folder's name, and with those that are."""
     text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))

@@ -339,3 +339,37 @@ def test_no_rules_of_a_project_ever_loosen(
 def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], mode: Mode) -> None:
     """Always means always."""
     assert judge(run("rm -rf x"), situation(*user, mode=mode)).outcome in {"ask", "deny"}
+
+
+EDIT = request("cell", "/w/fit.ipynb", call=("delete_cell", '{"cell": "a"}'))
+AFTER = Settings(cell_review="after")
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields", "outcome"),
+    [
+        (EDIT, {}, "ask"),
+        (EDIT, {"cell_review": "after"}, "allow"),
+        (EDIT, {"user": AFTER}, "allow"),
+        (EDIT, {"user": AFTER, "cell_review": "first"}, "ask"),
+        (EDIT, {"user": AFTER, "trusted": False}, "ask"),
+        (EDIT, {"cell_review": "after", "trusted": False}, "allow"),
+        (EDIT, {"cell_review": "after", "project": Settings(cell_review="first")}, "ask"),
+        (EDIT, {"cell_review": "after", "mode": "deny"}, "deny"),
+        (EDIT, {"cell_review": "after", "attached": False}, "allow"),
+        (EDIT, {"cell_review": "after", "user": Settings(rules=(rule("deny", tool=("cell",)),))}, "deny"),
+        (EDIT, {"cell_review": "after", "project": Settings(rules=(rule("ask", "project", tool=("cell",)),))}, "ask"),
+        (request("cell", "/etc/fit.ipynb", call=EDIT.call), {"cell_review": "after"}, "ask"),
+        (request("kernel", command="x = 1", call=("run_cell", "{}")), {"cell_review": "after"}, "ask"),
+        (request("permission", asked="cell", call=EDIT.call), {"cell_review": "after"}, "allow"),
+        (request("permission", "/w", asked="cell"), {"cell_review": "after"}, "ask"),
+        (request("permission", "/w", "curl example.org", asked="cell"), {"cell_review": "after"}, "ask"),
+        (write(), {"cell_review": "after"}, "ask"),
+    ],
+)
+def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
+    asked: PolicyRequest, fields: dict[str, Any], outcome: str
+) -> None:
+    """Rules, floors and a session that denies count before it; an agent cannot call something else a cell edit."""
+    held = Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields})
+    assert judge(asked, held).outcome == outcome

@@ -181,3 +181,16 @@ def test_the_files_are_beside_jupyters(environment: dict[str, Any], policy: str,
     """Or where our own variables say."""
     assert (str(user_policy(environment)), str(audit_log(environment))) == (policy, log)
     assert str(user_policy({})).startswith(os.environ["HOME"])
+
+
+def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> None:
+    """A repository does not decide that its notebooks are changed without a question."""
+    file = tmp_path / "policy.toml"
+    for text, expected in (('cell_review = "first"', "first"), ('cell_review = "after"', None), ("", None)):
+        file.write_text(text)
+        assert load(file, "project").cell_review == expected
+        assert bool(load(file, "project").warnings) == ("after" in text)
+    file.write_text('cell_review = "after"')
+    assert load(file, "user").cell_review == "after"
+    with pytest.raises(PolicyError, match="It can be 'first', 'after'"):
+        parse('cell_review = "never"', "policy.toml")
