@@ -55,7 +55,6 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
 function useDiagram(text: string, isDiagram: boolean): [string | undefined, (() => void) | undefined] {
   const notebook = useContext(ViewContext).store?.notebook;
   const [drawn, show] = useState<string>();
-  useEffect(() => show(undefined), [text]);
   if (!isDiagram || !notebook?.drawDiagram || text.length > LONGEST_NODE) return [undefined, undefined];
   return [drawn, () => void notebook.drawDiagram?.(text).then(show, (error: unknown) => show(reason(error)))];
 }
