@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
+    from agentnb.api.storage import storage as storage
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn import TurnState as TurnState
@@ -117,6 +118,7 @@ _HOMES = {  # every other public name is an error
     "update_session": "agentnb.api.history",
     "sidebar": "agentnb.ipython.sidebar",
     "start": "agentnb.api.start",
+    "storage": "agentnb.api.storage",
     "trust": "agentnb.api.policy",
     "unpair": "agentnb.api.pairing",
     "untrust": "agentnb.api.policy",
@@ -189,6 +191,7 @@ __all__ = [
     "sessions",
     "sidebar",
     "start",
+    "storage",
     "testing",
     "trust",
     "unpair",

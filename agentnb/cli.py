@@ -260,6 +260,51 @@ def _conversation(arguments: argparse.Namespace) -> int:
     return failed
 
 
+def _storage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.storage import in_words, kept_storage
+    from agentnb.errors import AgentnbError
+
+    given, dry = arguments, not arguments.yes
+    try:
+        kept = kept_storage(measure=False)
+        said: list[str] = []
+        if given.check:
+            said += kept.check() or ["The log is sound."]
+        if given.repair:
+            done = kept.repair()
+            said.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
+            said += [f"{uri} could not be read, or not whole." for uri in done.lost]
+        if given.older_than is not None or given.larger_than is not None:
+            said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
+        if given.delete_all:
+            said.append(str(kept.delete_all(dry_run=dry)))
+        if dry and (given.older_than is not None or given.larger_than is not None or given.delete_all):
+            said.append("With --yes it is done.")
+        if given.compact:
+            said.append(f"{in_words(kept.compact())} given back to the disk.")
+        if given.export is not None:
+            said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}.")
+        if given.import_from is not None:
+            added, known = kept.import_from(given.import_from)
+            said.append(f"{added:,} conversations added; {known:,} were here already.")
+        text = "\n".join(said) or _measured_storage(as_json=given.json)
+    except AgentnbError as error:
+        return _complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _measured_storage(*, as_json: bool) -> str:
+    from agentnb.api.storage import kept_storage
+
+    kept = kept_storage()
+    if not as_json:
+        return repr(kept)
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode([row._asdict() for row in kept])).decode()
+
+
 def _usage(arguments: argparse.Namespace) -> int:
     from agentnb.api.usage import LISTED, kept_usage
     from agentnb.errors import AgentnbError
@@ -417,6 +462,27 @@ COMMANDS = {
                 Option("--json", "print them as JSON, with what was found"),
             ),
             ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
+        ),
+        Command(
+            "storage",
+            "Says what agentnb keeps on disk, and deletes, compacts, checks, repairs, exports or imports it.",
+            "What would be deleted is only listed; with --yes it is deleted. Pinned conversations are deleted by"
+            " --delete-all only, those that a running kernel has open never.",
+            _storage,
+            (
+                Option(
+                    "--older-than", "delete conversations in which nothing has happened for so long", "DAYS", kind=float
+                ),
+                Option("--larger-than", "delete the oldest until the others have no more than this, as 2G", "SIZE"),
+                Option("--delete-all", "delete all conversations"),
+                Option("--yes", "do it, instead of saying what would be deleted"),
+                Option("--compact", "give the room of what was deleted back to the disk"),
+                Option("--check", "look through the whole log for damage"),
+                Option("--repair", "copy what can be read to a new log; the old file stays beside it"),
+                Option("--export", "write all conversations to a new file", "FILE"),
+                Option("--import-from", "add the conversations of such a file", "FILE"),
+                Option("--json", "print the figures as JSON"),
+            ),
         ),
         Command(
             "usage",

@@ -39,6 +39,8 @@ VARIABLES = """\
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
 | `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
+| `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for so many days; else none |
+| `AGENTNB_LOG_MAX` | kernels | delete the oldest ones beyond this size, as `2G`; else none |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |

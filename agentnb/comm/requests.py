@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from importlib import import_module
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from agentnb.clock import now_ms
 from agentnb.comm import changes, files, window
 from agentnb.comm import messages as m
 from agentnb.comm.content_refs import Contents, with_references
-from agentnb.errors import AgentnbError, UsageError
+from agentnb.errors import AgentnbError, SessionError, UsageError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.arrangement import arrange, duplicate
@@ -30,7 +31,7 @@ from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, 
 from agentnb.host.host import ROOT, agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_previews import previews
-from agentnb.safe_json import without_half_characters
+from agentnb.log.location import VARIABLE
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW, negotiate
 
@@ -47,13 +48,15 @@ if TYPE_CHECKING:
 
 DEFAULT_AGENT = "eliza"
 MAX_LISTED = 200
+EXPORT_SECONDS = 120.0
 PREVIEWED_TURNS = 5
 PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
 
 
 MODULES = {
-    name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("agents", "grammars", "history", "math")
+    name: Path(__file__).parent.parent / "static" / f"{name}.js"
+    for name in ("agents", "grammars", "history", "math", "pairing")
 }
 """The parts of the front end that a page fetches when it needs them."""
 
@@ -398,13 +401,20 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _exported(host: Host, params: m.ExportSessionParams) -> str:
+    """Made by the command that a shell uses: documents stand above this layer, and a long one takes a while."""
     recorder = recorder_of(host)
-    stored = recorder.store.load(kept(recorder, params.channel).uri)
-    # Documents are made above this layer, of what IPython shows of a turn too: found by name, when one is wanted.
-    document = import_module("agentnb.export.session").document_of(stored)
-    text: str = import_module("agentnb.export.documents").exported(document, params.form)
-    sendable: str = without_half_characters(text)
-    return sendable
+    tab_id = kept(recorder, params.channel).tab_id
+    command = [sys.executable, "-m", "agentnb", "export", tab_id, "--to", params.form]
+    env = {**os.environ, VARIABLE: str(recorder.store.path)}
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=EXPORT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"The conversation could not be exported: {error}"
+        raise SessionError(message, hint=f"Try `agentnb export {tab_id[:8]}` in a terminal.") from error
+    if done.returncode != 0:
+        why = done.stderr.decode("utf-8", "replace").strip().removeprefix("agentnb: ")
+        raise SessionError(f"The conversation could not be exported: {why[-500:]}")
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _preview(host: Host, uri: str) -> dict[str, Any]:

@@ -17,18 +17,21 @@ from agentnb.agent.catalog import installed, known, run_by
 from agentnb.agent.installation import install_words
 from agentnb.agent.process import missing_installer
 from agentnb.clock import now_ms
-from agentnb.errors import UnknownSession
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
+from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.channels import Channel
+from agentnb.host.channels import PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
+from agentnb.host.history.storage import DAYS, LARGEST, keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
@@ -40,6 +43,8 @@ from agentnb.state import (
     Envelope,
     RootActiveSessionsChanged,
     RootAgentsChanged,
+    RootConfigChanged,
+    RootConfigState,
     RootState,
     XSessionRemoved,
     XSessionSet,
@@ -55,7 +60,9 @@ if TYPE_CHECKING:
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, ActionOrigin
 
-ROOT = "ahp-root://"
+log = logger("agentnb.host")
+
+ROOT = channels.ROOT
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
 LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
 
@@ -87,9 +94,10 @@ class Host:
         self.policy = policy or HostPolicy()
         self.conversations: dict[str, Conversation] = {}
         self.listeners: list[Listener] = []
-        self._closed = False
+        self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
-        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
+        root = RootState(agents=agent_infos(), config=_root_config())
+        self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
@@ -130,6 +138,9 @@ class Host:
         self.conversations[conversation.session.uri] = conversation
         if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
+            if not self._keeps_limits and {DAYS, LARGEST} & os.environ.keys():
+                self._keeps_limits = True
+                self.loop.spawn(self._keep_limits(self.recorder))
         self.summarize(conversation)
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
@@ -202,6 +213,12 @@ class Host:
         has_ended = any(setup.state in {"done", "checking"} for setup in self.installs.setups.values())
         self.take_agents(agent_infos() if has_ended else self.root.state.agents)
 
+    async def _keep_limits(self, recorder: Recorder) -> None:
+        try:
+            await keep_limits(recorder.store, self.stores)
+        except AgentnbError as error:  # the conversation goes on; the log says more where it is asked
+            log.warning("Old sessions were not deleted: %s", error)
+
     def listen(self, listener: Listener) -> None:
         """Call *listener* with every envelope that any channel accepts."""
         self.listeners.append(listener)
@@ -213,6 +230,19 @@ class Host:
                 channel=channel.uri, index=max(1, channel.index), action=action, origin=origin, rejection_reason=reason
             ),
         )
+
+    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
+        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
+        if on:
+            self.loop.spawn(self._pair(action, origin))
+        else:
+            self.pairing.stop(origin=origin)
+
+    async def _pair(self, action: RootConfigChanged, origin: ActionOrigin) -> None:
+        try:
+            await self.pairing.start(origin)
+        except AgentnbError as error:
+            self.reject(self.root, action, origin, str(error))
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
@@ -232,6 +262,13 @@ class Host:
     async def _stop_all(self) -> None:
         self.pairing.stop(KERNEL_ENDED)
         await asyncio.gather(self.installs.close(), self.agents.stop_all())
+
+
+def _root_config() -> RootConfigState:
+    """The host's own settings, which a view shows (AHP ``RootConfigState``)."""
+    sessions = {"type": "array", "items": {"type": "string"}, "readOnly": True}
+    properties = {PAIRING: {"type": "boolean"}, PAIRED: sessions}
+    return RootConfigState(schema={"type": "object", "properties": properties}, values={PAIRING: False, PAIRED: []})
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:

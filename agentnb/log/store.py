@@ -269,6 +269,10 @@ class Store:
             alive_hosts = _alive(connection)
         return {record.uri for record in theirs if record.host_id in alive_hosts}
 
+    def mine(self, records: Iterable[SessionRecord]) -> set[str]:
+        """The URIs of those that this kernel has open."""
+        return {record.uri for record in records if record.open and record.host_id == self._host_id}
+
     def claim(self, uri: str) -> bool:
         """Make the session this kernel's, looked at and taken in one step.
 

@@ -19,7 +19,7 @@ from agentnb.log import database
 from agentnb.log.store import Store
 from tests.benchmarks.row import Row
 
-CONVERSATIONS = int(os.environ.get("AGENTNB_BENCH_CONVERSATIONS", "10000"))
+CONVERSATIONS = int(os.environ.get("AGENTNB_HISTORY_SIZE", "10000"))
 TURNS = 100
 """Of each conversation."""
 ROUNDS = 5
@@ -49,7 +49,7 @@ class _Log:
 
     def __init__(self, path: Path, count: int) -> None:
         self.count = count
-        self.store = Store(path, "bench")
+        self.store = Store(path, "generated")
         with closing(database.connect(path)) as connection, database.transaction(connection):
             connection.executemany(_SESSION, _sessions(count))
             connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", _turns(count))
@@ -64,7 +64,7 @@ class _Log:
         return min(_seconds(lambda: ask(self.store)) for _ in range(ROUNDS)) * 1000
 
 
-_SESSION = "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, NULL, 'bench', 0, ?, ?, NULL)"
+_SESSION = "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, NULL, 'generated', 0, ?, ?, NULL)"
 _QUESTIONS: dict[str, tuple[Callable[[Store], object], float]] = {
     "first page": (lambda store: store.find(), MOST_LIST_MS),
     "first page of a folder": (lambda store: store.find(cwd="/work/7"), MOST_LIST_MS),

@@ -106,6 +106,7 @@ Session
 sessions(search='', *, here=False, cwd=None, limit=50)
 sidebar(session=None)
 start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
+storage()
 ToolCall
     content
     count(value, /)

@@ -181,3 +181,20 @@ except agentnb.UsageError as error:
         "True",
         "state='asleep' is none of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
     ]
+
+
+def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be deleted is only said, until --yes; the figures are rows in JSON."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(here.path / "data"))
+    here.run(BEGIN.format(cwd={}, text="/say one"))
+    rows = json.loads(here.shell("storage", "--json"))
+    assert [(row["what"], row["items"]) for row in rows if row["name"] in ("conversations", "eliza")] == [
+        ("kind", 1),
+        ("agent", 1),
+    ]
+    said = here.shell("storage", "--check", "--export", "all.db", "--delete-all")
+    assert said.splitlines()[:2] == ["The log is sound.", "1 conversation would be deleted."]
+    assert "1 conversation deleted." in here.shell("storage", "--delete-all", "--yes")
+    assert here.shell("storage", "--import-from", "all.db") == "1 conversations added; 0 were here already.\n"
+    assert "is no limit" in here.shell("storage", "--larger-than", "much", code=1)
+    assert here.says("[row.title for row in agentnb.history()], agentnb.storage()[0].items") == "['/say one'] 1"

@@ -1,0 +1,214 @@
+"""What agentnb keeps on disk, in Python and in a shell: measured, limited, checked, repaired, moved, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.rows import Rows
+from agentnb.errors import LogUnavailable, UsageError
+from agentnb.host import current_host
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.workspace_store import WorkspaceStores
+from agentnb.host.history.restore import LOG_OFF, recorder_of
+from agentnb.host.history.storage import Kept, forget, measured, oldest_kept, outdated, size_of
+from agentnb.ids import new_id
+from agentnb.log import maintenance
+from agentnb.log.location import log_location
+from agentnb.log.store import Store
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Coroutine, Iterable
+
+    from agentnb.host.host import Host
+    from agentnb.log.record import SessionRecord
+
+T = TypeVar("T")
+SHOWN = 10
+"""Agents and folders that a table shows; the rows have all."""
+
+
+class Removed(NamedTuple):
+    """What was deleted, or would be.
+
+    Attributes:
+        titles: The conversations' titles.
+        is_done: Whether they were deleted; False after a dry run.
+    """
+
+    titles: tuple[str, ...]
+    is_done: bool
+
+    def __str__(self) -> str:
+        count = len(self.titles)
+        what = f"{count:,} conversation{'' if count == 1 else 's'}"
+        if self.is_done:
+            return f"{what} deleted."
+        shown = "".join(f"\n  {on_one_line(title)}" for title in self.titles[:SHOWN])
+        more = f"\n  and {count - SHOWN:,} more" if count > SHOWN else ""
+        return f"{what} would be deleted.{shown}{more}"
+
+
+class Storage(Rows[Kept]):
+    """What is kept on disk: rows by kind, which add up to everything, then by agent and by folder.
+
+    Its methods change what is kept; they raise :class:`LogError` where the log cannot be read or written.
+
+    Args:
+        rows: The figures.
+        path: The log's file.
+        host: The kernel's host; None in a shell.
+    """
+
+    def __init__(self, rows: Iterable[Kept], path: Path, host: Host | None) -> None:
+        super().__init__(rows)
+        self.path = path
+        self._host = host
+
+    @property
+    def bytes(self) -> int:
+        """Everything."""
+        return sum(row.bytes for row in self if row.what == "kind")
+
+    def __repr__(self) -> str:
+        return "\n".join([*lines([("what", "name", "size", "items"), *self._cells()]), f"{self.path}"])
+
+    def _repr_html_(self) -> str:
+        return html(("what", "name", "size", "items"), self._cells()) + f"<p>{escape(str(self.path))}</p>"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        chosen = [row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:SHOWN]]
+        cells = [(row.what, on_one_line(row.name), in_words(row.bytes), f"{row.items:,}") for row in chosen]
+        return [*cells, ("all", "", in_words(self.bytes), "")]
+
+    def remove(
+        self, *, older_than_days: float | None = None, larger_than: int | str | None = None, dry_run: bool = True
+    ) -> Removed:
+        """Delete old conversations, with what their turns changed. Pinned and open ones stay.
+
+        Args:
+            older_than_days: Those in which nothing has happened for so many days.
+            larger_than: The oldest ones, until the data of the others is no more than this: bytes, or ``"2G"``.
+            dry_run: Only say which ones.
+
+        Raises:
+            UsageError: If neither limit is given, or one makes no sense.
+        """
+        most = size_of(str(larger_than)) if larger_than is not None else None
+        is_number = isinstance(older_than_days, (int, float)) and 0 <= older_than_days < 10**6
+        if (older_than_days is not None and not is_number) or (larger_than is not None and most is None):
+            message = f"older_than_days={older_than_days!r}, larger_than={larger_than!r} is no limit."
+            raise UsageError(message, hint='For example older_than_days=90, or larger_than="2G".')
+        if older_than_days is None and most is None:
+            raise UsageError("Neither an age nor a size is given.", hint="For example older_than_days=90.")
+        before = None if older_than_days is None else oldest_kept(older_than_days)
+        return self._delete(outdated(self._store(), before=before, most_bytes=most), dry_run=dry_run)
+
+    def delete_all(self, *, dry_run: bool = True) -> Removed:
+        """Delete all conversations but those that are open, pinned ones too, and give the room back to the disk."""
+        store = self._store()
+        records = store.sessions(limit=10**9, archived=None)
+        kept = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
+        removed = self._delete([record for record in records if record.uri not in kept], dry_run=dry_run)
+        if removed.is_done:
+            self.compact()
+        return removed
+
+    def compact(self) -> int:
+        """Give the room of what was deleted back to the disk; says how many bytes."""
+        path = self._store().path
+        before = sum(each.stat().st_size for each in maintenance.files_of(path))
+        if path.exists():
+            maintenance.compact(path)
+        return max(0, before - sum(each.stat().st_size for each in maintenance.files_of(path)))
+
+    def check(self) -> list[str]:
+        """Look through the whole log: what is wrong, in sentences; empty where all is well."""
+        path = self._store().path
+        return maintenance.faults(path) if path.exists() else []
+
+    def repair(self) -> maintenance.Repaired:
+        """Copy what can be read to a new file; the damaged one stays beside it."""
+        path = self._store().path
+        if not path.exists():
+            raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
+        return maintenance.repair(path)
+
+    def export_to(self, path: str | os.PathLike[str]) -> int:
+        """Write all conversations to a new file, which another machine can import; says how many.
+
+        It holds what was said as it was said, credentials included; what turns changed is not in it.
+        """
+        return maintenance.copy_out(self._store().path, Path(path).expanduser())
+
+    def import_from(self, path: str | os.PathLike[str]) -> tuple[int, int]:
+        """Add the conversations of an exported file; says how many, and how many were here already."""
+        return maintenance.take_in(self._store().path, Path(path).expanduser())
+
+    def _delete(self, records: list[SessionRecord], *, dry_run: bool) -> Removed:
+        titles = tuple(record.title for record in records)
+        if not dry_run:
+            stores = WorkspaceStores(changes_folder()) if self._host is None else self._host.stores
+            self._run(forget(self._store(), stores, records))
+        return Removed(titles, is_done=not dry_run)
+
+    def _store(self) -> Store:
+        return Store(self.path, new_id()) if self._host is None else recorder_of(self._host).store
+
+    def _run(self, work: Coroutine[object, object, T]) -> T:
+        return asyncio.run(work) if self._host is None else self._host.loop.submit(work).result()
+
+
+def storage() -> Storage:
+    """What agentnb keeps on disk: how much, by kind, agent and folder.
+
+    Returns:
+        A table, whose methods delete by age and size, compact, check, repair, export, import and delete all.
+
+    Raises:
+        LogError: If the log is off or cannot be read.
+
+    Example:
+        >>> agentnb.storage().remove(older_than_days=90)  # doctest: +SKIP
+    """
+    host = current_host()
+    if host.recorder is None:
+        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
+    store = recorder_of(host).store
+    return Storage(measured(store), store.path, host)
+
+
+def kept_storage(*, measure: bool = True) -> Storage:
+    """The same for a shell, where no kernel runs.
+
+    Args:
+        measure: Whether to measure; a damaged log cannot be measured before it is repaired.
+
+    Raises:
+        LogError: If the log is off or cannot be read.
+    """
+    path = log_location()
+    if path is None:
+        raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")
+    return Storage(measured(Store(path, new_id())) if measure else (), path, None)
+
+
+def in_words(size: int) -> str:
+    """Bytes for people.
+
+    Example:
+        >>> in_words(900), in_words(1_500_000), in_words(3 * 1024**3)
+        ('900 bytes', '1.4 MB', '3.0 GB')
+    """
+    if size < 1024:  # noqa: PLR2004
+        return f"{size} bytes"
+    number = float(size)
+    for unit in ("KB", "MB", "GB"):
+        number /= 1024
+        if number < 1024 or unit == "GB":  # noqa: PLR2004
+            break
+    return f"{number:,.1f} {unit}"

@@ -1,0 +1,167 @@
+"""What agentnb keeps on disk: how much and of whom, and what is deleted by age, by size, or altogether."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from agentnb.folders import data_folder
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.records import all_records
+from agentnb.log import maintenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from agentnb.host.changes.workspace_store import WorkspaceStores
+    from agentnb.log.record import SessionRecord
+    from agentnb.log.store import Store
+
+What: TypeAlias = Literal["kind", "agent", "folder"]
+"""What the figures of a row have in common."""
+
+DAYS, LARGEST = "AGENTNB_LOG_DAYS", "AGENTNB_LOG_MAX"
+"""The variables with limits that kernels keep by themselves."""
+DAY_MS = 86_400_000
+EVERY = 10**9
+"""More sessions than a log has."""
+
+
+class Kept(NamedTuple):
+    """How much of one kind, agent or folder is kept.
+
+    Attributes:
+        what: ``"kind"`` (the rows that add up to everything), ``"agent"`` or ``"folder"``.
+        name: The kind in words, the agent, or the workspace.
+        bytes: How much; of agents and folders the data of their conversations, without SQLite's own.
+        items: How many conversations, or files.
+    """
+
+    what: What
+    name: str
+    bytes: int
+    items: int
+
+
+def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept]:
+    """How much is kept: by kind, then by agent and by folder, the largest first.
+
+    Raises:
+        LogError: If the log cannot be read.
+    """
+    records = _records(store)
+    log_files, changes = maintenance.files_of(store.path), changes_folder(environ)
+    index = [path for path in log_files if path.name.startswith(f"{store.path.stem}-search.db")]
+    log = [path for path in log_files if path not in index]
+    aside = sorted(store.path.parent.glob(f"{store.path.name}.damaged-*"))
+    data, known = data_folder(environ), {*log_files, *aside, store.path.with_name(f"{store.path.name}.lock")}
+    others = [path for path in _files(data) if path not in known and changes not in path.parents]
+    rows = [
+        Kept("kind", "conversations", _bytes(log), len(records)),
+        Kept("kind", "search index", _bytes(index), len(index)),
+        Kept("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
+        Kept("kind", "damaged logs put aside", _bytes(aside), len(aside)),
+        Kept("kind", "everything else", _bytes(others), len(others)),
+    ]
+    sizes = maintenance.sizes(store.path) if store.path.exists() else {}
+    for what in ("agent", "folder"):
+        groups: dict[str, list[int]] = defaultdict(list)
+        for record in records:
+            groups[record.agent if what == "agent" else record.cwd].append(sizes.get(record.uri, 0))
+        ranked = sorted(groups.items(), key=lambda each: -sum(each[1]))
+        rows += [Kept("agent" if what == "agent" else "folder", name, sum(of), len(of)) for name, of in ranked]
+    return rows
+
+
+def outdated(store: Store, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
+    """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are.
+
+    Args:
+        store: The log.
+        before: Those in which nothing has happened since then, in milliseconds since 1970.
+        most_bytes: The oldest ones, until the data of the others is no more than this.
+
+    Raises:
+        LogError: If the log cannot be read.
+    """
+    records = [record for record in _records(store) if not record.pinned][::-1]
+    held = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
+    free = [record for record in records if record.uri not in held]
+    chosen = [record for record in free if before is not None and record.modified_at < before]
+    if most_bytes is not None:
+        sizes = maintenance.sizes(store.path) if store.path.exists() else {}
+        taken = {record.uri for record in chosen}
+        left = sum(size for uri, size in sizes.items() if uri not in taken)
+        for record in free:
+            if left <= most_bytes:
+                break
+            if record.uri not in taken:
+                chosen.append(record)
+                left -= sizes.get(record.uri, 0)
+    return chosen
+
+
+def oldest_kept(days: float) -> int:
+    """The moment so many days ago, in milliseconds since 1970."""
+    return int(time.time() * 1000 - days * DAY_MS)
+
+
+def size_of(text: str) -> int | None:
+    """Bytes, or with K, M or G behind; None where it is no size.
+
+    Example:
+        >>> size_of("500M"), size_of("2 gb"), size_of("much")
+        (524288000, 2147483648, None)
+    """
+    said = text.strip().upper().removesuffix("B").strip()
+    number, unit = (said[:-1].strip(), "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
+    return int(number) * 1024**unit if number.isdecimal() else None
+
+
+async def keep_limits(store: Store, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
+    """Delete what is beyond the limits of the environment, if there are any; says how many conversations.
+
+    Raises:
+        LogError: If the log cannot be read or written.
+    """
+    days, most = environ.get(DAYS, "").strip(), size_of(environ.get(LARGEST, ""))
+    before = oldest_kept(int(days)) if days.isdecimal() else None
+    if before is None and most is None:
+        return 0
+    return await forget(store, stores, await asyncio.to_thread(lambda: outdated(store, before=before, most_bytes=most)))
+
+
+async def forget(store: Store, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
+    """Delete conversations with what their turns changed; says how many.
+
+    Raises:
+        LogError: If the log cannot be written.
+    """
+    count = 0
+    for record in records:
+        count += await asyncio.to_thread(store.forget, record.uri)
+        await stores.forget(Path(record.cwd), record.tab_id)
+    return count
+
+
+def _records(store: Store) -> list[SessionRecord]:
+    return store.sessions(limit=EVERY, archived=None)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        yield from (Path(parent, name) for name in names)
+
+
+def _bytes(paths: Iterable[Path]) -> int:
+    total = 0
+    for path in paths:
+        try:
+            total += path.lstat().st_size
+        except OSError:  # it has just gone
+            continue
+    return total

@@ -1,0 +1,230 @@
+"""The log's file as a whole: measured by session, checked, repaired, compacted, copied out and taken in.
+
+Each call opens the file by itself; none is quick in a large log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.errors import LogUnavailable
+from agentnb.log import database
+from agentnb.log.writer import sound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BY_URI = ("sessions", "marks", "turns", "usage")
+"""The tables with a session's channel in each row."""
+BY_CHANNEL = ("snapshots", "entries")
+"""The tables with the channel of the session or of its chat."""
+MOST_FAULTS = 20
+SUFFIXES = ("", "-wal", "-shm")
+
+_OF_CHANNEL = "CASE WHEN channel LIKE '%/chat' THEN substr(channel, 1, length(channel) - 5) ELSE channel END"
+_SIZES = f"""
+    SELECT uri, sum(size) FROM (
+        SELECT {_OF_CHANNEL} AS uri, length(state) AS size FROM snapshots
+        UNION ALL SELECT {_OF_CHANNEL}, length(envelope) FROM entries
+        UNION ALL SELECT uri, length(CAST(prompt AS BLOB)) + length(CAST(answer AS BLOB)) FROM turns
+    ) GROUP BY uri
+"""  # noqa: S608 - constants only
+
+
+class Repaired(NamedTuple):
+    """What a repair has done.
+
+    Attributes:
+        sessions: How many sessions the new file has.
+        lost: The channels of those that could not be read, or not whole.
+        aside: The damaged file's new name.
+    """
+
+    sessions: int
+    lost: tuple[str, ...]
+    aside: str
+
+
+def files_of(path: Path) -> list[Path]:
+    """The log's files that are there: its own, its search index, and what SQLite writes beside them."""
+    index = path.with_name(f"{path.stem}-search.db")
+    beside = [each.with_name(each.name + suffix) for each in (path, index) for suffix in SUFFIXES]
+    return [each for each in beside if each.exists()]
+
+
+def sizes(path: Path) -> dict[str, int]:
+    """Bytes of each session's data, by its channel.
+
+    Raises:
+        LogError: If the file cannot be read.
+    """
+    with _opened(path) as connection:
+        return dict(connection.execute(_SIZES))
+
+
+def faults(path: Path) -> list[str]:
+    """What is wrong with the file: sentences, a few at most; none where all is well.
+
+    Raises:
+        LogUnavailable: If it cannot be opened.
+    """
+    connection = _raw(path)
+    with contextlib.closing(connection):
+        try:
+            found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
+            for table, data in (("snapshots", "state"), ("entries", "envelope")):
+                rows = connection.execute(f"SELECT channel, {data}, checksum FROM {table}")  # noqa: S608 - constants
+                found += [
+                    f"{table} of {channel}: damaged." for channel, blob, written in rows if not sound(blob, written)
+                ]
+        except sqlite3.DatabaseError as error:
+            return [f"{error}."]
+    return found[:MOST_FAULTS]
+
+
+def repair(path: Path) -> Repaired:
+    """Copy what can be read to a new file that takes the place of the damaged one, which is kept beside it.
+
+    Kernels that have the old one open write what is open there into the new one.
+
+    Raises:
+        LogError: If the new file cannot be written.
+    """
+    fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
+    file = database.file_at(path)
+    with database.explained(path):
+        for suffix in SUFFIXES:
+            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        with contextlib.closing(_raw(path)) as old, contextlib.closing(database.connect(fresh)) as new:
+            uris = _uris(old)
+            lost = [uri for uri in uris if not _rescued(old, new, uri)]
+            kept = int(new.execute("SELECT count(*) FROM sessions").fetchone()[0])
+            new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        aside = database.put_aside(path, file)
+        fresh.rename(path)
+        for suffix in SUFFIXES[1:]:
+            fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+    return Repaired(kept, tuple(lost), "" if aside is None else aside.name)
+
+
+def compact(path: Path) -> None:
+    """Give the room of what was deleted back to the disk; waits for other kernels to have written.
+
+    Raises:
+        LogError: If the file cannot be written, or there is no room for a copy.
+    """
+    index = path.with_name(f"{path.stem}-search.db")
+    with _opened(path) as connection:
+        connection.execute("DELETE FROM changes WHERE kind = 'removed'")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if index.exists():
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(_raw(index)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def copy_out(path: Path, to: Path) -> int:
+    """Write the whole log, as it is at one moment, to a new file; says how many sessions it has.
+
+    Raises:
+        LogError: If it cannot be read, or the new file is there already or cannot be written.
+    """
+    if to.exists():
+        raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
+    with database.explained(to):
+        to.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(to, os.O_CREAT | os.O_RDWR, 0o600))  # what was said to an agent is private
+    with _opened(path) as connection, database.explained(to):
+        connection.execute("VACUUM INTO ?", (str(to),))
+        return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+
+
+def take_in(path: Path, source: Path) -> tuple[int, int]:
+    """Add the sessions of another log's file that are not here yet; the file is left as it is.
+
+    Returns:
+        How many were added, and how many were here already.
+
+    Raises:
+        LogError: If it is no sound log, or this one cannot be written.
+    """
+    if not source.is_file():
+        raise LogUnavailable(f"{source} is no file.", hint="Name a file that `agentnb storage --export` has written.")
+    copy = path.with_name(f"{path.name}.import-{os.getpid()}")
+    with database.explained(source):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.closing(_raw(source)) as original, contextlib.closing(sqlite3.connect(copy)) as target:
+            original.backup(target)
+    try:
+        with contextlib.closing(database.connect(copy)) as theirs:  # brought up to this version
+            database.check(theirs, source)
+            return _merged(path, theirs)
+    finally:
+        for suffix in (*SUFFIXES, ".lock"):
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _merged(path: Path, theirs: sqlite3.Connection) -> tuple[int, int]:
+    with database.explained(path), contextlib.closing(database.connect(path)) as ours:
+        known = {uri for (uri,) in ours.execute("SELECT uri FROM sessions")}
+        new = [uri for (uri,) in theirs.execute("SELECT uri FROM sessions") if uri not in known]
+        with database.transaction(ours):
+            for uri in new:
+                for table in (*BY_URI, *BY_CHANNEL):
+                    _copy_rows(theirs, ours, table, uri)
+                ours.execute("UPDATE sessions SET open = 0 WHERE uri = ?", (uri,))
+        there = int(theirs.execute("SELECT count(*) FROM sessions").fetchone()[0])
+    return len(new), there - len(new)
+
+
+def _rescued(old: sqlite3.Connection, new: sqlite3.Connection, uri: str) -> bool:
+    """Copy what can be read of one session; False where that is not all of it."""
+    is_whole = True
+    for table in (*BY_URI, *BY_CHANNEL):
+        try:
+            with database.transaction(new):
+                _copy_rows(old, new, table, uri)
+        except sqlite3.DatabaseError:
+            is_whole = False
+    rows = new.execute("SELECT state, checksum FROM snapshots WHERE channel IN (?, ?)", (uri, f"{uri}/chat")).fetchall()
+    return is_whole and len(rows) == 2 and all(sound(*row) for row in rows)  # noqa: PLR2004 - session and chat
+
+
+def _copy_rows(source: sqlite3.Connection, to: sqlite3.Connection, table: str, uri: str) -> None:
+    columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")]
+    if not columns:
+        return  # an older file
+    which, names = ("uri = ?", (uri,)) if table in BY_URI else ("channel IN (?, ?)", (uri, f"{uri}/chat"))
+    listed, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    rows = source.execute(f"SELECT {listed} FROM {table} WHERE {which}", names)  # noqa: S608 - constants
+    to.executemany(f"INSERT OR REPLACE INTO {table} ({listed}) VALUES ({marks})", rows)  # noqa: S608
+
+
+def _uris(connection: sqlite3.Connection) -> list[str]:
+    """The sessions' channels, as many as can be read."""
+    found: dict[str, None] = {}
+    for ask in ("SELECT uri FROM sessions", "SELECT uri FROM sessions NOT INDEXED"):
+        with contextlib.suppress(sqlite3.DatabaseError):
+            for (uri,) in connection.execute(ask):
+                found[str(uri)] = None
+    return [*found]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    with database.explained(path), contextlib.closing(database.connect(path)) as connection:
+        yield connection
+
+
+def _raw(path: Path) -> sqlite3.Connection:
+    """A connection to a file that may be damaged: nothing in it is looked at yet."""
+    try:
+        return sqlite3.connect(path, timeout=database.BUSY_SECONDS, isolation_level=None)
+    except sqlite3.Error as error:
+        raise LogUnavailable(f"{path} cannot be opened: {error}.", hint="Is it a file that you may read?") from error

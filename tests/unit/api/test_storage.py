@@ -1,0 +1,216 @@
+"""What agentnb keeps on disk: measured, limited by age and size, checked, repaired, moved to another log, deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agentnb.api.storage import Storage, kept_storage
+from agentnb.errors import LogDamaged, LogUnavailable, UsageError
+from agentnb.host import Host
+from agentnb.host.history.storage import keep_limits
+from agentnb.host.history.storage import size_of as size
+from agentnb.ids import new_id
+from agentnb.log.store import Store
+from tests.unit.comm.test_history_requests import MakeHost, kernel, talk
+
+__all__ = ["kernel"]
+
+DAY_MS = 86_400_000
+RUBBISH = b"\xff" * 4096
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log's file, which this process means, too."""
+    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+def shell(log: Path, kernel: MakeHost, tmp_path: Path) -> Storage:
+    """Four conversations of an ended kernel, a day apart, the last one today; the oldest is pinned."""
+    host = kernel()
+    for number in range(4):
+        talk(host, tmp_path, (f"question {number}", "answer " * 200 * (number + 1)), title=str(number))
+    host.close()
+    now = max(record.modified_at for record in Store(log, new_id()).sessions())
+    with closing(sqlite3.connect(log)) as connection, connection:
+        connection.execute("UPDATE sessions SET modified_at = ? - (3 - title) * ?", (now, DAY_MS))
+    store = Store(log, new_id())
+    store.mark(store.sessions()[-1].uri, pinned=True)
+    return kept_storage()
+
+
+def titles(log: Path) -> list[str]:
+    """What the log has."""
+    return [record.title for record in Store(log, new_id()).sessions()]
+
+
+def damage(log: Path, table: str) -> None:
+    """Overwrite the first page of *table* below its root."""
+    with closing(sqlite3.connect(log)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        bytes_of_page = connection.execute("PRAGMA page_size").fetchone()[0]
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    with log.open("r+b") as file:
+        file.seek((page - 1) * bytes_of_page)
+        file.write(RUBBISH)
+
+
+def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: Path, tmp_path: Path) -> None:
+    """The kinds add up to all files; the data of agents and folders is theirs."""
+    Store(log, new_id()).find("question")
+    shell = kept_storage()
+    files = [path for path in tmp_path.iterdir() if path.is_file() and path.name.startswith("log")]
+    assert shell.bytes == sum(path.stat().st_size for path in files if path.suffix != ".lock")
+    kinds = {row.name: row.items for row in shell if row.what == "kind"}
+    assert (kinds["conversations"], kinds["search index"] > 0) == (4, True)
+    others = [(row.what, row.name, row.items) for row in shell if row.what != "kind"]
+    assert others == [("agent", "eliza", 4), ("folder", str(tmp_path), 4)]
+    assert {row.bytes > 10_000 for row in shell if row.what != "kind"} == {True}
+    assert str(log) in repr(shell)
+    assert "<table>" in shell._repr_html_()
+
+
+def test_old_conversations_are_deleted_after_a_dry_run(shell: Storage, log: Path) -> None:
+    """The dry run names those that are deleted then; the pinned one stays."""
+    planned = shell.remove(older_than_days=1.5)
+    assert (planned.titles, planned.is_done, titles(log)) == (("1",), False, ["0", "3", "2", "1"])
+    assert str(planned) == "1 conversation would be deleted.\n  1"
+    done = shell.remove(older_than_days=1.5, dry_run=False)
+    assert (done.titles, str(done), titles(log)) == (("1",), "1 conversation deleted.", ["0", "3", "2"])
+
+
+def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) -> None:
+    """Whatever the limit, no more than needed; nothing where all fit."""
+    everything = next(row.bytes for row in shell if row.what == "agent")
+    assert shell.remove(larger_than=everything).titles == ()
+    assert shell.remove(larger_than=everything - 1).titles == ("1",)
+    assert shell.remove(larger_than=0).titles == ("1", "2", "3")
+    shell.remove(larger_than="1K", dry_run=False)
+    assert titles(log) == ["0"]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"older_than_days": -1},
+        {"older_than_days": "old"},
+        {"older_than_days": float("nan")},
+        {"larger_than": "much"},
+    ],
+    ids=repr,
+)
+def test_a_limit_that_makes_no_sense_is_refused(log: Path, limits: dict[str, object]) -> None:
+    """Nothing is looked at."""
+    with pytest.raises(UsageError, match="For example"):
+        Storage((), log, None).remove(**limits)  # type: ignore[arg-type]
+
+
+def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path, kernel: MakeHost) -> None:
+    """What is beyond them is deleted; without them nothing is, and one that makes no sense is none."""
+    host, store = kernel(), Store(log, new_id())
+    for said in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
+        assert host.loop.submit(keep_limits(store, host.stores, said)).result(60) == 0
+    assert host.loop.submit(keep_limits(store, host.stores, {"AGENTNB_LOG_DAYS": "2"})).result(60) == 1
+    assert host.loop.submit(keep_limits(store, host.stores, {"AGENTNB_LOG_MAX": "1"})).result(60) == 2
+    assert titles(log) == ["0"]
+
+
+def test_what_a_kernel_has_open_is_never_deleted(log: Path, kernel: MakeHost, tmp_path: Path) -> None:
+    """By its own kernel, by another one or in a shell."""
+    host, other = kernel(), kernel("other.ipynb")
+    talk(host, tmp_path, ("a", "b"), title="open")
+    flushed(host)
+    for storage in (kept_storage(), Storage((), log, host), Storage((), log, other)):
+        assert storage.delete_all(dry_run=False).titles == ()
+        assert storage.remove(larger_than=0, dry_run=False).titles == ()
+    assert titles(log) == ["open"]
+
+
+def flushed(host: Host) -> None:
+    assert host.recorder is not None
+    assert host.recorder.flush(30)
+
+
+def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> None:
+    """The pinned one, too; nothing of what was said is left in any file."""
+    Store(log, new_id()).find("question")
+    assert shell.delete_all().titles == ("0", "3", "2", "1")
+    before = kept_storage().bytes
+    assert shell.delete_all(dry_run=False).is_done
+    assert (titles(log), kept_storage().bytes < before) == ([], True)
+    assert [path.name for path in log.parent.glob("log*") if b"question" in path.read_bytes()] == []
+
+
+def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log: Path) -> None:
+    """All conversations are in the new file, with their marks; the old file stays."""
+    assert shell.check() == []
+    done = shell.repair()
+    assert (done.sessions, done.lost, titles(log)) == (4, (), ["0", "3", "2", "1"])
+    assert (log.parent / done.aside).exists()
+    assert [path.name for path in log.parent.iterdir() if "repaired" in path.name] == []
+
+
+@pytest.mark.parametrize("table", ["turns", "snapshots", "entries", "usage"])
+def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, log: Path, table: str) -> None:
+    """Whichever table is damaged, the new file is sound, and what is lost is named."""
+    damage(log, table)
+    assert shell.check() != []
+    done = shell.repair()
+    assert shell.check() == []
+    assert (done.sessions, len(done.lost)) == (4, 4)
+    assert titles(log) == ([] if table == "turns" else ["0", "3", "2", "1"])
+
+
+def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
+    """Nothing can be read of it; the next conversation begins a new file."""
+    log.write_bytes(b"not a database at all, " * 500)
+    storage = Storage((), log, None)
+    assert len(storage.check()) == 1
+    assert storage.repair()[:2] == (0, ())
+    assert storage.check() == []
+
+
+def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp_path: Path) -> None:
+    """On another machine they are listed, found and read as here; a second import adds nothing."""
+    file = tmp_path / "out/all.db"
+    assert shell.export_to(file) == 4
+    with pytest.raises(LogUnavailable, match="already"):
+        shell.export_to(file)
+    other = Storage((), tmp_path / "other.db", None)
+    assert [other.import_from(file), other.import_from(file)] == [(4, 0), (0, 4)]
+    there, here = Store(other.path, new_id()), Store(log, new_id())
+    assert titles(other.path) == titles(log)
+    uri = there.find("question 2").sessions[0].uri
+    assert there.load(uri).chat == here.load(uri).chat
+    assert sorted(path.name for path in file.parent.iterdir()) == ["all.db"]
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish" * 1000, b"SQLite format 3\x00" + b"\x00" * 4000], ids=len)
+def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, content: bytes) -> None:
+    """It says why, or adds nothing; the log stays sound."""
+    file = tmp_path / "in.db"
+    file.write_bytes(content)
+    storage = Storage((), log, None)
+    try:
+        assert storage.import_from(file) == (0, 0)
+    except (LogDamaged, LogUnavailable) as error:
+        assert "in.db" in str(error)  # noqa: PT017 - an empty file is an empty log
+    assert storage.check() == []
+    with pytest.raises(LogUnavailable, match="is no file"):
+        storage.import_from(tmp_path / "missing.db")
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_of_it"), [("10", 10), ("2k", 2048), ("1 MB", 2**20), ("", None), ("-1", None), ("1T", None)]
+)
+def test_a_size_is_read_as_people_write_it(text: str, bytes_of_it: int | None) -> None:
+    """Bytes, or with K, M or G."""
+    assert size(text) == bytes_of_it
