@@ -118,6 +118,10 @@ class AcpAgent(Generic[_S]):
         """The config options of *session*."""
         raise NotImplementedError
 
+    def problem(self, session: _S) -> str | None:  # noqa: ARG002 - most can always answer
+        """Why a prompt in *session* could not be answered now, and what to do; None where it could."""
+        return None
+
     async def set_option(self, session: _S, option_id: str, value: str | bool) -> None:
         """Change an option of *session*.
 
@@ -273,7 +277,13 @@ class AcpAgent(Generic[_S]):
             await self._client.update(session.session_id, ChangedInfo(title=session.title))
 
     def _opened(self, session: _S, session_id: str | None = None) -> OpenedSession:
-        return OpenedSession(session_id=session_id, modes=self.modes(session), config_options=self.options(session))
+        problem = self.problem(session)
+        return OpenedSession(
+            session_id=session_id,
+            modes=self.modes(session),
+            config_options=self.options(session),
+            meta=None if problem is None else {"agentnb": {"problem": problem}},
+        )
 
 
 def taking(kind: type[_T], run: Callable[[_T], Awaitable[object]]) -> Method:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, ValidationError
 
 from agentnb.acp_agent.config_options import ConfigOption, Modes
-from agentnb.acp_agent.schema import Acp, Lenient, SessionParams, read
+from agentnb.acp_agent.schema import Acp, Lenient, SessionParams, meta_field, read
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]
@@ -173,6 +173,7 @@ class OpenedSession(Acp, kw_only=True):
     session_id: str | None = None
     modes: Modes | None = None
     config_options: list[ConfigOption]
+    meta: dict[str, Any] | None = meta_field()
 
 
 class SessionInfo(Acp):

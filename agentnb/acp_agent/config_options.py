@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from agentnb.acp_agent.schema import Acp, always
+from agentnb.acp_agent.schema import Acp, always, meta_field
 
 
 class Mode(Acp):
@@ -48,6 +48,7 @@ class Select(Acp):
     description: str
     category: str | None = None
     type: Literal["select"] = always("select")
+    meta: dict[str, Any] | None = meta_field()
 
 
 class Switch(Acp):

@@ -50,6 +50,7 @@ def configured(
     spec = _spec(agent or DEFAULT_AGENT) if command is None else custom(command, name=agent)
     folder = folder_of(cwd, "cwd")
     environment = current_environment()
+    given = {**environment.default_variables(spec.name), **given}
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     path = {**os.environ, **spec.env, **given}.get("PATH")

@@ -522,6 +522,12 @@ class Session:
         view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self.tab_id)._repr_mimebundle_(**kwargs)
         return view and ({**view[0], "text/plain": repr(self)}, view[1])
 
+    def _display_(self) -> Any:
+        """What marimo shows for it: the chat, on its tab."""
+        from agentnb.comm import frontend
+
+        return frontend.chat_view(self.tab_id)
+
     def __repr__(self) -> str:
         return f"<Session {self.title!r} with {self.agent}>"
 

@@ -378,6 +378,12 @@ class FollowedTurn:
                         raise
                     changed.clear()
 
+    def _display_(self) -> Any:
+        """What marimo shows for it: the turn, live (its protocol for objects that know how to display themselves)."""
+        from agentnb.comm import frontend
+
+        return frontend.turn_view(self._conversation.chat.state.resource, self._id)
+
     def __repr__(self) -> str:
         return f"<Turn {self.state}: {self._conversation.spec.name}>"
 

@@ -55,7 +55,8 @@ PREVIEWED_CHARACTERS = 4_000
 
 
 MODULES = {
-    name: Path(__file__).parent.parent / "static" / f"{name}.js" for name in ("agents", "grammars", "history", "math")
+    name: Path(__file__).parent.parent / "static" / f"{name}.js"
+    for name in ("agents", "grammars", "history", "math", "pairing")
 }
 """The parts of the front end that a page fetches when it needs them."""
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 PERMISSIONS = "permissions"
 KERNEL = "kernel"
+ROOT = "ahp-root://"
+PAIRING, PAIRED = "pairing", "paired"
+"""The host's settings of pairing: whether programs in a terminal may connect, and the sessions of those that have."""
 CHANGES = "/changes"
 """What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
 MODES: tuple[Mode, ...] = get_args(Mode)

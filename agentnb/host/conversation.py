@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         ChatState,
         Envelope,
         Message,
+        RootConfigChanged,
         SessionState,
         SessionSummary,
         ToolCallState,
@@ -111,6 +112,9 @@ class SessionOwner(Protocol):
 
     def summarize(self, conversation: Conversation) -> None:
         """Something about *conversation* may have changed."""
+
+    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
+        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
 
     @property
     def listeners(self) -> Sequence[Listener]:

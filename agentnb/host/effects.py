@@ -14,6 +14,7 @@ from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.conversation import Conversation
 from agentnb.host.history.recorder import Recorder
+from agentnb.host.pairing.pairing import Pairing
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.input_requests import InputRequests
@@ -27,6 +28,7 @@ from agentnb.state import (
     ChatTurnCancelled,
     ChatTurnComplete,
     ChatTurnStarted,
+    RootConfigChanged,
     SessionConfigChanged,
     SessionIsArchivedChanged,
     XAgentChanged,
@@ -71,6 +73,7 @@ INPUT = Effect("answer what the agent asked the user", InputRequests.complete)
 DECIDE = Effect("write the decision into the policy's log", SessionPolicy.record)
 MODE_LOG = Effect("write the new mode into the policy's log", SessionPolicy.record_mode)
 CLOSE = Effect("close the session after twelve seconds", Conversation.close)
+PAIR = Effect("let programs in a terminal connect, or end that", Pairing.start)
 RECORD = Effect("write the action into the session log", Recorder.envelope)
 
 EFFECTS: dict[type[Any], tuple[Effect, ...]] = {
@@ -84,6 +87,7 @@ EFFECTS: dict[type[Any], tuple[Effect, ...]] = {
     ChatInputCompleted: (INPUT,),
     SessionConfigChanged: (MODE_LOG,),
     SessionIsArchivedChanged: (CLOSE,),
+    RootConfigChanged: (PAIR,),
     XAgentChanged: (RESTART,),
     XModeChanged: (LAUNCH, OPEN, SET_MODE),
     XConfigOptionChosen: (LAUNCH, OPEN, SET_OPTION),

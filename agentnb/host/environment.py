@@ -16,7 +16,7 @@ from agentnb.host.changes.location import are_off
 from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from typing_extensions import Unpack
@@ -88,6 +88,10 @@ class Settings(Protocol):
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say."""
+        ...
+
+    def default_variables(self, agent: str) -> Mapping[str, str]:
+        """The variables that an agent gets in a session that does not give them."""
         ...
 
     def cell_review(self) -> CellReview | None:
@@ -209,7 +213,12 @@ class Environment:
         from agentnb.host.session_options import SessionOptions
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
-        return SessionOptions(spec=spec, cwd=cwd, mcp_servers=servers, kernel_tools=kernel)
+        variables = self.default_variables(spec.name)
+        return SessionOptions(spec=spec, cwd=cwd, env=variables, mcp_servers=servers, kernel_tools=kernel)
+
+    def default_variables(self, agent: str) -> dict[str, str]:
+        """The variables that *agent* gets in a session that does not give them: what the settings say of it."""
+        return {} if self.settings is None else dict(self.settings.default_variables(agent))
 
     def cell_review(self) -> CellReview | None:
         """When changes of cells are reviewed; None where only the policy file says."""

@@ -21,12 +21,13 @@ from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
+from agentnb.host import channels
 from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.channels import Channel
+from agentnb.host.channels import PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
@@ -42,6 +43,8 @@ from agentnb.state import (
     Envelope,
     RootActiveSessionsChanged,
     RootAgentsChanged,
+    RootConfigChanged,
+    RootConfigState,
     RootState,
     XSessionRemoved,
     XSessionSet,
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
 
 log = logger("agentnb.host")
 
-ROOT = "ahp-root://"
+ROOT = channels.ROOT
 STOP_TIMEOUT = 5.0  # seconds that every agent together gets when the kernel ends
 LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
 
@@ -93,7 +96,8 @@ class Host:
         self.listeners: list[Listener] = []
         self._closed = self._keeps_limits = False
         self._published: dict[str, tuple[object, ...]] = {}
-        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=agent_infos()), reduce_root, self.listeners)
+        root = RootState(agents=agent_infos(), config=_root_config())
+        self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
@@ -227,6 +231,19 @@ class Host:
             ),
         )
 
+    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
+        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
+        if on:
+            self.loop.spawn(self._pair(action, origin))
+        else:
+            self.pairing.stop(origin=origin)
+
+    async def _pair(self, action: RootConfigChanged, origin: ActionOrigin) -> None:
+        try:
+            await self.pairing.start(origin)
+        except AgentnbError as error:
+            self.reject(self.root, action, origin, str(error))
+
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""
         if self._closed or self.loop.forked:
@@ -245,6 +262,13 @@ class Host:
     async def _stop_all(self) -> None:
         self.pairing.stop(KERNEL_ENDED)
         await asyncio.gather(self.installs.close(), self.agents.stop_all())
+
+
+def _root_config() -> RootConfigState:
+    """The host's own settings, which a view shows (AHP ``RootConfigState``)."""
+    sessions = {"type": "array", "items": {"type": "string"}, "readOnly": True}
+    properties = {PAIRING: {"type": "boolean"}, PAIRED: sessions}
+    return RootConfigState(schema={"type": "object", "properties": properties}, values={PAIRING: False, PAIRED: []})
 
 
 def agent_infos() -> tuple[AgentInfo, ...]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.channels import wanted_access, wanted_mode
+from agentnb.host.channels import PAIRING, ROOT, wanted_access, wanted_mode
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -26,6 +26,7 @@ from agentnb.state import (
     ChatTurnCancelled,
     ChatTurnStarted,
     PendingMessageKind,
+    RootConfigChanged,
     SessionConfigChanged,
     SessionIsArchivedChanged,
     SessionIsReadChanged,
@@ -62,6 +63,9 @@ def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOr
         Rejected: If a client may not dispatch it, or it does not fit the state.
         UnknownSession: If there is no such channel.
     """
+    if isinstance(action, RootConfigChanged):
+        _root_config(host, channel, action, origin)
+        return
     intent = _INTENTS.get(type(action))
     if intent is None:
         _reject("A client may not dispatch this action.")
@@ -220,6 +224,13 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
     conversation.permit(mode, origin, by)
 
 
+def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
+    on = action.config.get(PAIRING)
+    if not isinstance(on, bool) or len(action.config) != 1 or channel != ROOT:
+        _reject("Of the host's settings only whether the kernel is paired can be set.")
+    host.pair(action, origin, on=on)
+
+
 def _archive(conversation: Conversation, action: SessionIsArchivedChanged, origin: ActionOrigin) -> None:
     """Close a tab soon: until then it can be brought back as it was."""
     if conversation.closing is not None:
@@ -287,5 +298,5 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     XModeChanged: _chosen,
     XConfigOptionChosen: _chosen,
 }
-DISPATCHABLE = tuple(_INTENTS)
+DISPATCHABLE = (*_INTENTS, RootConfigChanged)
 """The actions that a client may dispatch."""

@@ -71,6 +71,19 @@ class Agentnb(Configurable):
         help="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one that "
         "nobody uses is stopped after ten minutes.",
     ).tag(config=True)
+    local_url = Unicode(
+        "",
+        help="The base URL of the model server that the agent `local` uses in tabs opened from now on, as "
+        "http://127.0.0.1:11434/v1. Empty: AGENTNB_LOCAL_URL, local.toml, else this machine is searched.",
+    ).tag(config=True)
+    local_model = Unicode(
+        "", help="The model that the agent `local` uses. Empty: AGENTNB_LOCAL_MODEL, local.toml, else the first."
+    ).tag(config=True)
+    local_key_variable = Unicode(
+        "",
+        help="The name of the environment variable that holds the key for that server; never the key itself. "
+        "Empty: AGENTNB_LOCAL_KEY_VARIABLE, local.toml, else no key is sent.",
+    ).tag(config=True)
     view = Enum(
         ("auto", "live", "text"),
         default_value="auto",

@@ -54,6 +54,13 @@ class Extension:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
         return bool(self.settings.kernel_tools)
 
+    def default_variables(self, agent: str) -> dict[str, str]:
+        """The variables that *agent* gets in a session that does not give them, as the settings are now."""
+        if agent != "local":
+            return {}
+        said = {name: getattr(self.settings, f"local_{name}") for name in ("url", "model", "key_variable")}
+        return {f"AGENTNB_LOCAL_{name.upper()}": value for name, value in said.items() if value}
+
     def cell_review(self) -> CellReview | None:
         """When changes of cells are reviewed, as the settings are now; None: as the policy file says."""
         chosen: Any = self.settings.cell_review

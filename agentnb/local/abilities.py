@@ -6,6 +6,7 @@ tried: servers refuse it if they do not.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import msgspec
 
 from agentnb.atomic_write import write_atomically
 from agentnb.folders import data_folder
-from agentnb.local.discovery import LLAMA_CPP, LM_STUDIO, OLLAMA
+from agentnb.local.discovery import LLAMA_CPP, LM_STUDIO, LOOK_SECONDS, OLLAMA
 from agentnb.local.server import ServerTrouble
 from agentnb.safe_json import read_json
 
@@ -88,6 +89,17 @@ class AbilityFile:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+
+async def look_up(model: Model) -> None:
+    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that."""
+    file = AbilityFile()
+    if file.get(model) is not None or model.kind not in {OLLAMA, LM_STUDIO}:
+        return
+    with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
+        told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
+        if told.tools is not None:
+            file.put(model, told)
 
 
 async def find_out(model: Model) -> Abilities:

@@ -82,14 +82,20 @@ class LocalAgent(AcpAgent[Session]):
     async def prepare(self) -> None:
         """Look for servers: there may be new models."""
         await self._selection.look()
+        await self._selection.learn()
 
     def options(self, session: Session) -> list[ConfigOption]:
         """The config options of *session*: its model."""
         return self._selection.options(session)
 
+    def problem(self, session: Session) -> str | None:
+        """Why no model answers in *session*."""
+        return None if self._selection.model_of(session) is not None else self._selection.problem(session)
+
     async def set_option(self, session: Session, option_id: str, value: str | bool) -> None:
         """Choose the model of *session*."""
         self._selection.choose(session, option_id, value)
+        await self._selection.learn(session)
 
     # -- turns --------------------------------------------------------------------------------------------------------
 

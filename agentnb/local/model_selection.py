@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp_agent.config_options import Select, SelectGroup, SelectOption
 from agentnb.acp_agent.updates import ChangedOptions
@@ -40,10 +40,25 @@ class ModelSelection:
             self._found = await find_servers(self.settings, self._servers)
             return self._found
 
+    async def learn(self, session: Session | None = None) -> None:
+        """Find out whether the model of *session* uses tools, where its server says so without an answer of the model.
+
+        Args:
+            session: The session; by default a new one, with the default model.
+        """
+        from agentnb.local.abilities import look_up
+
+        model = self._model_called(session.model if session is not None else None)
+        if model is not None:
+            await look_up(model)
+
     def model_of(self, session: Session) -> Model | None:
         """The model that *session* uses, of those that were found; None where there is none."""
+        return self._model_called(session.model)
+
+    def _model_called(self, chosen: str | None) -> Model | None:
         offered = self._offered()
-        wanted = session.model or self.settings.model
+        wanted = chosen or self.settings.model
         if wanted is None:
             return next(iter(offered.values()), None)
         names = {wanted, f"{wanted}:latest"}  # as Ollama writes it
@@ -92,6 +107,7 @@ class ModelSelection:
                 category=MODEL,
                 current_value=current,
                 options=options,
+                meta=_warning(model),
             )
         ]
 
@@ -128,3 +144,14 @@ class ModelSelection:
         """Tell the client anew what *session* can choose."""
         if options := self.options(session):
             await reply.tell(ChangedOptions(config_options=options))
+
+
+def _warning(model: Model) -> dict[str, Any] | None:
+    """What the chat says above a conversation with *model*, before it fails; None where nothing is to be said."""
+    from agentnb.local.abilities import AbilityFile
+
+    known = AbilityFile().get(model)
+    if known is None or known.tools is not False:
+        return None
+    warning = f"{model.model_id} cannot use tools: it answers in text only. Choose a model with tools to change files."
+    return {"agentnb": {"warning": warning}}

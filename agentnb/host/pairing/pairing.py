@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.errors import AgentnbError, NotOffered
+from agentnb.host.channels import PAIRED, PAIRING
 from agentnb.host.conversation import Conversation, SessionOwner
 from agentnb.host.pairing.paired_client import (
     IDLE_SECONDS,
@@ -27,15 +28,23 @@ from agentnb.kernel.paired_kernels import register, unregister
 from agentnb.kernel.paired_server import PairedServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.log.location import log_place
+from agentnb.state import RootConfigChanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.channels import Channel
+    from agentnb.state import ActionOrigin, RootState
 
 
 class KernelHost(SessionOwner, Protocol):
     """The part of the host that pairing needs."""
+
+    @property
+    def root(self) -> Channel[RootState]:
+        """The root channel."""
+        ...
 
     @property
     def conversations(self) -> Mapping[str, Conversation]:
@@ -87,14 +96,18 @@ class Pairing:
         job_queue = self._host.environment.job_queue
         return job_queue.is_main_thread_busy() and not job_queue.has_waiter
 
-    async def start(self) -> None:
+    async def start(self, origin: ActionOrigin | None = None) -> None:
         """Let programs connect; no effect where they may already.
+
+        Args:
+            origin: The client that wants it.
 
         Raises:
             NotOffered: Outside of IPython, or where no socket or file can be made.
         """
         async with self._starting:
             if self._server is not None:
+                self._tell(origin)
                 return
             if self._host.environment.code_runner() is None:
                 raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
@@ -106,12 +119,14 @@ class Pairing:
                 message = f"The kernel cannot be paired: its file cannot be written ({error})."
                 raise NotOffered(message, hint="Set AGENTNB_DATA_DIR to a folder that you can write.") from None
             self._server = server
+            self._tell(origin)
 
-    def stop(self, reason: str = UNPAIRED) -> None:
+    def stop(self, reason: str = UNPAIRED, origin: ActionOrigin | None = None) -> None:
         """End the pairing and all its connections; no effect where there is none.
 
         Args:
             reason: Why, for the programs.
+            origin: The client that wants it.
         """
         server, self._server = self._server, None
         folder, self._folder = self._folder, None
@@ -121,6 +136,7 @@ class Pairing:
             client.end(reason)
         if server is not None:
             server.close(LINGER_SECONDS)
+        self._tell(origin)
 
     def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
         """*client* has introduced itself as *spec*: its conversation, the one it had where that is free."""
@@ -133,11 +149,18 @@ class Pairing:
         free = [each for each in same if each.tab_id not in taken]
         conversation = free[0] if free else self._opened(spec, len(same) + 1)
         self._clients[client] = conversation
+        self._tell()
         return conversation
 
     def left(self, client: PairedClient) -> None:
         """*client* is not connected any more."""
-        self._clients.pop(client, None)
+        if self._clients.pop(client, None) is not None:
+            self._tell()
+
+    def _tell(self, origin: ActionOrigin | None = None) -> None:
+        """Show in the host's settings how it stands."""
+        values = {PAIRING: self.on, PAIRED: [each.session.uri for each in self.connected]}
+        self._host.root.accept(RootConfigChanged(config=values), origin)
 
     async def describe(self) -> dict[str, Any]:
         """What a program is told of this kernel before it chooses it."""

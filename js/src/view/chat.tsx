@@ -7,8 +7,9 @@ import { Conversation, type ConversationTask } from "./conversation";
 import { History } from "./history";
 import { isHistoryKey } from "./history/key";
 import { Spacer, Waiting } from "./icons";
-import { isTab, sessionChannel } from "./identity";
+import { isTab, ROOT, sessionChannel } from "./identity";
 import { Banner, Start } from "./notices";
+import { OnDemand } from "./on-demand";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
@@ -56,6 +57,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
   };
   const agents = root?.agents ?? [];
+  const pairing = root?.config?.values.pairing;
+  const pair = (pairing: boolean) => store.dispatch(ROOT, { type: "root/configChanged", config: { pairing } });
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
   const find = () => {
@@ -93,6 +96,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
               setAdding(true);
             }}
             onHistory={history.show}
+            onPair={pairing === false ? () => pair(true) : undefined}
             disabled={dead}
           />
           {active && (
@@ -108,6 +112,14 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         </div>
       )}
       <Banner session={active} />
+      {pairing === true && (
+        <OnDemand
+          name="pairing"
+          what="who is connected"
+          context={{ root: store.root, pair }}
+          className="banner plain-banner"
+        />
+      )}
       <Refusals here={(channel) => active === undefined || sessionChannel(channel) !== active} />
       {closed && (
         <div class="banner plain-banner">

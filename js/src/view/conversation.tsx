@@ -12,7 +12,7 @@ import { FollowUps } from "./follow-ups";
 import { Waiting } from "./icons";
 import { chatChannel, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { SessionTrouble, useGap } from "./notices";
+import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
@@ -67,6 +67,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
       {isEmpty && !failed && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
+      <AgentWarning session={session} />
       <div class="foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />

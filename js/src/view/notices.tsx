@@ -1,6 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
 import { useState } from "preact/hooks";
+import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
@@ -128,6 +129,21 @@ export function SessionTrouble({ agent, session }: { agent: string; session: Ses
     );
   }
   return null;
+}
+
+/** What the agent says of the chosen model or mode before it is used: `_meta.agentnb.warning` of a config option. */
+export function AgentWarning({ session }: { session: SessionState }) {
+  const warnings = (session.configOptions ?? []).flatMap((option) => {
+    const meta = isObject(option) && isObject(option._meta) && option._meta.agentnb;
+    return isObject(meta) && typeof meta.warning === "string" ? [line(meta.warning, 300)] : [];
+  });
+  if (warnings.length === 0) return null;
+  return (
+    <div class="banner" role="status">
+      <Icon name="alert" />
+      <div>{warnings.join(" ")}</div>
+    </div>
+  );
 }
 
 function Restart({ again = false }: { again?: boolean }) {

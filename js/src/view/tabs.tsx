@@ -162,11 +162,13 @@ interface NewTabProps {
   onNew: (agent: string) => void;
   onMore: () => void;
   onHistory: () => void;
+  /** Lets an agent in a terminal use this kernel; absent where it can already. */
+  onPair: (() => void) | undefined;
   disabled: boolean;
 }
 
 /** The agents that are installed; the others behind one entry. */
-export function NewTab({ agents, onNew, onMore, onHistory, disabled }: NewTabProps) {
+export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: NewTabProps) {
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
@@ -182,6 +184,7 @@ export function NewTab({ agents, onNew, onMore, onHistory, disabled }: NewTabPro
   const items = [
     ...news,
     ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
+    ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
     { key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory },
   ];
   return (

@@ -505,6 +505,21 @@ describe("selectors", () => {
     { name: "nameless" },
   ];
 
+  test("what the agent says against the chosen one stands above the box, as text", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    const option = { id: "model", name: "Model", category: "model", type: "select", currentValue: "a" };
+    const choose = (...metas: unknown[]) =>
+      store.apply(SESSION, {
+        type: "x-agentnb/configOptionsChanged",
+        configOptions: metas.map((_meta) => ({ ...option, _meta })),
+      });
+    choose({ agentnb: { warning: "a cannot use <b>tools</b>." } });
+    await page.until(() => expect(page.find(".banner").textContent).toBe("a cannot use <b>tools</b>."));
+    choose({ agentnb: { warning: 7 } }, { agentnb: null }, [], "x", undefined);
+    await page.until(() => expect(page.all(".banner")).toEqual([]));
+  });
+
   test("come from the agent's options in a fixed order, and are chosen by action", async () => {
     const store = readyStore();
     store.apply(SESSION, { type: "x-agentnb/configOptionsChanged", configOptions: options });

@@ -39,6 +39,9 @@ class Defaults:
     def default_kernel_access(self) -> bool:
         return False
 
+    def default_variables(self, agent: str) -> dict[str, str]:
+        return {"DEFAULT_OF": agent}
+
     def cell_review(self) -> None:
         return None
 
@@ -186,7 +189,7 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
     assert len(page.host.conversations) == 2
 
 
-def test_a_tab_opened_in_the_chat_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
+def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_settings(tmp_path: Path) -> None:
     """A new one and one of the log; a slip in the settings is said, and no tab is left."""
     given: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")
@@ -196,6 +199,7 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_of_the_settings(tmp_path: 
     try:
         opened = host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
         assert [server.name for server in opened.configuration.components] == ["docs"]
+        assert opened.configuration.env == {"DEFAULT_OF": "eliza"}
         Session(opened).prompt("/say x").wait(PATIENCE)
         host.loop.submit(opened.close()).result(PATIENCE)
         given["more"] = {"url": "https://y.test/mcp"}

@@ -49,6 +49,9 @@ class Reviewing:
     def default_kernel_access(self) -> bool:
         return True
 
+    def default_variables(self, agent: str) -> dict[str, str]:
+        return {}
+
     def cell_review(self) -> CellReview | None:
         return self.when
 

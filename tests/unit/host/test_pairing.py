@@ -19,6 +19,7 @@ from agentnb.acp.failure import RpcError
 from agentnb.api.session import Session
 from agentnb.errors import NotOffered, SessionError, UsageError
 from agentnb.host import Host
+from agentnb.host.channels import ROOT
 from agentnb.host.history.restore import read_back, recorder_of, restore, spec_of
 from agentnb.host.session_options import SessionOptions
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
@@ -32,6 +33,7 @@ from agentnb.kernel.paired_kernels import (
 )
 from agentnb.state import AgentProcess
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 from tests.unit.host.terminal import Terminal
 from tests.unit.kernel.shell_tools import Tools
@@ -419,3 +421,34 @@ def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
     finally:
         first.close()
         later.close()
+
+
+def settings(host: Host) -> Any:
+    config = host.loop.call(lambda: host.root.state.config)
+    return None if config is None else config.values
+
+
+def choose(page: Page, seq: int, **config: object) -> str:
+    """Why the page's change of the host's settings was not accepted; empty where it was."""
+    page.dispatch(ROOT, {"type": "root/configChanged", "config": config}, seq)
+    return str(page.envelope(seq).get("rejectionReason", ""))
+
+
+def test_the_chat_pairs_the_kernel_shows_who_is_connected_and_ends_it(paired: Host, connect: Connect) -> None:
+    """All in the host's settings, of which a page may set only that one."""
+    page = Page(paired)
+    page.ready()
+    assert settings(paired) == {"pairing": True, "paired": []}
+    terminal = connect()
+    assert settings(paired) == {"pairing": True, "paired": [terminal.conversation.session.uri]}
+    assert choose(page, 1, pairing=False) == ""
+    assert settings(paired) == {"pairing": False, "paired": []}
+    assert failure(terminal).startswith("The user ended the pairing")
+    assert choose(page, 2, pairing=True) == ""
+    assert (settings(paired), len(run(paired_kernels()))) == ({"pairing": True, "paired": []}, 1)
+    refused = [choose(page, 3, pairing="yes"), choose(page, 4, paired=[]), choose(page, 5, pairing=True, more=1)]
+    assert {each.split(" only")[0] for each in refused} == {"Of the host's settings"}
+    paired.environment.connect(shell=None)
+    paired.loop.call(paired.pairing.stop)
+    assert choose(page, 6, pairing=True).startswith("There is no IPython kernel here.")
+    assert settings(paired) == {"pairing": False, "paired": []}

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from agentnb.acp.doctor import examine
+from agentnb.agent import find
 from agentnb.local.connection_check import Checked, check_connection
 from agentnb.local.model_download import find_and_pull
 from agentnb.local.server import ServerTrouble
@@ -103,3 +105,18 @@ def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) ->
     """With the server's own words."""
     with pytest.raises(ServerTrouble, match="cannot download nothing: pull model manifest: file does not exist Look"):
         run(steps_of(models, "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "said"),
+    [
+        ("ollama", "ready", "It answers."),
+        ("empty", "broken", "has no models. Type `/pull qwen3:4b`"),
+        ("", "broken", "No model server was found on this machine. Start one: Ollama"),
+    ],
+)
+def test_doctor_when_no_model_answers_says_why_and_what_to_do(models: Models, kind: str, state: str, said: str) -> None:
+    """The agent itself starts in each case."""
+    env = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": str(models.ports[kind] if kind else 1)}
+    found = run(examine(find("local"), env))
+    assert (found.state, said in found.message, "echo" in found.models) == (state, True, kind == "ollama")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb import TurnFailed
+from agentnb import Session, TurnFailed
 from agentnb.acp_agent.content import read_blocks
 from agentnb.local.prompt import user_message
 from tests.unit.api.conftest import PATIENCE
@@ -106,6 +106,21 @@ def test_tokens_and_context_are_counted(chat: Chat) -> None:
     assert (context.used, context.size) == (100, 4096)  # what Ollama gives it, not what the model could have
 
 
+def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(chat: Chat) -> None:
+    """Where the server says so of the model; another model has none."""
+
+    def warnings(session: Session) -> list[object]:
+        return [option.get("_meta") for option in session.state.config_options or ()]
+
+    session = chat("echo", "ollama")
+    assert warnings(session) == [None]
+    session.set_option("model", "no-tools")
+    (meta,) = warnings(session)
+    assert isinstance(meta, dict)
+    assert meta["agentnb"]["warning"].startswith("no-tools cannot use tools: it answers in text only.")
+    assert session.chat.turns == ()
+
+
 @pytest.mark.parametrize("kind", ["ollama", "bare"])
 def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models, kind: str) -> None:
     """Whether the server says so or refuses a try: the user reads it above the first answer, and only there."""
@@ -119,9 +134,9 @@ def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models,
 
 def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
     """A new session with the same model asks the server no more; the file is its owner's alone."""
-    shown = [call.title for call in chat("cut", "lm_studio").prompt("One").wait(PATIENCE).tool_calls]
-    assert shown == ["cut: tools: yes, images: yes, thinking: not known, context: 8,192 tokens"]
-    assert chat("cut", "lm_studio").prompt("Two").wait(PATIENCE).tool_calls == ()
+    shown = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
+    assert shown == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
+    assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
     file = home / "jupyter/data/agentnb/local/models.json"
     assert file.stat().st_mode & 0o777 == 0o600
 

@@ -1,0 +1,30 @@
+"""``c.Agentnb.local_url`` and its like: which model the agent `local` uses in new tabs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+SCRIPT = """
+import json
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell(config=Config({"Agentnb": {"local_url": "http://127.0.0.1:1/v1"}}))
+shell.run_line_magic("load_ext", "agentnb")
+shell.run_line_magic("config", "Agentnb.local_key_variable = 'LAB_KEY'")
+from agentnb.api.configured import configured
+given = configured("local", None, {"AGENTNB_LOCAL_MODEL": "mine"}, None)
+print(json.dumps([given.env, dict(configured("eliza", None, None, None).env)]))
+"""
+
+
+def test_settings_of_the_local_model_when_set_are_variables_of_that_agent_alone() -> None:
+    """What a session gives itself counts before them."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=120)
+    of_local = {
+        "AGENTNB_LOCAL_URL": "http://127.0.0.1:1/v1",
+        "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY",
+        "AGENTNB_LOCAL_MODEL": "mine",
+    }
+    assert json.loads(done.stdout.splitlines()[-1]) == [of_local, {}], done.stderr
