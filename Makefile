@@ -38,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures pins clean distclean
 
 help: ## list the targets (times: two cores, nothing else running)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -198,6 +198,9 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks
+
+newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks
+	$(BIN)/python scripts/newcomer.py
 
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
 	$(BIN)/python scripts/pictures.py

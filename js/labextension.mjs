@@ -19,7 +19,7 @@ const LIMIT = 40 * 1024;
  * several cells are changed,
  * when cells or outputs are attached, and when a file is opened.
  */
-const PARTS = ["attach", "cell-review", "cell-steps", "compare", "review", "workspace-files"];
+const PARTS = ["agent-text", "attach", "cell-review", "cell-steps", "compare", "mermaid", "review", "workspace-files"];
 const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -11,9 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from agentnb.comm.notebook_text import over
+from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.comm.lab import Lab
     from agentnb.comm.notebook import Notebook
@@ -116,6 +117,65 @@ def notebook_file(session: str, told: str) -> Path | None:
         return None
     file = started if started.exists() else started.with_name(named.name)  # it may have been renamed since
     return file if _ends(file.parts, named.parts) and file.is_file() else None
+
+
+def open_notebooks(lab: Lab) -> list[Notebook]:
+    """The notebooks that pages have open, the one that was used last first; one that two pages have is there once."""
+    found: dict[str, Notebook] = {}
+    for told, _ in lab.told:
+        found.setdefault(told.path, told)
+    return [*found.values()]
+
+
+def named_notebook(named: str, notebooks: Sequence[Notebook]) -> Notebook:
+    """The one of *notebooks* that is meant by a path, or by a name that no other has.
+
+    Args:
+        named: Its path on the Jupyter server or the end of it, with or without ``.ipynb``.
+        notebooks: Those that are open.
+
+    Raises:
+        UsageError: If it is none of them, or more than one; names those that are.
+
+    Example:
+        >>> from agentnb.comm.notebook import Notebook
+        >>> named_notebook("fit", [Notebook(path="work/fit.ipynb"), Notebook(path="plot.ipynb")]).path
+        'work/fit.ipynb'
+    """
+    wanted = PurePosixPath(named.strip().strip("/"))
+    found = [each for each in notebooks if each.path == str(wanted)]
+    found = found or [each for each in notebooks if _is_called(PurePosixPath(each.path), wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        paths = ", ".join(each.path for each in found)
+        raise UsageError(f"{len(found)} open notebooks are called {named!r}.", hint=f"Name one by its path: {paths}.")
+    paths = ", ".join(each.path for each in notebooks)
+    hint = f"Open with this kernel: {paths}." if paths else "No page has a notebook open with this kernel."
+    raise UsageError(f"The notebook {named!r} is not open.", hint=hint)
+
+
+def _is_called(path: PurePosixPath, wanted: PurePosixPath) -> bool:
+    end = path.parts[-len(wanted.parts) :] if wanted.parts else ()
+    return bool(end) and wanted.parts in {end, (*end[:-1], PurePosixPath(end[-1]).stem)}
+
+
+def file_of(session: str, notebook: Notebook, notebooks: Iterable[Notebook]) -> Path | None:
+    """Where an open notebook is; None where that is not known.
+
+    Args:
+        session: The kernel's session: the file that it was started for.
+        notebook: The notebook.
+        notebooks: All that are open: the kernel's own says where the server's folder is.
+    """
+    if (file := notebook_file(session, notebook.path)) is not None:
+        return file
+    named = PurePosixPath(notebook.path)
+    for own in notebooks:
+        if (known := notebook_file(session, own.path)) is not None and ".." not in named.parts:
+            file = Path(*known.parts[: -len(PurePosixPath(own.path).parts)], *named.parts)
+            return file if file.is_file() else None
+    return None
 
 
 def _ends(parts: tuple[str, ...], tail: tuple[str, ...]) -> bool:

@@ -15,7 +15,7 @@ from agentnb.api.describe import describe, summarize
 from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditedParams, EditParams
-from agentnb.comm.open_notebooks import notebook_file
+from agentnb.comm.open_notebooks import file_of, named_notebook, open_notebooks
 from agentnb.errors import UsageError
 from agentnb.ipython.execution import Execution, Look
 from agentnb.ipython.ipython_versions import is_running_cell
@@ -77,18 +77,24 @@ class ShellCodeRunner:
         documented = python_inspect.getdoc(value)
         return f"{shown}\n\n{documented}" if documented else shown
 
-    def notebook(self, *, outputs: bool) -> NotebookView:
+    def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
         """What the page told of last; else the file that Jupyter started this kernel for."""
         session = os.environ.get(SESSION, "")
-        told = current_notebook()
+        notebooks = open_notebooks(lab())
+        told = current_notebook() if named is None else named_notebook(named, notebooks)
         if told is not None:
-            file = notebook_file(session, told.path)
+            file = file_of(session, told, notebooks)
             return _live(told, file, self._outputs(file) if outputs else {})
         if not session.endswith(".ipynb") or not os.path.isfile(session):  # noqa: PTH113 - as text
             raise UsageError("It is not known which notebook this is.", hint=f"{_NO_PAGE}.")
         return NotebookView(
             name=session, path=os.path.realpath(session), live=False, cells=read_cells(session, outputs)
         )
+
+    def notebooks(self) -> Sequence[NotebookView]:
+        """What pages told of."""
+        told = open_notebooks(lab())
+        return [_live(each, file_of(os.environ.get(SESSION, ""), each, told), {}) for each in told]
 
     def work(self, code: str, watch: CodeWatch | None = None) -> Execution:
         """*code*, to be run as a cell is."""
@@ -194,9 +200,9 @@ def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
 
 
 def _named(cell_id: str) -> str:
-    """The cell as the page told of it last, which was after the edit."""
-    told = current_notebook()
-    count = next((cell.count for cell in told.cells if cell.id == cell_id), None) if told is not None else None
+    """The cell as its page told of it last, which was after the edit."""
+    cells = (cell for told in open_notebooks(lab()) for cell in told.cells)
+    count = next((cell.count for cell in cells if cell.id == cell_id), None)
     return f"In [{count}] (id {cell_id})" if count else f"the cell (id {cell_id})"
 
 

@@ -82,6 +82,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         kept: Whether the user has accepted it.
         offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
         from_file: Whether the agent wrote it there.
+        is_in_copy: Whether the turn changed a cell with this id in another notebook that is open, too.
         file_hashes: That file's SHA-256 before and after, where the agent changed only cells in it.
     """
 
@@ -105,11 +106,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
     offered: bool = False
     from_file: bool = False
     file_hashes: tuple[str, str] | None = None
+    is_in_copy: bool = False
 
     @property
     def id(self) -> str:
         """The change's id."""
-        return cell_change_id(self.cell_id)
+        return cell_change_id(self.cell_id) + (f"@{self.notebook}" if self.is_in_copy else "")
 
     @property
     def name(self) -> str:

@@ -71,6 +71,11 @@ class _Turn:
         self.variables: dict[str, VariableRecord] = {}
         self.ended = False
 
+    def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
+        """The cells of a notebook before and after the turn, by the names that it had; None where that is the same."""
+        found = [orders for name, orders in self.orders.items() if name in known_as]
+        return (found[0][0], found[-1][1]) if found else None
+
 
 class KernelChanges:
     """The changes of one conversation. Used on the host's thread, but for what the watches tell on the main thread.
@@ -139,6 +144,9 @@ class KernelChanges:
             if turn is None:
                 return
             for change in changes:
+                same = turn.cells.get(change.id)
+                if same is not None and same.notebook != change.notebook and same.notebook in self._open_names():
+                    change.is_in_copy = True
                 earlier = turn.cells.pop(change.id, None)
                 merged = change if earlier is None else earlier.merged(change)
                 if merged is not None:
@@ -166,6 +174,10 @@ class KernelChanges:
         except (AgentnbError, OSError):
             return None
         return found if found is not None and found.live and found.path is not None else None
+
+    def _open_names(self) -> set[str]:
+        runner = self._runner()
+        return set() if runner is None else {each.name for each in runner.notebooks()}
 
     def _tell_if_late(self, turn: _Turn) -> None:
         if turn.ended:
@@ -316,12 +328,15 @@ class KernelChanges:
     ) -> tuple[str, ...]:
         """Give the cells the texts that they are to have, notebook by notebook; all cells of one notebook or none."""
         done: tuple[str, ...] = ()
+        if not cells:
+            return done
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
-        for notebook in dict.fromkeys(cell.notebook for cell in cells):
-            done += await self._change_notebook(
-                runner, turn, notebook, [cell for cell in cells if cell.notebook == notebook], choices
-            )
+        names = _present_names(turn, runner.notebooks())
+        for notebook in dict.fromkeys(names[cell.notebook] for cell in cells):
+            chosen = [cell for cell in cells if names[cell.notebook] == notebook]
+            known_as = [name for name, present in names.items() if present == notebook]
+            done += await self._change_notebook(runner, turn, notebook, chosen, known_as=known_as, choices=choices)
         return done
 
     def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
@@ -338,6 +353,8 @@ class KernelChanges:
         turn: _Turn,
         notebook: str,
         cells: Sequence[CellRecord],
+        *,
+        known_as: Sequence[str],
         choices: Mapping[str, Choice],
     ) -> tuple[str, ...]:
         expected = {cell.cell_id: cell.source for cell in cells}
@@ -347,8 +364,10 @@ class KernelChanges:
             chosen = [cell for cell in cells if cell.cell_id in expected]
             steps = steps_in_order(
                 [(cell, expected[cell.cell_id]) for cell in chosen],
-                turn.orders.get(notebook),
-                gone={cell.cell_id for cell in turn.cells.values() if cell.source is None},
+                turn.order(known_as),
+                gone={
+                    cell.cell_id for cell in turn.cells.values() if cell.source is None and cell.notebook in known_as
+                },
                 forced=forced,
             )
             found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
@@ -430,6 +449,21 @@ class KernelChanges:
                 self._held.remove(binding)
             if (objects := binding.let_go()) and runner is not None:
                 runner.namespace.release(objects)
+
+
+def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
+    """What the notebooks of a turn are called now: one that was renamed meanwhile is the open one with its cells."""
+    names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
+    shown = {each.name: {cell.cell_id for cell in each.cells} for each in notebooks}
+    for name in names:
+        if name in shown or not shown:
+            continue
+        ids = {cell.cell_id for cell in turn.cells.values() if cell.notebook == name}
+        ids |= {*turn.orders[name][1].ids} if name in turn.orders else set()
+        best = max(shown, key=lambda each: len(ids & shown[each]))
+        if ids & shown[best]:
+            names[name] = best
+    return names
 
 
 def _bindings(variable: VariableRecord | None) -> Iterable[Binding]:

@@ -265,12 +265,20 @@ class CodeRunner(Protocol):
         """
         ...
 
-    def notebook(self, *, outputs: bool) -> NotebookView:
+    def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
         """The notebook as a browser page has it open, else as its file was saved.
 
+        Args:
+            outputs: Whether its outputs are wanted, too.
+            named: One of those that are open, by its path or name; None: the one that was used last.
+
         Raises:
-            UsageError: If neither is known.
+            UsageError: If neither is known, or *named* names none that is open, or more than one.
         """
+        ...
+
+    def notebooks(self) -> Sequence[NotebookView]:
+        """The notebooks that pages have open with this kernel, the one that was used last first."""
         ...
 
     @property

@@ -75,6 +75,14 @@ def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
     return said("\n".join(lines))
 
 
+def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
+    """The open notebooks, the one that was used last first."""
+    lines = [f"{each.name}: {len(each.cells)} cells" for each in notebooks]
+    if not lines:
+        return said("No browser page has a notebook open with this kernel.")
+    return said("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
+
+
 def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
     """The *cells* of a notebook, and whether they come from the open page or from the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"

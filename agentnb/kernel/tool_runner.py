@@ -22,6 +22,7 @@ from agentnb.kernel.cell_order import order_of
 from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
 from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.kernel.code_runner import CellStep, Edit
+from agentnb.kernel.read_texts import ReadTexts
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
@@ -100,11 +101,12 @@ class ToolRunner:
         self.patience = PATIENCE_SECONDS
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
-        self._read: dict[str, str] = {}  # the cells' texts, by id, as the agent was last given them
+        self._read = ReadTexts()
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,
             "inspect": self._inspect,
             "run_code": self._run_code,
+            "notebooks": self._notebooks,
             "cells": self._cells,
             "insert_cell": self._insert_cell,
             "replace_cell": self._replace_cell,
@@ -232,8 +234,12 @@ class ToolRunner:
                 shown = (ToolTextContent(text=printed),) if printed else ()
                 self._progressed(call, ToolCallRun(started_at=begun, content=shown))
 
+    async def _notebooks(self, _given: dict[str, Any]) -> Result:
+        await self._authorize(PolicyRequest(kind="read", title="List the open notebooks"))
+        return content.of_notebooks(await asyncio.to_thread(self._runner.notebooks))
+
     async def _cells(self, given: dict[str, Any]) -> Result:
-        notebook = await self._notebook(outputs=given.get("outputs", False))
+        notebook = await self._notebook(given, outputs=given.get("outputs", False))
         await self._authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
         cells = notebook.cells
         first = cells.index(named_cell(given["first"], notebook)) if "first" in given else 0
@@ -241,15 +247,17 @@ class ToolRunner:
         if cells and first > last:
             raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
         shown = cells[first : last + 1]
-        self._read.update({cell.cell_id: cell.source for cell in shown if not cell.cut})
+        for cell in shown:
+            if not cell.cut:
+                self._read.note(notebook.name, cell.cell_id, cell.source)
         return content.of_notebook(notebook, shown)
 
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
-        notebook = await self._notebook()
+        notebook = await self._notebook(given)
         below = named_cell(given["below"], notebook) if "below" in given else None
         where = f"below {_title(below)}" if below is not None else "at the end"
         call = call_words("insert_cell", given)
-        await self._change(notebook, f"Insert a cell {where}", call, given)
+        await self._change(notebook, f"Insert a cell {where}{_of(notebook, given)}", call, given)
         edit = Edit(
             action="insert",
             cell_id=below.cell_id if below is not None else None,
@@ -258,7 +266,7 @@ class ToolRunner:
             notebook=notebook.name,
         )
         done = await self._runner.edit(edit)
-        self._read[done.cell_id] = edit.source
+        self._read.note(notebook.name, done.cell_id, edit.source)
         above = below or (notebook.cells[-1] if notebook.cells else None)
         record = CellRecord(
             cell_id=done.cell_id,
@@ -274,11 +282,12 @@ class ToolRunner:
         return content.said(done.text)
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
-        notebook = await self._notebook()
+        notebook = await self._notebook(given)
         cell = named_cell(given["cell"], notebook)
-        self._check_unchanged(cell)
+        self._check_unchanged(notebook.name, cell)
         call = call_words("replace_cell", given)
-        await self._change(notebook, f"Replace {_title(cell)}", call, given, before=cell.source)
+        title = f"Replace {_title(cell)}{_of(notebook, given)}"
+        await self._change(notebook, title, call, given, before=cell.source)
         edit = Edit(
             action="replace",
             cell_id=cell.cell_id,
@@ -288,7 +297,7 @@ class ToolRunner:
             notebook=notebook.name,
         )
         done = await self._edited(edit, cell)
-        self._read[cell.cell_id] = given["source"]
+        self._read.note(notebook.name, cell.cell_id, given["source"])
         self._changed(
             CellRecord(
                 cell_id=cell.cell_id,
@@ -305,7 +314,7 @@ class ToolRunner:
 
     async def _change_cells(self, name: str, given: dict[str, Any]) -> Result:
         """Move, delete, split or merge cells, or set their type or tags."""
-        notebook = await self._notebook()
+        notebook = await self._notebook(given)
         if not notebook.live:
             hint = "Let the user open agentnb's sidebar beside the notebook."
             raise UsageError("No browser page shows the notebook.", hint=hint)
@@ -314,14 +323,14 @@ class ToolRunner:
                 notebook = await self._with_text_of(cell, notebook)
         cells = planned_cells(name, given, notebook)
         for cell in cells:
-            self._check_unchanged(cell)
+            self._check_unchanged(notebook.name, cell)
         plan = plan_cells(name, given, notebook)
         diff = ToolDiffContent(
             path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
         )
         request = PolicyRequest(
             kind="cell",
-            title=plan.title,
+            title=f"{plan.title}{_of(notebook, given)}",
             path=notebook.path,
             preview=(diff,) if plan.before != plan.after else None,
             call=call_words(name, given),
@@ -334,11 +343,9 @@ class ToolRunner:
                 current = other[cell.cell_id]
                 if current is None:
                     raise UsageError("The cell is no longer in the notebook.", hint="Read it again with `cells`.")
-                raise self._other(cell, current)
+                raise self._other(notebook.name, cell, current)
         for record in plan.records:
-            self._read.pop(record.cell_id, None)
-            if record.after is not None:
-                self._read[record.cell_id] = record.after
+            self._read.note(notebook.name, record.cell_id, record.after)
         self._changed(*plan.records, orders=plan.orders)
         return content.said(plan.done)
 
@@ -349,7 +356,7 @@ class ToolRunner:
         return replace(notebook, cells=tuple(whole if each is cell else each for each in notebook.cells))
 
     async def _run_cell(self, given: dict[str, Any]) -> Result:
-        notebook = await self._notebook()
+        notebook = await self._notebook(given)
         cell = named_cell(given["cell"], notebook)
         if cell.kind != "code" or cell.cut:
             why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
@@ -358,7 +365,11 @@ class ToolRunner:
         if not notebook.live:
             await self._runner.edit(edit)  # says what to do
         call = call_words("run_cell", given)
-        await self._authorize(PolicyRequest(kind="kernel", title=f"Run {_title(cell)}", command=cell.source, call=call))
+        await self._authorize(
+            PolicyRequest(
+                kind="kernel", title=f"Run {_title(cell)}{_of(notebook, given)}", command=cell.source, call=call
+            )
+        )
         return await self._ran(edit, cell, call)
 
     async def _change(
@@ -373,28 +384,27 @@ class ToolRunner:
             PolicyRequest(kind="cell", title=title, path=notebook.path, preview=(diff,), call=call, cell=cell)
         )
 
-    def _check_unchanged(self, cell: CellView) -> None:
+    def _check_unchanged(self, notebook: str, cell: CellView) -> None:
         """Refuse to change a cell that the user has changed since the agent was given its text."""
-        known = self._read.get(cell.cell_id)
+        known = self._read.text(notebook, cell.cell_id)
         if known is None or (known.startswith(cell.source) if cell.cut else known == cell.source):
             return
-        raise self._other(cell, None if cell.cut else cell.source)
+        raise self._other(notebook, cell, None if cell.cut else cell.source)
 
     async def _edited(self, edit: Edit, cell: CellView) -> Edited:
         """Let the page do *edit* to *cell*, unless that has another text by now."""
         done = await self._runner.edit(edit)
         if done.is_other:
-            raise self._other(cell, done.current)
+            raise self._other(edit.notebook, cell, done.current)
         return done
 
-    def _other(self, cell: CellView, current: str | None) -> UsageError:
+    def _other(self, notebook: str, cell: CellView, current: str | None) -> UsageError:
         """Says that *cell* is other than the agent knows it, and gives its text, which the agent knows from then on."""
-        self._read.pop(cell.cell_id, None)
+        self._read.note(notebook, cell.cell_id, current)
         message = f"{_title(cell)} has changed since you read it, so nothing was done."
         message = message[0].upper() + message[1:]
         if current is None:
             return UsageError(message, hint="Read it again with `cells`.")
-        self._read[cell.cell_id] = current
         return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
 
     async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
@@ -423,8 +433,9 @@ class ToolRunner:
         if self._changes is not None:
             self._changes.cells_changed(changes, orders)
 
-    async def _notebook(self, *, outputs: bool = False) -> NotebookView:
-        read = asyncio.to_thread(self._runner.notebook, outputs=outputs)
+    async def _notebook(self, given: dict[str, Any], *, outputs: bool = False) -> NotebookView:
+        """The notebook that a call names, else the one that was used last."""
+        read = asyncio.to_thread(self._runner.notebook, outputs=outputs, named=given.get("notebook"))
         try:
             return await asyncio.wait_for(read, LOOK_SECONDS)
         except asyncio.TimeoutError:
@@ -468,6 +479,11 @@ class _CellRun:
         """The cell has ended."""
         if self._watch is not None:
             self._watch.finish()
+
+
+def _of(notebook: NotebookView, given: dict[str, Any]) -> str:
+    """The notebook, for the title of a card, where the call names it."""
+    return f" of {notebook.name}" if "notebook" in given else ""
 
 
 def _title(cell: CellView) -> str:

@@ -24,6 +24,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
 }
 _CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
+_NOTEBOOK: Schema = {
+    "type": "string",
+    "description": "Another notebook that is open, by its path or name; the one used last if absent.",
+}
 
 
 def _tool(
@@ -75,6 +79,14 @@ TOOLS: dict[str, dict[str, Any]] = {
                 },
             },
             "code",
+        ),
+        _tool(
+            "notebooks",
+            "List the open notebooks",
+            "Lists the notebooks that the user has open with this kernel, the one used last first. The tools for cells "
+            "take one of them as their argument notebook.",
+            {},
+            reads=True,
         ),
         _tool(
             "cells",
@@ -188,6 +200,14 @@ TOOLS: dict[str, dict[str, Any]] = {
     )
 }
 """Every tool by its name."""
+
+OF_CELLS = (
+    *("cells", "insert_cell", "replace_cell", "run_cell", "move_cell", "delete_cell", "split_cell", "merge_cells"),
+    *("set_cell_type", "set_cell_tags"),
+)
+"""The tools that work on the cells of a notebook, which they can be told."""
+for _name in OF_CELLS:
+    TOOLS[_name]["inputSchema"]["properties"]["notebook"] = _NOTEBOOK
 
 
 def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:

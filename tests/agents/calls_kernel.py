@@ -1,7 +1,8 @@
 """Calls the client's kernel tools as the prompt says: a JSON list of steps, one key each; says the tools' answers.
 
-``update``: a session update. ``ask``: a tool call that permission is asked for. ``start``: a tool and its arguments,
-called over MCP. ``end``: waits for that call's answer. ``write``: a file and its text, written without asking anyone.
+``say``: what the agent says. ``update``: a session update. ``ask``: a tool call that permission is asked for.
+``start``: a tool and its arguments, called over MCP. ``end``: waits for that call's answer. ``write``: a file and its
+text, written without asking anyone.
 """
 
 import json
@@ -53,6 +54,8 @@ def prompt(asked):
             case {"start": [tool, arguments]}:
                 params = {"name": tool, "arguments": arguments}
                 number = request("mcp/message", connectionId=connection, method="tools/call", params=params)
+            case {"say": text}:
+                wire.say(text)
             case {"write": [path, text]}:
                 Path(path).write_text(text, encoding="utf-8")
             case {"end": _}:

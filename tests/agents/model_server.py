@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sys
 
 KINDS = ("ollama", "lm_studio", "vllm", "llama_cpp", "bare", "empty", "keyed", "page", "moved")
@@ -21,6 +22,7 @@ FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.tx
 MODELS = {
     "echo": "repeats the last message",
     "scripted": "does the steps in the prompt, a JSON list: {'calls': [[NAME, ARGUMENTS]]} or {'say': TEXT}",
+    "reads": "reads the file that the prompt names, and tells its first line",
     "reasons": "thinks in `reasoning`",
     "reasons-content": "thinks in `reasoning_content`",
     "tags": "thinks in <think> tags, letter by letter",
@@ -277,8 +279,19 @@ def scripted(out, messages):
     return "stop"
 
 
+def reads(out, messages):
+    """Reads the file that the prompt names, then tells how many lines it has and its first."""
+    if messages[-1]["role"] == "tool":
+        lines = messages[-1]["content"].splitlines()
+        out.text(f"The file has {len(lines)} lines. The first is: {lines[0]}")
+        return "stop"
+    out.call(0, "read_file", {"path": re.search(r"[\w-]+\.\w+", json.dumps(messages[-1]["content"]))[0]})
+    return "tool_calls"
+
+
 PIECES = {
     "scripted": scripted,
+    "reads": reads,
     "reasons": reasons("reasoning"),
     "reasons-content": reasons("reasoning_content"),
     "tags": tags,

@@ -317,12 +317,12 @@ class Permissions:
         runner = self._environment.code_runner()
         if request.call is None or request.tool != "cell" or runner is None:
             return None
+        name, arguments = request.call[0], read_json(request.call[1])
         try:
-            notebook = await asyncio.to_thread(runner.notebook, outputs=False)
+            notebook = await asyncio.to_thread(runner.notebook, outputs=False, named=arguments.get("notebook"))
         except (AgentnbError, OSError):
             return None  # the tool says so when it is called
-        name, arguments = request.call
-        return proposed_cell(name, read_json(arguments), notebook)
+        return proposed_cell(name, arguments, notebook)
 
     def _speaking_turn(self) -> ActiveTurn | None:
         """The running turn, if it is the one that the agent works on: after a cancel it may still be at the old one."""

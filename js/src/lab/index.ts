@@ -2,7 +2,13 @@
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import { type Application, ILayoutRestorer, type Restorer } from "@jupyterlab/application";
 import { ICommandPalette, Notification, type Palette, ToolbarButton } from "@jupyterlab/apputils";
-import { IEditorLanguageRegistry, type Languages } from "@jupyterlab/codemirror";
+import {
+  EditorExtensionRegistry,
+  type EditorExtensions,
+  IEditorExtensionRegistry,
+  IEditorLanguageRegistry,
+  type Languages,
+} from "@jupyterlab/codemirror";
 import {
   type Cell,
   type CellExecutor,
@@ -85,6 +91,7 @@ function activate(
     Object.assign(made, { propose: proposed.show.bind(proposed) });
     const manager = managerOf(panel);
     managers.set(panel, manager);
+    Object.assign(made, diagrams(panel));
     if (!classic) Object.assign(made, mainArea(app, panel, languages, warn));
     manager.then((known) => offer(known, made)).catch((error: unknown) => console.warn("agentnb:", error));
     followKernel(panel, () => reveal());
@@ -180,6 +187,16 @@ function mainArea(
           openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
         )
         .catch((error: unknown) => warn(String(error))),
+  };
+}
+
+const MERMAID = "text/vnd.mermaid";
+
+/** Drawing diagrams, where JupyterLab itself can (4.1 and later). */
+function diagrams({ content: { rendermime } }: NotebookPanel): Pick<Actions, "drawDiagram"> {
+  if (!rendermime.mimeTypes.includes(MERMAID)) return {};
+  return {
+    drawDiagram: async (source) => (await part<typeof import("./mermaid")>("mermaid")).drawMermaid(rendermime, source),
   };
 }
 
@@ -317,7 +334,20 @@ function toolbarButton(onClick: () => void): ToolbarButton {
   return new ToolbarButton({ icon, onClick, tooltip: "Show or hide the agent chat", label: "" });
 }
 
-export default {
+/** Loaded before the first editor is made; an editor takes no extension later. */
+const agentText = {
+  id: "agentnb:agent-text",
+  description: "Shows what cells say to agents as text, not as Python.",
+  autoStart: true,
+  requires: [IEditorExtensionRegistry],
+  async activate(_: Application, extensions: EditorExtensions): Promise<void> {
+    const { agentTextExtension } = await part<typeof import("./agent-text")>("agent-text");
+    const made = EditorExtensionRegistry.createImmutableExtension(agentTextExtension);
+    extensions.addExtension({ name: agentText.id, factory: () => made });
+  },
+};
+
+const plugin = {
   id: "agentnb:plugin",
   description: "The chat with coding agents, in the right area.",
   autoStart: true,
@@ -325,3 +355,5 @@ export default {
   optional: [ILayoutRestorer, ICommandPalette, IEditorLanguageRegistry, INotebookCellExecutor].filter(Boolean),
   activate,
 };
+
+export default [plugin, agentText];

@@ -162,11 +162,17 @@ declare module "@jupyterlab/notebook" {
     activeCellIndex: number;
     readonly activeCellChanged: Signal<Cell | null>;
     readonly notebookConfig: unknown;
-    readonly rendermime: unknown;
+    readonly rendermime: RenderMimes;
     isSelected(cell: Cell): boolean;
     readonly selectionChanged?: Signal<unknown>;
     deselectAll(): void;
     scrollToItem?(index: number, align: string): Promise<void>;
+  }
+  /** `IRenderMimeRegistry`. */
+  export interface RenderMimes {
+    readonly mimeTypes: readonly string[];
+    createModel(options: { data: Record<string, string> }): object;
+    createRenderer(mimeType: string): Widget & { renderModel(model: object): Promise<void> };
   }
   export interface SessionContext {
     readonly ready: Promise<void>;
@@ -213,6 +219,11 @@ declare module "@jupyterlab/codemirror" {
     getLanguage(language: Language): Promise<Language | null>;
   }
   export const IEditorLanguageRegistry: unique symbol;
+  export interface EditorExtensions {
+    addExtension(made: { name: string; factory: () => object }): void;
+  }
+  export const IEditorExtensionRegistry: unique symbol;
+  export const EditorExtensionRegistry: { createImmutableExtension(extension: Extension): object };
   /** The look of JupyterLab's own editors. */
   export const jupyterTheme: Extension;
 }
@@ -228,6 +239,7 @@ declare module "@codemirror/state" {
     static of(lines: readonly string[]): Text;
     readonly length: number;
     lineAt(position: number): Line;
+    line(number: number): Line & { readonly text: string };
     sliceString(from: number, to?: number): string;
     append(other: Text): Text;
   }
@@ -304,13 +316,26 @@ declare module "@codemirror/view" {
     constructor(config: { parent: HTMLElement; doc: string; extensions: Extension[] });
     static readonly decorations: { from<T>(field: StateField<T>, get: (value: T) => DecorationSet): Extension };
     static scrollIntoView(position: number, options: { y: "center" }): Effect;
+    static baseTheme(styles: Record<string, Record<string, string>>): Extension;
     readonly state: EditorState;
+    readonly visibleRanges: readonly { readonly from: number; readonly to: number }[];
     dispatch(change: { effects: Effect | readonly Effect[] }): void;
     static readonly lineWrapping: Extension;
     static readonly editable: { of(value: boolean): Extension };
     static readonly contentAttributes: { of(value: Record<string, string>): Extension };
     destroy(): void;
   }
+  export interface ViewUpdate {
+    readonly view: EditorView;
+    readonly docChanged: boolean;
+    readonly viewportChanged: boolean;
+  }
+  export const ViewPlugin: {
+    define<T extends { update(update: ViewUpdate): void }>(
+      create: (view: EditorView) => T,
+      spec: { decorations: (value: T) => DecorationSet },
+    ): Extension;
+  };
   export function lineNumbers(): Extension;
   export function highlightSpecialChars(): Extension;
 }

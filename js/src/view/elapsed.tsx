@@ -37,7 +37,7 @@ function RunningTime({ startedAt }: { startedAt: number }) {
 }
 
 const Lasted = ({ ms }: { ms: number }) => (
-  <span class="dim elapsed">{ms < 10 * SHORTEST ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>
+  <span class="dim elapsed">{ms < 9950 ? `${(Math.max(ms, 100) / 1000).toFixed(1)} s` : duration(ms)}</span>
 );
 
 /** How long a turn took, where that is known and worth a word. */

@@ -147,7 +147,7 @@ function KernelAccess({ session, disabled }: { session: SessionState; disabled: 
     <>
       <KernelSelect
         value={typeof kernel === "string" ? kernel : "off"}
-        runs={permissions === "ask" ? "Run with approval" : "Run"}
+        runs={permissions === "ask" ? undefined : "Run"}
         disabled={disabled}
         onChoose={choose}
       />
@@ -156,36 +156,37 @@ function KernelAccess({ session, disabled }: { session: SessionState; disabled: 
   );
 }
 
-const OFF: Choice = { value: "off", name: "Off", description: "The agent can't use the kernel." };
-const LOOK: Choice = {
-  value: "look",
-  name: "Look",
-  description: "The agent sees variables and cells, and changes nothing.",
-};
-const RUN = "The agent also runs code and changes cells, as Permissions say.";
+const ACCESS: Choice[] = [
+  { value: "off", name: "Off", description: "The agent can't use the kernel." },
+  { value: "look", name: "Look", description: "The agent sees variables and cells, and changes nothing." },
+  {
+    value: "run",
+    name: "Run with approval",
+    description: "The agent also runs code and changes cells, as Permissions say.",
+  },
+];
 
 interface KernelProps {
   value: string;
-  /** What the widest access is called. */
-  runs: string;
   disabled: boolean;
   onChoose: (access: string) => void;
+  /** What the widest access is called where nothing is asked. */
+  runs?: string | undefined;
 }
 
-export function KernelSelect({ value, runs, disabled, onChoose }: KernelProps) {
-  const choices = [OFF, LOOK, { value: "run", name: runs, description: RUN }];
+function KernelSelect({ value, disabled, onChoose, runs }: KernelProps) {
+  const choices = runs ? ACCESS.with(2, { ...(ACCESS[2] as Choice), name: runs }) : ACCESS;
   return (
     <Select name="Kernel" value={value} groups={[{ name: "", choices }]} disabled={disabled} onChoose={onChoose} />
   );
 }
 
 /** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
-export function StartAccess({ value, disabled, onChoose }: Omit<KernelProps, "runs">) {
-  const said = value === "off" ? OFF.description : value === "look" ? LOOK.description : RUN;
+export function StartAccess(props: KernelProps) {
   return (
-    <div class="start-access">
-      <KernelSelect value={value} runs="Run with approval" disabled={disabled} onChoose={onChoose} />
-      <span class="dim small">{said}</span>
+    <div class="selectors start-access">
+      <KernelSelect {...props} />
+      <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
     </div>
   );
 }

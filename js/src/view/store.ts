@@ -81,6 +81,8 @@ export interface NotebookActions {
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
   propose?(proposals: readonly CellProposal[]): void;
+  /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */
+  drawDiagram?(source: string): Promise<string>;
   /** Opens a file of a workspace (a `file:` address) in an editor. */
   openFile?(path: string, workspace: string | undefined): void;
 }

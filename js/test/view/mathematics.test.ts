@@ -289,6 +289,17 @@ describe("what a formula can never become", () => {
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
   });
 
+  test("a megabyte of macros stays text, in a moment", async () => {
+    await ready();
+    const start = process.cpuUsage();
+    const one = page().draw(`$$${"\\dots\\implies".repeat(80_000)}$$`, false);
+    expect([one.element.querySelectorAll("math").length, one.element.textContent?.slice(0, 7)]).toEqual([
+      0,
+      "$$\\dots",
+    ]);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // hangs, and nothing else
+  });
+
   test("one that cannot be drawn shows its source and says why", async () => {
     await ready();
     const one = page().draw("See $\\frac{1}$ and $\\nosuch{x}$.", false);

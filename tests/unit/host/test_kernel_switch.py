@@ -16,7 +16,7 @@ from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 from tests.unit.kernel.shell_tools import Tools
 
-READING = {"variables", "inspect", "cells"}
+READING = {"variables", "inspect", "notebooks", "cells"}
 
 
 @pytest.fixture

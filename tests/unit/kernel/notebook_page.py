@@ -26,6 +26,7 @@ class NotebookPage:
     Args:
         path: The notebook's path on the server.
         cells: Its code cells' texts, by id.
+        outputs: The outputs that it tells of its cells, by id; None where it tells none.
 
     Attributes:
         cells: Its cells: id, kind, source.
@@ -35,7 +36,9 @@ class NotebookPage:
         longest: How many characters of a cell are told.
     """
 
-    def __init__(self, path: str, cells: dict[str, str]) -> None:
+    def __init__(
+        self, path: str, cells: dict[str, str], outputs: dict[str, list[dict[str, Any]]] | None = None
+    ) -> None:
         self.comm_id = f"page {next(_numbers)} of {path}"
         self.path = path
         self.cells: list[dict[str, Any]] = [
@@ -46,7 +49,8 @@ class NotebookPage:
         self.file_hashes: Any = None
         self.longest = 20_000
         self._made = 0
-        lab().opened(self, {})
+        self._outputs = outputs
+        lab().opened(self, {"content": {"data": {"outputs": outputs is not None}}})
         self.tell()
 
     def on_msg(self, listener: Any) -> None:
@@ -84,6 +88,13 @@ class NotebookPage:
         self._say("notebook", {"path": self.path, "cells": cells})
 
     def send(self, message: dict[str, Any]) -> None:
+        if message["method"] == "outputs":
+            told = [
+                {"cellId": cell, "outputs": (self._outputs or {})[cell]}
+                for cell in message["params"]["cellIds"]
+                if cell in (self._outputs or {})
+            ]
+            self._say("cellOutputs", {"id": message["params"]["id"], "cells": told})
         if message["method"] != "edit":
             return
         edit = message["params"]
@@ -99,9 +110,9 @@ class NotebookPage:
         self.tell()
         self._say("edited", {"id": edit["id"], **answer})
 
-    def ran(self, edit: dict[str, Any]) -> None:
-        """A cell has run."""
-        self._say("edited", {"id": edit["id"], "cellId": edit["cellId"], "outputs": []})
+    def ran(self, edit: dict[str, Any], *outputs: dict[str, Any]) -> None:
+        """A cell has run; *outputs* are told without their pictures."""
+        self._say("edited", {"id": edit["id"], "cellId": edit["cellId"], "outputs": list(outputs)})
 
     def _say(self, method: str, params: dict[str, Any]) -> None:
         self._listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": method, "params": params}}})

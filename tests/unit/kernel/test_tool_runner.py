@@ -382,7 +382,7 @@ class OpenNotebook(ShellCodeRunner):
 
     cells = CELLS
 
-    def notebook(self, *, outputs: bool) -> NotebookView:
+    def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
         return NotebookView(name="fit.ipynb", path="/w/fit.ipynb", live=True, cells=self.cells)
 
     async def edit(self, edit: Edit) -> Edited:
@@ -442,4 +442,4 @@ def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
         assert schema["additionalProperties"] is False
         assert all(each["description"] for each in schema["properties"].values())
         assert set(schema["required"]) <= set(schema["properties"])
-        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in {"variables", "inspect", "cells"})
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in {"variables", "inspect", "notebooks", "cells"})

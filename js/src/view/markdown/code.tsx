@@ -1,11 +1,11 @@
 /** A code block: a bar with its language and what can be done with it, and the code, coloured once it is complete. */
-import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CellButtons } from "../cell-buttons";
 import { ViewContext } from "../context";
 import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
-import { line } from "../plain";
+import { line, reason } from "../plain";
 import { grammars, highlight, needGrammar } from "./highlight";
 
 /** Longer code is drawn in slices also while it grows, in characters. */
@@ -19,10 +19,16 @@ interface Props {
 
 export const CodeBlock = memo(({ text, lang, live }: Props) => {
   const language = lang?.split(/[\s,{]/)[0]?.toLowerCase();
+  const [drawn, draw] = useDiagram(text, !live && language === "mermaid");
   return (
     <div class="code">
       <div class="code-bar">
         <span class="code-lang">{line(language || "text", 30)}</span>
+        {draw && (
+          <button type="button" class="text-button small" onClick={draw}>
+            Draw
+          </button>
+        )}
         {!live && <CellButtons text={text} language={language} />}
         <CopyButton text={text} label="Copy code" />
       </div>
@@ -36,9 +42,22 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
           <Coloured text={text} language={language} />
         )}
       </pre>
+      {drawn?.startsWith("data:image/svg+xml") ? (
+        <img class="picture" src={drawn} alt="Diagram" />
+      ) : (
+        drawn && <p class="error-text">{line(drawn, 300)}</p>
+      )}
     </div>
   );
 });
+
+/** Draws a Mermaid diagram where the front end can; an image, so that nothing in it can run. */
+function useDiagram(text: string, isDiagram: boolean): [string | undefined, (() => void) | undefined] {
+  const notebook = useContext(ViewContext).store?.notebook;
+  const [drawn, show] = useState<string>();
+  if (!isDiagram || !notebook?.drawDiagram || text.length > LONGEST_NODE) return [undefined, undefined];
+  return [drawn, () => void notebook.drawDiagram?.(text).then(show, (error: unknown) => show(reason(error)))];
+}
 
 export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => {
   const { store } = useContext(ViewContext);

@@ -1,12 +1,6 @@
 /** What a tool call was given and what came of it: input, output, changes, terminals. */
 import { useComputed } from "@preact/signals";
-import type {
-  ToolCallRun,
-  ToolCallState,
-  ToolContent,
-  ToolDiffContent,
-  ToolResultContent,
-} from "../../state/types.gen";
+import type { ToolCallState, ToolContent, ToolDiffContent, ToolResultContent } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { type IconName, isIcon } from "../icons";
 import { Coloured } from "../markdown/code";
@@ -44,43 +38,30 @@ export function inputOf(call: ToolCallState): string {
 }
 
 export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
-  const run = call.details?.run;
   // What the kernel itself gave: the agent's own words about it say the same, or less.
-  if (run) return <Run id={id} call={call} run={run} />;
-  const content = call.details?.content ?? [];
-  const shown = results(call);
+  const run = call.details?.run;
+  const content = run?.content ?? call.details?.content ?? [];
+  const shown = run ? [] : results(call);
   const hasTerminal = content.some((piece) => piece.type === "terminal");
-  const output = content.length === 0 && shown.length === 0 ? call.details?.rawOutput : undefined;
+  const output = run || content.length > 0 || shown.length > 0 ? undefined : call.details?.rawOutput;
+  const isRunning = run && run.endedAt === undefined;
   return (
     <>
       {(!hasTerminal || call.status === "pending-confirmation") && <ToolInput call={call} />}
-      {content.map((piece, index) => (
-        <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
-      ))}
-      {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
-      {output !== undefined && output !== null && (
-        <Whole of={asField(output)} field="text">
-          {(text = "") => <OutputBox text={text} />}
-        </Whole>
-      )}
-      {"error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
-    </>
-  );
-}
-
-/** Code in the kernel: the code, what it prints while it runs, and what came of it. */
-function Run({ id, call, run }: { id: string; call: ToolCallState; run: ToolCallRun }) {
-  const isRunning = run.endedAt === undefined;
-  return (
-    <>
-      <ToolInput call={call} />
-      {(run.content ?? []).map((piece, index) =>
+      {content.map((piece, index) =>
         isRunning && piece.type === "text" ? (
           <OutputBox key={index} text={piece.text} follow fromEnd />
         ) : (
           <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
         ),
       )}
+      {content.length === 0 && shown.map((piece, index) => <Result key={index} id={`${id} r${index}`} piece={piece} />)}
+      {output !== undefined && output !== null && (
+        <Whole of={asField(output)} field="text">
+          {(text = "") => <OutputBox text={text} />}
+        </Whole>
+      )}
+      {!run && "error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
     </>
   );
 }

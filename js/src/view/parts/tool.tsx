@@ -55,19 +55,18 @@ export const Tool = memo(({ turnId, call }: Props) => {
 
 /** Stops the code in the kernel, and nothing else: the turn goes on. */
 function StopRun({ call }: { call: ToolCallState }) {
-  const { store, announce } = useView();
+  const { store } = useView();
   const { session } = usePlace();
   const [said, say] = useState("");
   const stop = () => {
     say("Stopping…");
-    announce("Stopping the code.");
     store
       .request("stopToolCall", { channel: session, toolCallId: call.toolCallId })
       .catch((error) => say(reason(error)));
   };
   return (
     <div class="decision">
-      <button type="button" class="button small" title="Stops this code only. The turn goes on." onClick={stop}>
+      <button type="button" class="button small" onClick={stop}>
         Stop this code
       </button>
       <span role="status">{said}</span>

@@ -1,0 +1,33 @@
+/**
+ * Mermaid diagrams, drawn by JupyterLab's own renderer (4.1 and later); nothing of Mermaid is in the extension. Loaded when
+ * the reader asks for a drawing.
+ *
+ * Only the picture is taken, an SVG in a `data:` address: as an image it runs no script and loads nothing.
+ */
+import type { RenderMimes } from "@jupyterlab/notebook";
+
+const MERMAID = "text/vnd.mermaid";
+const PICTURE = /^data:image\/svg\+xml[;,]/;
+const SLOWEST_MS = 20_000;
+
+/**
+ * The address of the picture of a diagram.
+ *
+ * @throws Error that says why it cannot be drawn.
+ */
+export async function drawMermaid(rendermime: RenderMimes, source: string): Promise<string> {
+  const renderer = rendermime.createRenderer(MERMAID);
+  try {
+    const model = rendermime.createModel({ data: { [MERMAID]: source } });
+    await Promise.race([renderer.renderModel(model), tooSlow()]);
+    const address = renderer.node.querySelector("img")?.src ?? "";
+    if (PICTURE.test(address)) return address;
+    throw new Error(renderer.node.textContent?.trim().slice(0, 300) || "JupyterLab could not draw it.");
+  } finally {
+    renderer.dispose();
+  }
+}
+
+function tooSlow(): Promise<never> {
+  return new Promise((_, reject) => setTimeout(() => reject(new Error("It took too long.")), SLOWEST_MS));
+}

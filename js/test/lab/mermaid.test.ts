@@ -1,0 +1,41 @@
+/** Drawing a diagram by JupyterLab's renderer: only a picture is taken from it. */
+import { expect, test } from "vitest";
+import { drawMermaid } from "../../src/lab/mermaid";
+
+const PICTURE = "data:image/svg+xml,%3Csvg%3E";
+
+/** JupyterLab's renderers, of which the one for diagrams makes `html`. */
+function renderers(html: string) {
+  const disposed: string[] = [];
+  const rendermime = {
+    mimeTypes: ["text/vnd.mermaid"],
+    createModel: ({ data }: { data: Record<string, string> }) => data,
+    createRenderer: (mimeType: string) => {
+      const node = document.createElement("div");
+      return {
+        node,
+        renderModel: async (model: Record<string, string>) => {
+          node.innerHTML = html.replace("SOURCE", model[mimeType] ?? "");
+        },
+        dispose: () => disposed.push(mimeType),
+      };
+    },
+  };
+  return { rendermime: rendermime as never, disposed };
+}
+
+test("gives the address of the picture, and leaves nothing behind", async () => {
+  const { rendermime, disposed } = renderers(`<figure><img src="${PICTURE}"></figure>`);
+  expect(await drawMermaid(rendermime, "graph TD")).toBe(PICTURE);
+  expect(disposed).toEqual(["text/vnd.mermaid"]);
+});
+
+test.each([
+  ["a warning", "<pre>Parse error on line 1: SOURCE</pre>", "Parse error on line 1: graph TD"],
+  ["a picture from elsewhere", '<img src="https://example.org/x.svg">', "JupyterLab could not draw it."],
+  ["no picture", "<svg></svg>", "JupyterLab could not draw it."],
+])("says why where there is %s", async (_what, html, why) => {
+  const { rendermime, disposed } = renderers(html);
+  await expect(drawMermaid(rendermime, "graph TD")).rejects.toThrow(why);
+  expect(disposed).toHaveLength(1);
+});

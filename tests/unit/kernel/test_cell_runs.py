@@ -1,0 +1,68 @@
+"""A cell that a page runs for an agent: what the agent gets of its outputs, and how the user stops it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from agentnb.kernel.tools import call_words
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+from tests.unit.kernel.test_tool_runner import PNG
+
+TABLE = "<table><tr><th>n</th></tr><tr><td>1</td></tr></table>"
+SHOWN = [
+    {"output_type": "display_data", "data": {"image/png": PNG, "text/plain": "<Figure size 1x1 with 1 Axes>"}},
+    {"output_type": "execute_result", "data": {"text/html": TABLE, "text/plain": "n"}},
+]
+LOOP = "began.set()\nwhile True:\n    pass"
+CALL: Any = {"cell": "a"}
+
+
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    """A page that shows a notebook and tells its outputs."""
+    page = NotebookPage("runs.ipynb", {"a": LOOP}, {"a": SHOWN})
+    yield page
+    page.close()
+
+
+def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: NotebookPage) -> None:
+    """And tables with their shape; the page's answer alone has only the pictures' types."""
+    work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))
+    page.ran(page.runs.get(timeout=30), {"output_type": "display_data", "data": {"image/png": ""}})
+    text, picture = work.result(30)["content"]
+    assert picture == {"type": "image", "data": PNG, "mimeType": "image/png"}
+    assert text["text"].splitlines()[1:] == [
+        "[picture 1: <Figure size 1x1 with 1 Axes>]",
+        "Table, 1 rows × 1 columns:",
+        "n",
+        "1",
+    ]
+
+
+def test_a_cell_is_stopped_once_it_runs_and_the_turn_goes_on(tools: Tools, page: NotebookPage) -> None:
+    """Before that nothing is interrupted: another cell may be running."""
+    began = tools.shell.user_ns["began"] = threading.Event()
+    stop = lambda: tools.tool_runner.stop(call_words("run_cell", CALL))  # noqa: E731 - it is called on two threads
+    work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))
+    edit = page.runs.get(timeout=30)
+    assert not tools.loop.call(stop)
+
+    def stop_it() -> bool:
+        began.wait()
+        return bool(tools.loop.call(stop))
+
+    with ThreadPoolExecutor(1) as user:
+        stopped = user.submit(stop_it)
+        assert isinstance(tools.shell.run_cell(LOOP, cell_id="a").error_in_exec, KeyboardInterrupt)
+        assert stopped.result(30)
+    page.ran(edit, {"output_type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": []})
+    result = work.result(30)
+    assert result["isError"]
+    assert "The code was stopped by the user. The turn goes on." in result["content"][0]["text"]
+    assert (tools.progress[-1].ended_at or 0) >= tools.progress[-1].started_at

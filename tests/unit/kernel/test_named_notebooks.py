@@ -1,0 +1,150 @@
+"""The cells of a notebook that an agent names, where several are open with the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.kernel.tools import OF_CELLS, TOOLS
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+CELLS = {"a": "x = 1", "b": "y = 2"}
+
+
+@pytest.fixture
+def pages(tools: Tools) -> Iterator[dict[str, NotebookPage]]:
+    """Three notebooks, ``work/fit.ipynb`` used last; ``old/plot.ipynb`` is a copy of ``work/plot.ipynb``."""
+    tools.changes.begin("t1")
+    texts = {"old/plot.ipynb": {"p": "1"}, "work/plot.ipynb": {"p": "1"}, "work/fit.ipynb": CELLS}
+    shown = {path: NotebookPage(path, cells) for path, cells in texts.items()}
+    yield shown
+    for page in shown.values():
+        page.close()
+
+
+def undo(tools: Tools) -> None:
+    tools.during(tools.changes.undo("t1", [each.id for each in tools.changes.end("t1")]))
+
+
+def test_notebooks_lists_those_that_are_open_once_the_one_used_last_first(
+    tools: Tools, pages: dict[str, NotebookPage]
+) -> None:
+    """Also where two pages have one."""
+    second = NotebookPage("work/plot.ipynb", {"p": "1"})
+    pages["work/fit.ipynb"].tell()
+    assert tools.text("notebooks").splitlines() == [
+        "work/fit.ipynb: 2 cells (used last)",
+        "work/plot.ipynb: 1 cells",
+        "old/plot.ipynb: 1 cells",
+    ]
+    second.close()
+
+
+@pytest.mark.parametrize("name", ["work/plot.ipynb", "/work/plot.ipynb", "work/plot", " work/plot.ipynb "])
+def test_tool_of_cells_when_it_names_a_notebook_works_on_that_one(
+    tools: Tools, pages: dict[str, NotebookPage], name: str
+) -> None:
+    """Its card says which, and the turn has the change; another with the same ids stays as it is."""
+    assert "--- Code cell, not run (id p)\n1" in tools.text("cells", notebook=name)
+    tools.call("replace_cell", cell="p", source="2", notebook=name)
+    tools.call("insert_cell", source="3", notebook=name)
+    tools.call("move_cell", cell="p", below="new-1", notebook=name)
+    page = pages["work/plot.ipynb"]
+    assert [*page.texts().values()] == ["3", "2"]
+    assert (pages["old/plot.ipynb"].texts(), pages["work/fit.ipynb"].texts()) == ({"p": "1"}, CELLS)
+    request = tools.requests[-1]
+    assert (request.kind, request.title) == ("cell", "Move the cell `2` below the cell `3` of work/plot.ipynb")
+    assert request.cell is not None
+    assert request.cell.notebook == "work/plot.ipynb"
+    undo(tools)
+    assert page.texts() == {"p": "1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("plot", ["2 open notebooks are called 'plot'.", "work/plot.ipynb, old/plot.ipynb"]),
+        ("plot.ipynb", ["2 open notebooks are called 'plot.ipynb'."]),
+        ("gone.ipynb", ["'gone.ipynb' is not open.", "work/fit.ipynb, work/plot.ipynb, old/plot.ipynb"]),
+        ("lot.ipynb", ["is not open"]),
+        ("", ["is not open"]),
+        ("..", ["is not open"]),
+    ],
+)
+@pytest.mark.parametrize("tool", ["cells", "delete_cell"])
+def test_tool_of_cells_when_the_notebook_is_not_open_or_not_clear_names_those_that_are(
+    tools: Tools, pages: dict[str, NotebookPage], tool: str, name: str, words: list[str]
+) -> None:
+    """Nobody is asked, and nothing is changed."""
+    arguments = {} if tool == "cells" else {"cell": "p"}
+    result = tools.call(tool, notebook=name, **arguments)
+    assert result["isError"]
+    assert all(each in result["content"][0]["text"] for each in words), result
+    assert tools.requests == []
+    assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
+
+
+def test_every_tool_of_cells_takes_a_notebook_and_no_other_does() -> None:
+    """So that none is forgotten."""
+    takes = {name for name, tool in TOOLS.items() if "notebook" in tool["inputSchema"]["properties"]}
+    assert takes == {*OF_CELLS}
+    assert {name for name in TOOLS if "cell" in name} == takes
+
+
+def test_undo_when_a_turn_changed_the_same_cell_of_a_notebook_and_its_copy_brings_back_both(
+    tools: Tools, pages: dict[str, NotebookPage]
+) -> None:
+    """A copy has cells with the same ids; each has its own change."""
+    for name in ("work/plot.ipynb", "old/plot.ipynb"):
+        tools.call("replace_cell", cell="p", source=name, notebook=name)
+        tools.call("replace_cell", cell="p", source=f"{name} again", notebook=name)
+    assert [each.id for each in tools.changes.end("t1")] == ["cell:p", "cell:p@old/plot.ipynb"]
+    undo(tools)
+    assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
+
+
+def test_cell_that_was_read_in_one_notebook_is_not_taken_for_read_in_its_copy(
+    tools: Tools, pages: dict[str, NotebookPage]
+) -> None:
+    """The copy may have another text; what the agent read of it counts."""
+    pages["old/plot.ipynb"].type("p", "old")
+    tools.call("cells", notebook="work/plot.ipynb")
+    tools.call("cells", notebook="old/plot.ipynb")
+    assert not tools.call("delete_cell", cell="p", notebook="old/plot.ipynb")["isError"]
+    pages["work/plot.ipynb"].type("p", "mine")
+    assert "has changed since you read it" in tools.text("delete_cell", cell="p", notebook="work/plot.ipynb")
+
+
+def test_tool_of_cells_when_the_notebook_is_renamed_during_the_turn_is_still_checked_and_undone(
+    tools: Tools, pages: dict[str, NotebookPage]
+) -> None:
+    """What the agent read under the old name counts; undo finds the notebook by its cells."""
+    page = pages["work/fit.ipynb"]
+    tools.call("cells")
+    tools.call("delete_cell", cell="a")
+    page.rename("work/final.ipynb")
+    page.type("b", "mine")
+    assert "is not open" in tools.text("delete_cell", cell="b", notebook="work/fit.ipynb")
+    assert "has changed since you read it" in tools.text("delete_cell", cell="b", notebook="final")
+    tools.call("replace_cell", cell="b", source="y = 3")
+    undo(tools)
+    assert page.texts() == {"a": "x = 1", "b": "mine"}
+
+
+def test_tool_of_cells_when_the_notebook_has_a_file_asks_about_that_file(
+    tools: Tools, pages: dict[str, NotebookPage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that rules and limits for files hold for another notebook, too."""
+    for path in pages:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("{}")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "work/fit.ipynb"))
+    for name, tool in (("old/plot", "delete_cell"), ("fit", "delete_cell"), ("work/plot", "cells")):
+        arguments: dict[str, Any] = {} if tool == "cells" else {"cell": "p" if name != "fit" else "a"}
+        tools.call(tool, notebook=name, **arguments)
+        wanted = "work/fit.ipynb" if name == "fit" else f"{name}.ipynb"
+        assert tools.requests[-1].path == str((tmp_path / wanted).resolve())
