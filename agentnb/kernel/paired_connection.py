@@ -25,7 +25,9 @@ read yet.
 LINGER_SECONDS = 2.0
 """How long the program may take for that."""
 KERNEL_GONE = "The kernel has ended or was restarted."
-PAIR_AGAIN = "Ask the user to pair it again (`%agents pair` in a cell); then call `notebooks` to see what there is."
+PAIR_AGAIN = (
+    "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
+)
 _LONGEST_LINE = 16 * 1024 * 1024
 
 

@@ -36,8 +36,8 @@ ANSWER_SECONDS = 5.0
 """How long a kernel may take to say what it runs."""
 NONE_PAIRED = "No notebook is paired."
 HOW_TO_PAIR = (
-    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to switch on"
-    " Pair in agentnb's chat; then call `notebooks`."
+    "Ask the user to run `%agents pair` in a cell of the notebook (after `%load_ext agentnb`), or to choose Pair a"
+    " terminal agent in the + menu of agentnb's chat; then call `paired_notebooks`."
 )
 _FILE = "kernel.json"
 _LARGEST_BYTES = 100_000

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PROGRESS = "notifications/progress"
 NOTEBOOKS: dict[str, Any] = {
-    "name": "notebooks",
+    "name": "paired_notebooks",
     "title": "List notebooks",
     "description": "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
     "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
@@ -43,7 +43,10 @@ USE_NOTEBOOK: dict[str, Any] = {
     "inputSchema": {
         "type": "object",
         "properties": {
-            "notebook": {"type": "string", "description": "Its name or path, or the kernel's number, from `notebooks`."}
+            "notebook": {
+                "type": "string",
+                "description": "Its name or path, or the kernel's number, from `paired_notebooks`.",
+            }
         },
         "required": ["notebook"],
         "additionalProperties": False,
@@ -57,7 +60,7 @@ USE_NOTEBOOK: dict[str, Any] = {
 }
 OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
 
-_ABOUT = "Several notebooks can be paired: `notebooks` lists them, `use_notebook` chooses one. "
+_ABOUT = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
 
 
 class TerminalServer:
@@ -116,7 +119,7 @@ class TerminalServer:
         if name not in TOOLS and name not in OWN_TOOLS:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": [*OWN_TOOLS, *TOOLS]})
         try:
-            if name == "notebooks":
+            if name == "paired_notebooks":
                 return said(await self._listed())
             if name == "use_notebook":
                 return said(await self._use(given))
@@ -136,7 +139,7 @@ class TerminalServer:
     async def _use(self, given: Any) -> str:
         notebook = given.get("notebook") if isinstance(given, dict) else None
         if not isinstance(notebook, str) or not notebook.strip():
-            raise UsageError("'notebook' of use_notebook is a string.", hint="`notebooks` lists what there is.")
+            raise UsageError("'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists what there is.")
         async with self._choosing:
             await self._connect(notebook.strip())
         return f"The tools work on {'' if self._kernel is None else self._kernel.line} now."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
 ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
-OWN = ["notebooks", "use_notebook"]
+OWN = ["paired_notebooks", "use_notebook"]
 
 
 @pytest.fixture
@@ -31,12 +31,12 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
     kernel.run("%load_ext agentnb\nxs = [1, 2]")
     with McpClient(cwd=kernel.folder) as client:
         assert client.tools()[:3] == [*OWN, "variables"]
-        assert client.call("notebooks").startswith("No notebook is paired. Ask the user to run `%agents pair`")
+        assert client.call("paired_notebooks").startswith("No notebook is paired. Ask the user to run `%agents pair`")
         assert client.call("variables").startswith("No notebook is paired.")
         assert "Agents in a terminal of yours can use this kernel now" in kernel.run("%agents pair").values[0]
-        assert f"(kernel {kernel.pid} in {kernel.folder}; idle)" in client.call("notebooks")
+        assert f"(kernel {kernel.pid} in {kernel.folder}; idle)" in client.call("paired_notebooks")
         assert "xs: list, length 2" in client.call("variables")
-        assert client.call("notebooks").endswith("idle, connected: Claude Code (terminal)) (in use)")
+        assert client.call("paired_notebooks").endswith("idle, connected: Claude Code (terminal)) (in use)")
         assert "no page shows the notebook, so nobody could be asked" in client.call("run_code", code="xs.append(3)")
         allow = "from agentnb.host import current_host\nhost = current_host()\nfrom agentnb.api.session import Session"
         kernel.run(f"{allow}\nSession(host.pairing.connected[0]).permissions = 'allow'")

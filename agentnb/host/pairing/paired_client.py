@@ -53,7 +53,6 @@ _TITLES = {
     "gemini-cli-mcp-client": "Gemini CLI",
     "opencode": "opencode",
 }
-_KINDS = {"run_code": "execute", "run_cell": "execute", "insert_cell": "edit", "replace_cell": "edit"}
 
 
 class ClientOwner(Protocol):
@@ -197,7 +196,7 @@ class PairedClient:
             turn_id = await self._turn(conversation)
             self._calls += 1
             call_id = f"{name}-{self._calls}-{turn_id[:8]}"
-            title, kind = TOOLS[name]["title"], _KINDS.get(name, "read")
+            title, kind = TOOLS[name]["title"], _kind(name)
             chat = conversation.chat.state
             begun = begun_call(chat, turn_id, call_id, name, title=title, kind=kind, arguments=arguments, time=now_ms())
             conversation.events.actions(begun)
@@ -236,6 +235,13 @@ class PairedClient:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
+
+
+def _kind(name: str) -> str:
+    """The kind of the tool *name*, as agents name kinds."""
+    if TOOLS[name]["annotations"]["readOnlyHint"]:
+        return "read"
+    return "execute" if name.startswith("run_") else "edit"
 
 
 def spec_of_client(info: ClientInfo) -> AgentSpec:

@@ -41,8 +41,9 @@ def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
     paired.pairing.progress_seconds = 0.01
     with McpClient("--notebook", "plot") as client:
         assert client.server["protocolVersion"] == "2025-06-18"
-        assert client.tools() == ["notebooks", "use_notebook", *TOOLS]
-        assert client.call("notebooks") == f"- work/fit.ipynb (kernel {os.getpid()} in {Path.cwd()}; idle)"
+        assert client.tools() == ["paired_notebooks", "use_notebook", *TOOLS]
+        assert len({*client.tools()}) == len(client.tools())
+        assert client.call("paired_notebooks") == f"- work/fit.ipynb (kernel {os.getpid()} in {Path.cwd()}; idle)"
         assert client.call("variables").startswith("No paired notebook is called 'plot'. These are paired:")
         assert "is a string" in client.call("use_notebook", notebook="")
         assert client.call("use_notebook", notebook="fit").startswith("The tools work on work/fit.ipynb")
