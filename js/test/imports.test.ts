@@ -59,7 +59,7 @@ test("comm/ knows of the view only what it has to provide, and how channels are 
 });
 
 test("what is looked up by any string is a table without inherited names", () => {
-  // `object["__proto__"]` is found in every object: an agent's word must not find it (`table` in state/object.ts).
+  // `__proto__` is found in every object: an agent's word must not find it (`table` in state/object.ts).
   const PLAIN = /^(?:export )?const \w+: (?:Readonly<)?Record<string, .*= \{/m;
   const found = files.filter(
     (name) => !name.endsWith(".gen.ts") && PLAIN.test(readFileSync(join(SOURCE, name), "utf8")),
