@@ -451,6 +451,74 @@ class ExportSessionResult(Wire, frozen=True, kw_only=True):
     text: str
 
 
+class AgentSession(Wire, frozen=True, kw_only=True):
+    """A session that an agent keeps itself.
+
+    Attributes:
+        id: The agent's id of it.
+        title: Its title; empty where it has none.
+        cwd: Its folder; empty where the agent does not say.
+        modified_at: When something last happened in it, in milliseconds since 1970, if the agent says it.
+    """
+
+    id: str
+    title: str
+    cwd: str
+    modified_at: int | None = None
+
+
+class ListAgentSessionsResult(Wire, frozen=True, kw_only=True):
+    """One page, as the agent orders them.
+
+    Attributes:
+        sessions: Those that the log does not have.
+        cursor: Where the next page begins; absent where this is the last.
+    """
+
+    sessions: tuple[AgentSession, ...]
+    cursor: str | None = None
+
+
+class KeptStorage(Wire, frozen=True, kw_only=True):
+    """How much of one kind, agent or folder is kept.
+
+    Attributes:
+        what: Which of these it is; the kinds add up to everything.
+        name: The kind in words, the agent, or the workspace.
+        bytes: How much.
+        items: How many conversations, or files.
+    """
+
+    what: Literal["kind", "agent", "folder"]
+    name: str
+    bytes: Count
+    items: Count
+
+
+class MeasureStorageResult(Wire, frozen=True, kw_only=True):
+    """What is kept.
+
+    Attributes:
+        path: The log's file.
+        rows: The kinds, then agents and folders, the largest first.
+    """
+
+    path: str
+    rows: tuple[KeptStorage, ...]
+
+
+class ChangeStorageResult(Wire, frozen=True, kw_only=True):
+    """What came of it.
+
+    Attributes:
+        message: In a sentence or some.
+        count: How many conversations were deleted, or would be.
+    """
+
+    message: str
+    count: Count
+
+
 class EmptyResult(Wire, frozen=True, kw_only=True):
     """Done; there is nothing to say."""
 

@@ -482,6 +482,61 @@ class ExportSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     form: Literal["md", "html", "jsonl", "ipynb"] = "md"
 
 
+class ListAgentSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listAgentSessions``: the sessions that an agent keeps itself and the log does not have (ACP ``session/list``).
+
+    The agent is started for it where it does not run.
+
+    Attributes:
+        agent: Its name in the catalogue.
+        everywhere: Those of all folders; otherwise those of the kernel's folder.
+        cursor: Where the page begins: the `cursor` of the page before.
+    """
+
+    agent: str
+    everywhere: bool = False
+    cursor: str | None = None
+
+
+class OpenAgentSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``openAgentSession``: open a session that an agent keeps itself, in a tab of its own (ACP ``session/load``).
+
+    From then on the log keeps it, too. Its folder becomes the workspace: it must be in the kernel's folder, or one in
+    which the log has conversations.
+
+    Attributes:
+        agent: The agent's name in the catalogue.
+        id: The agent's id of the session.
+        cwd: Its folder, as the agent says; the kernel's where absent.
+        title: Its title, as the agent says.
+    """
+
+    agent: str
+    id: str
+    cwd: str | None = None
+    title: str | None = None
+
+
+class MeasureStorageParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``measureStorage``: how much agentnb keeps on disk, by kind, agent and folder."""
+
+
+class ChangeStorageParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changeStorage``: compact or check the log, or delete conversations by their age, or all of them.
+
+    Open ones stay; pinned ones do, too, except where all are deleted.
+
+    Attributes:
+        action: What to do.
+        older_than_days: With `remove`: conversations in which nothing has happened for so many days.
+        dry_run: With `remove` and `deleteAll`: only say how many.
+    """
+
+    action: Literal["compact", "check", "remove", "deleteAll"]
+    older_than_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 90
+    dry_run: bool = True
+
+
 class DeleteSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``deleteSession``: delete a session from the log for good, with what its turns changed.
 

@@ -16,6 +16,7 @@ from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.history_notices import HistoryNotices
+from agentnb.comm.history_requests import HistoryRequests
 from agentnb.comm.requests import Bytes, Requests, UnknownClient
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
@@ -79,6 +80,7 @@ class Service:
         }
         self._drafts: dict[str, str] = {}
         self._requests = Requests(host, self.delivery, self._drafts, versions).methods
+        self._requests |= HistoryRequests(host).methods
         self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
 
     @property

@@ -64,6 +64,9 @@ _OTHERS = f"""
 that a page needs come from the index by time, and the rest is not read."""
 _ONE = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE s.uri = ?"
 _NAMED = f"SELECT {_COLUMNS}, {_COUNT}, {_MARKS} {_FROM} WHERE instr(s.uri, ?) > 0 LIMIT 2"
+_KNOWN = (
+    "SELECT agent_session FROM sessions WHERE agent = :agent AND agent_session IN (SELECT value FROM json_each(:ids))"
+)
 _MARK = "INSERT INTO marks (uri, {0}) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET {0} = excluded.{0}"
 _ACTIVITY = {
     "": 0,
@@ -181,6 +184,17 @@ class Store:
             asked: dict[str, Any] = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
             sessions = _listed(connection, asked)
         return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
+
+    def known(self, agent: str, ids: list[str]) -> set[str]:
+        """Which of an agent's own sessions, by its ids of them, the log has.
+
+        Raises:
+            LogError: If the file cannot be read.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return set()
+            return {name for (name,) in connection.execute(_KNOWN, {"agent": agent, "ids": json.dumps(ids)})}
 
     def named(self, beginning: str) -> list[SessionRecord]:
         """The sessions whose tab id begins so; two at most.

@@ -535,6 +535,97 @@ describe("changes by others", () => {
   });
 });
 
+describe("what an agent keeps itself", () => {
+  test("is asked for on a click, a page at a time, and taken over by opening", async () => {
+    const pages: Record<string, unknown>[] = [
+      {
+        sessions: [{ id: "s1", title: "<b>Talk</b>", cwd: "/work", modifiedAt: TODAY }, { title: "no id" }],
+        cursor: "2",
+      },
+      { sessions: [{ id: "s2", title: "", cwd: "" }] },
+    ];
+    const store = new HistoryStore({
+      listAgentSessions: ({ cursor }) => pages[cursor ? 1 : 0],
+      openAgentSession: () => ({ channel: "eliza:/own", chat: "eliza:/own/chat" }),
+    });
+    const page = await opened(store);
+    expect(store.asked("listAgentSessions")).toEqual([]);
+    page.button("Show what Eliza keeps itself").click();
+    await page.until(() =>
+      expect(page.all(".history-own .history-title").map((one) => one.textContent)).toEqual(["<b>Talk</b>"]),
+    );
+    page.button("Show more").click();
+    await page.until(() => expect(page.all(".history-own")).toHaveLength(2));
+    expect(store.asked("listAgentSessions")).toEqual([{ agent: "eliza" }, { agent: "eliza", cursor: "2" }]);
+    page.button("Open <b>Talk</b>").click();
+    await page.until(() => expect(page.all(".history")).toEqual([]));
+    expect(store.asked("openAgentSession")).toEqual([{ agent: "eliza", id: "s1", cwd: "/work", title: "<b>Talk</b>" }]);
+  });
+
+  test("that cannot be listed says why, and can be asked for again", async () => {
+    const store = new HistoryStore({
+      listAgentSessions: () => Promise.reject(new Error("Eliza doesn't list its sessions.")),
+    });
+    const page = await opened(store);
+    page.button("Show what Eliza keeps itself").click();
+    await page.until(() => expect(page.find(".history-trouble").textContent).toBe("Eliza doesn't list its sessions."));
+    expect(page.button("Show what Eliza keeps itself").disabled).toBe(false);
+  });
+});
+
+describe("the storage page", () => {
+  const rows = [
+    { what: "kind", name: "conversations", bytes: 3 * 1024 ** 2, items: 4 },
+    { what: "agent", name: "eliza", bytes: 900, items: 4 },
+    { what: "folder", name: "/home/me/\u202ework", bytes: 900, items: 4 },
+  ];
+
+  async function shown(answers: Answers): Promise<[HistoryStore, Page]> {
+    const store = new HistoryStore({ measureStorage: () => ({ path: "/data/sessions.db", rows }), ...answers });
+    const page = await opened(store);
+    page.button("Storage").click();
+    await page.until(() => page.find(".history-sizes"));
+    return [store, page];
+  }
+
+  test("says how much is kept, and goes back by Escape", async () => {
+    const [, page] = await shown({});
+    expect(page.all(".history-sizes td").map((one) => one.textContent)).toEqual([
+      ...["conversations", "3 MB", "4", "eliza", "900 bytes", "4", "/home/me/⟨U+202E⟩work", "900 bytes", "4"],
+    ]);
+    press(page.button("Back to the conversations"), "Escape");
+    await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
+  });
+
+  test("deletes after it has said how many, and measures again", async () => {
+    const [store, page] = await shown({
+      changeStorage: ({ dryRun }) => ({ message: `2 conversations ${dryRun ? "would be " : ""}deleted.`, count: 2 }),
+    });
+    page.button("Delete those…").click();
+    await page.until(() => expect(page.text()).toContain("2 conversations would be deleted. This can't be undone."));
+    page.find(".danger").click();
+    await page.until(() => expect(page.find("[role=status].small").textContent).toBe("2 conversations deleted."));
+    expect(store.asked("changeStorage")).toEqual([
+      { action: "remove", olderThanDays: 90, dryRun: true },
+      { action: "remove", olderThanDays: 90, dryRun: false },
+    ]);
+    await page.until(() => expect(store.asked("measureStorage")).toHaveLength(2));
+  });
+
+  test("says what is wrong with the log, and why something failed", async () => {
+    const [, page] = await shown({
+      changeStorage: ({ action }) =>
+        action === "check"
+          ? { message: "Page 7 is never used. In a terminal: agentnb storage --repair", count: 0 }
+          : Promise.reject(new Error("The disk is full.")),
+    });
+    page.button("Check").click();
+    await page.until(() => expect(page.text()).toContain("Page 7 is never used."));
+    page.button("Compact").click();
+    await page.until(() => expect(page.find(".history-trouble").textContent).toBe("The disk is full."));
+  });
+});
+
 describe("the filters", () => {
   test("narrow the list by time and state, and are removed at once", async () => {
     const store = new HistoryStore({

@@ -8,6 +8,7 @@ import type { RootState } from "../../state/types.gen";
 import { Spinner } from "../icons";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
+import { AgentSessions } from "./agent-sessions";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { isHistoryKey } from "./key";
@@ -23,6 +24,7 @@ import {
   type Show,
 } from "./list";
 import { Row } from "./row";
+import { Storage } from "./storage";
 
 /** What the panel needs of the chat. */
 export interface HistoryContext {
@@ -94,6 +96,7 @@ function History({ context }: { context: HistoryContext }) {
   const { found, more, again, refresh } = useList(request, query);
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const [isSure, setSure] = useState(false);
+  const [isStorage, setStorage] = useState(false);
   const [troubles, setTroubles] = useState<Readonly<Record<string, string>>>({});
   const [opening, setOpening] = useState<string>();
   const [current, setCurrent] = useState<string>();
@@ -193,6 +196,28 @@ function History({ context }: { context: HistoryContext }) {
     const element = list.current;
     if (element && element.scrollTop + element.clientHeight > element.scrollHeight - NEAR_END) more(deletion.deleted);
   };
+  const ownAgent = query.agent || (agents.length === 1 ? (agents[0]?.[0] ?? "") : "");
+  if (isStorage) {
+    const back = () => {
+      setStorage(false);
+      refresh();
+    };
+    return (
+      // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
+      <div
+        class="history-inside"
+        onKeyDown={(event) => {
+          event.stopPropagation();
+          if (event.key !== "Escape" && !isHistoryKey(event)) return;
+          event.preventDefault();
+          if (event.key === "Escape") back();
+          else context.close();
+        }}
+      >
+        <Storage request={request} onClose={back} />
+      </div>
+    );
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
     <div class="history-inside" onKeyDown={onKeyDown}>
@@ -268,6 +293,9 @@ function History({ context }: { context: HistoryContext }) {
             Select
           </button>
         )}
+        <button type="button" class="text-button" onClick={() => setStorage(true)}>
+          Storage
+        </button>
       </div>
       {chosen && (
         <div class="banner plain-banner" role="group" aria-label="Selected conversations">
@@ -395,6 +423,15 @@ function History({ context }: { context: HistoryContext }) {
           <button type="button" class="text-button history-more" onClick={() => more(deletion.deleted)}>
             Show more
           </button>
+        )}
+        {!found.isBusy && !found.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
+          <AgentSessions
+            agent={ownAgent}
+            title={agents.find(([name]) => name === ownAgent)?.[1] ?? ownAgent}
+            everywhere={query.scope === "everywhere"}
+            request={request}
+            open={context.open}
+          />
         )}
       </div>
     </div>

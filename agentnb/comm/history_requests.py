@@ -1,0 +1,133 @@
+"""The page's requests about what agents keep themselves, and about what agentnb keeps on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.agent.catalog import find
+from agentnb.comm import messages as m
+from agentnb.errors import SessionError
+from agentnb.host.history.restore import recorder_of
+from agentnb.host.history.storage import EVERY, forget, measured, oldest_kept, outdated
+from agentnb.host.kept_sessions import holder, listed, opened
+from agentnb.log import maintenance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.acp.listing import Kept
+    from agentnb.host.host import Host
+    from agentnb.host.session_options import Configuration
+    from agentnb.log.record import SessionRecord
+    from agentnb.log.store import Store
+
+LONGEST_TITLE = 200
+
+
+class HistoryRequests:
+    """Answers them, on the host's thread.
+
+    Args:
+        host: What they are about.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.methods: dict[str, Callable[[str, bytes], Any]] = {
+            "listAgentSessions": self._list_agent_sessions,
+            "openAgentSession": self._open_agent_session,
+            "measureStorage": self._measure_storage,
+            "changeStorage": self._change_storage,
+        }
+
+    async def _list_agent_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - as the others
+        params = msgspec.json.decode(raw, type=m.ListAgentSessionsParams)
+        asked = self._configuration(params.agent, Path.cwd())
+        page = await listed(self._host, asked, None if params.everywhere else str(asked.cwd), params.cursor)
+        known = await asyncio.to_thread(self._known, params.agent, [each.session_id for each in page.sessions])
+        theirs = [each for each in page.sessions if each.session_id not in known]
+        theirs = [each for each in theirs if holder(self._host, asked.spec, each.session_id) is None]
+        answer: dict[str, Any] = {"sessions": [_told(each) for each in theirs]}
+        if page.next_cursor is not None:
+            answer["cursor"] = page.next_cursor
+        return answer
+
+    async def _open_agent_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.OpenAgentSessionParams)
+        cwd = await asyncio.to_thread(self._workspace, params.cwd)
+        title = " ".join((params.title or "").split())[:LONGEST_TITLE] or None
+        conversation = await opened(self._host, self._configuration(params.agent, cwd), params.id, title=title)
+        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    async def _measure_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        msgspec.json.decode(raw, type=m.MeasureStorageParams)
+        store = await self._store()
+        rows = await asyncio.to_thread(measured, store)
+        return {"path": str(store.path), "rows": [row._asdict() for row in rows]}
+
+    async def _change_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.ChangeStorageParams)
+        store = await self._store()
+        if params.action == "check":
+            found = await asyncio.to_thread(maintenance.faults, store.path) if store.path.exists() else []
+            hint = "In a terminal: agentnb storage --repair"
+            return {"message": " ".join([*found, hint]) if found else "The log is sound.", "count": 0}
+        if params.action == "compact":
+            if store.path.exists():
+                await asyncio.to_thread(maintenance.compact, store.path)
+            return {"message": "The room of what was deleted is given back to the disk.", "count": 0}
+        records = await asyncio.to_thread(_meant, store, params)
+        if not params.dry_run:
+            await forget(store, self._host.stores, records)
+        what = f"{len(records):,} conversation{'' if len(records) == 1 else 's'}"
+        return {"message": f"{what} {'would be ' if params.dry_run else ''}deleted.", "count": len(records)}
+
+    def _configuration(self, agent: str, cwd: Path) -> Configuration:
+        options = self._host.environment.default_options(find(agent), cwd)
+        return options.configuration(self._host.environment.cassette.apart())
+
+    def _known(self, agent: str, ids: list[str]) -> set[str]:
+        """Those of the agent's sessions that the log has."""
+        return set() if self._host.recorder is None else recorder_of(self._host).store.known(agent, ids)
+
+    def _workspace(self, said: str | None) -> Path:
+        """The folder of an agent's session, where it may be the workspace: an agent may say any, such as the root."""
+        here = Path.cwd()
+        if not said:
+            return here
+        folder = Path(said)
+        if folder.is_dir():
+            real = folder.resolve()
+            if real == here.resolve() or here.resolve() in real.parents:
+                return folder
+            recorder = None if self._host.recorder is None else recorder_of(self._host)
+            if recorder is not None and recorder.store.sessions(cwd=str(folder), archived=None, limit=1):
+                return folder
+        message = (
+            f"The session's folder {said!r} is not in this kernel's folder, and the log has no conversation in it."
+        )
+        raise SessionError(
+            message, hint="Open it from a kernel that runs there, or by agentnb.start(…, session=…, cwd=…)."
+        )
+
+    async def _store(self) -> Store:
+        return (await asyncio.to_thread(recorder_of, self._host)).store
+
+
+def _meant(store: Store, params: m.ChangeStorageParams) -> list[SessionRecord]:
+    if params.action == "remove":
+        return outdated(store, before=oldest_kept(params.older_than_days))
+    records = store.sessions(limit=EVERY, archived=None)
+    kept = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
+    return [record for record in records if record.uri not in kept]
+
+
+def _told(kept: Kept) -> dict[str, Any]:
+    told: dict[str, Any] = {"id": kept.session_id, "title": kept.title, "cwd": kept.cwd}
+    if kept.updated is not None:
+        told["modifiedAt"] = int(kept.updated.timestamp() * 1000)
+    return told

@@ -1,0 +1,112 @@
+/** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isObject } from "../../state/guard";
+import { Spinner } from "../icons";
+import { line, plain, reason } from "../plain";
+import type { Request } from "./list";
+
+interface Own {
+  readonly id: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly modifiedAt: number | undefined;
+}
+
+interface Props {
+  /** Its name in the catalogue. */
+  agent: string;
+  title: string;
+  everywhere: boolean;
+  request: Request;
+  open: (uri: string) => void;
+}
+
+export function AgentSessions({ agent, title, everywhere, request, open }: Props) {
+  const [found, setFound] = useState<readonly Own[]>();
+  const [cursor, setCursor] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  const latest = useRef(0);
+  useEffect(() => {
+    latest.current += 1;
+    setFound(undefined);
+    setCursor(undefined);
+    setTrouble("");
+    setBusy(false);
+  }, [agent, everywhere]);
+  const run = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setTrouble("");
+    const number = latest.current;
+    try {
+      await work();
+    } catch (error) {
+      if (number === latest.current) setTrouble(reason(error));
+    }
+    if (number === latest.current) setBusy(false);
+  };
+  const fetch = () =>
+    run(async () => {
+      const number = latest.current;
+      const params = { agent, ...(everywhere && { everywhere }), ...(cursor !== undefined && { cursor }) };
+      const answer = await request<unknown>("listAgentSessions", params);
+      if (number !== latest.current) return;
+      if (!isObject(answer) || !Array.isArray(answer.sessions)) throw new Error("The answer can't be read.");
+      setFound([...(found ?? []), ...(answer.sessions as unknown[]).flatMap(read)]);
+      setCursor(typeof answer.cursor === "string" ? answer.cursor : undefined);
+    });
+  const take = (one: Own) =>
+    run(async () => {
+      const params = { agent, id: one.id, ...(one.cwd && { cwd: one.cwd }), ...(one.title && { title: one.title }) };
+      const answer = await request<unknown>("openAgentSession", params);
+      if (isObject(answer) && typeof answer.channel === "string") open(answer.channel);
+    });
+  return (
+    <section aria-label={`Kept by ${title}`}>
+      {found && <h4>Kept by {title} itself</h4>}
+      {found?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
+      <ul class="history-day">
+        {(found ?? []).map((one) => (
+          <li key={one.id} class="history-row history-line history-own">
+            <span class="history-about">
+              <span class="history-title">{line(one.title, 120) || line(one.id, 60)}</span>
+              <span class="dim small" title={plain(one.cwd)}>
+                {one.modifiedAt !== undefined && `${new Date(one.modifiedAt).toLocaleString()} · `}
+                {line(one.cwd, 80)}
+              </span>
+            </span>
+            <span class="chip">{title}'s own</span>
+            <button
+              type="button"
+              class="button small"
+              disabled={isBusy}
+              aria-label={`Open ${line(one.title, 60) || line(one.id, 60)}`}
+              onClick={() => void take(one)}
+            >
+              Open
+            </button>
+          </li>
+        ))}
+      </ul>
+      {trouble && (
+        <p class="history-trouble small" role="alert">
+          {line(trouble, 600)}
+        </p>
+      )}
+      {isBusy && <Spinner />}
+      {!isBusy && (!found || cursor !== undefined) && (
+        <button type="button" class="text-button history-own-more" onClick={() => void fetch()}>
+          {found ? "Show more" : `Show what ${title} keeps itself`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function read(one: unknown): Own[] {
+  if (!isObject(one) || typeof one.id !== "string") return [];
+  const [title, cwd] = [one.title, one.cwd].map((value) => (typeof value === "string" ? value : ""));
+  return [
+    { id: one.id, title, cwd, modifiedAt: typeof one.modifiedAt === "number" ? one.modifiedAt : undefined } as Own,
+  ];
+}

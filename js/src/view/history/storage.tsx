@@ -1,0 +1,184 @@
+/** What agentnb keeps on disk: how much and of whom; old or all conversations deleted, the log compacted and checked. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isObject } from "../../state/guard";
+import { Spinner } from "../icons";
+import { count, line, plain, reason } from "../plain";
+import type { Request } from "./list";
+
+interface Row {
+  readonly what: string;
+  readonly name: string;
+  readonly bytes: number;
+  readonly items: number;
+}
+
+interface Asked {
+  readonly action: "remove" | "deleteAll";
+  readonly olderThanDays?: number;
+  /** What would be done, in the kernel's words. */
+  readonly message: string;
+}
+
+const HEADS: readonly [string, string][] = [
+  ["kind", "What"],
+  ["agent", "Agents"],
+  ["folder", "Folders"],
+];
+const AGES = [30, 90, 365];
+/** Agents and folders that are shown. */
+const SHOWN = 10;
+
+export function Storage({ request, onClose }: { request: Request; onClose: () => void }) {
+  const [rows, setRows] = useState<readonly Row[]>();
+  const [path, setPath] = useState("");
+  const [message, setMessage] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [asked, setAsked] = useState<Asked>();
+  const [age, setAge] = useState(90);
+  const back = useRef<HTMLButtonElement>(null);
+  const run = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setTrouble("");
+    setMessage("");
+    try {
+      await work();
+    } catch (error) {
+      setTrouble(reason(error));
+    }
+    setBusy(false);
+  };
+  const measure = async () => {
+    const answer = await request<unknown>("measureStorage", {});
+    if (!isObject(answer) || !Array.isArray(answer.rows)) throw new Error("The answer can't be read.");
+    setRows((answer.rows as unknown[]).flatMap(read));
+    setPath(typeof answer.path === "string" ? answer.path : "");
+  };
+  const change = async (params: object): Promise<{ message: string; count: number }> => {
+    const answer = await request<unknown>("changeStorage", params);
+    if (!isObject(answer)) throw new Error("The answer can't be read.");
+    return { message: String(answer.message ?? ""), count: Number(answer.count) || 0 };
+  };
+  const act = (action: "compact" | "check") =>
+    run(async () => {
+      setMessage((await change({ action })).message);
+      await measure();
+    });
+  const plan = (action: Asked["action"]) =>
+    run(async () => {
+      const which = action === "remove" ? { action, olderThanDays: age } : { action };
+      const would = await change({ ...which, dryRun: true });
+      if (would.count > 0) setAsked({ ...which, message: would.message });
+      else setMessage(would.message);
+    });
+  const confirm = ({ message: _, ...which }: Asked) =>
+    run(async () => {
+      setAsked(undefined);
+      setMessage((await change({ ...which, dryRun: false })).message);
+      await measure();
+    });
+  useEffect(() => {
+    back.current?.focus();
+    void run(measure);
+  }, []);
+  const total = (rows ?? []).filter(({ what }) => what === "kind").reduce((sum, { bytes }) => sum + bytes, 0);
+  return (
+    <div class="history-list" aria-busy={isBusy}>
+      <button ref={back} type="button" class="text-button" onClick={onClose}>
+        Back to the conversations
+      </button>
+      {rows && (
+        <>
+          <p>
+            <b>{size(total)}</b> on disk. Conversations are kept until you delete them.
+          </p>
+          {HEADS.map(([what, head]) => (
+            <Table key={what} head={head} rows={rows.filter((row) => row.what === what).slice(0, SHOWN)} />
+          ))}
+          <p class="dim small">{plain(path)}</p>
+        </>
+      )}
+      <div class="history-ask" role="group" aria-label="Delete">
+        <label class="small">
+          Quiet for{" "}
+          <select class="field" value={age} onChange={(event) => setAge(Number(event.currentTarget.value))}>
+            {AGES.map((days) => (
+              <option key={days} value={days}>
+                {days} days
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void plan("remove")}>
+          Delete those…
+        </button>
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void plan("deleteAll")}>
+          Delete all…
+        </button>
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("compact")}>
+          Compact
+        </button>
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("check")}>
+          Check
+        </button>
+      </div>
+      {asked && (
+        <div class="banner plain-banner" role="group" aria-label="Delete for good?">
+          <span class="cut">{line(asked.message, 200)} This can't be undone.</span>
+          <span class="spacer" />
+          <button type="button" class="button small danger" disabled={isBusy} onClick={() => void confirm(asked)}>
+            Delete
+          </button>
+          <button type="button" class="button small" onClick={() => setAsked(undefined)}>
+            Cancel
+          </button>
+        </div>
+      )}
+      {isBusy && <Spinner />}
+      <p class="small" role="status">
+        {line(message, 2000)}
+      </p>
+      {trouble && (
+        <p class="history-trouble small" role="alert">
+          {line(trouble, 600)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Table({ head, rows }: { head: string; rows: readonly Row[] }) {
+  return (
+    <table class="history-sizes small">
+      <thead>
+        <tr>
+          <th scope="col">{head}</th>
+          <th scope="col">Size</th>
+          <th scope="col">Number</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name}>
+            <td>{plain(row.name)}</td>
+            <td>{size(row.bytes)}</td>
+            <td>{count(row.items)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function read(row: unknown): Row[] {
+  if (!isObject(row) || typeof row.name !== "string" || typeof row.what !== "string") return [];
+  return [{ what: row.what, name: row.name, bytes: Number(row.bytes) || 0, items: Number(row.items) || 0 }];
+}
+
+/** Bytes for people. */
+function size(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const digits = power === 0 ? 0 : 1;
+  const number = (bytes / 1024 ** power).toLocaleString([], { maximumFractionDigits: digits });
+  return `${number} ${["bytes", "KB", "MB", "GB"][power]}`;
+}
