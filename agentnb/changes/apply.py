@@ -222,11 +222,12 @@ class Planner:
     def _blocked(self, wishes: list[Wish], choices: Mapping[str, Choice]) -> list[Conflict]:
         """Files to write where a folder with other files stands, or below what is a file or link."""
         going = {each.path for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))}
+        written = {each.path for each in wishes if each.mode not in {None, "folder"}}
         found = []
         for each in wishes:
             if each.mode is None:
                 continue
-            way = self._in_the_way(each, going)
+            way = self._in_the_way(each, going, written)
             if way is None:
                 continue
             if choices.get(each.path) == "theirs":
@@ -235,10 +236,12 @@ class Planner:
             found.append(Conflict(path=each.path, current=self.version(each.path, each.entry)))
         return found
 
-    def _in_the_way(self, wish: Wish, going: set[str]) -> str | None:
+    def _in_the_way(self, wish: Wish, going: set[str], written: set[str]) -> str | None:
         parts = wish.path.split("/")
-        for count in range(1, len(parts)):
-            above = "/".join(parts[:count])
+        above_all = ["/".join(parts[:count]) for count in range(1, len(parts))]
+        if blocking := [above for above in above_all if above in written]:
+            return blocking[0]  # another step writes a file where this one needs a folder
+        for above in above_all:
             try:
                 is_folder = stat.S_ISDIR(os.lstat(self._workspace / above).st_mode)
             except (FileNotFoundError, NotADirectoryError):

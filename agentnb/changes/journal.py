@@ -1,9 +1,10 @@
 """Writes many files or none: each step is in a journal before it is done, so that a killed process can be undone.
 
 1. The journal says every step. 2. New contents are written into a folder of the workspace, *pending*, with final names
-like ``new-3``. 3. Files that go are renamed into it (``old-3``); new ones are renamed out of it. 4. The journal says
-*done*, *pending* is removed, then the journal. Any failure before *done* is rolled back from what lies in *pending*,
-at once or, where the process was killed, by the next one (:func:`recover`).
+like ``new-3``, and the journal says *prepared*. 3. Files that go are renamed into it (``old-3``); new ones are renamed
+out of it. 4. The journal says *done*, *pending* is removed, then the journal. Any failure before *done* is rolled back
+from what lies in *pending*, at once or, where the process was killed, by the next one (:func:`recover`). Before
+*prepared* no file was touched, so only *pending* goes: a file that is missing in it does not say that it was moved out.
 
 Nothing that a user wrote meanwhile is overwritten: a file is renamed away first and looked at where it then lies, and a
 new one takes only a name that is free. Every folder on the way is opened without following links.
@@ -64,11 +65,13 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         pending: The folder for new and old files, relative to the workspace; in the form for JSON.
         operations: Its steps, in order.
+        prepared: Whether all new contents are written; before that, none of the steps has begun.
         done: Whether all are done.
     """
 
     pending: str
     operations: tuple[Operation, ...]
+    prepared: bool = True  # a journal of an earlier version does not say it
     done: bool = False
 
 
@@ -131,17 +134,20 @@ class Transaction:
         """
         where = self._pending_parent(operations)
         pending = f"{where}{PENDING}{os.urandom(6).hex()}"
-        journal = Journal(pending=path_to_json(pending), operations=operations)
-        self._files.replace_text(self._path, msgspec.json.encode(journal))
+        journal = Journal(pending=path_to_json(pending), operations=operations, prepared=False)
+        self._write(journal)
         try:
             with self._made_pending(pending) as folder:
                 for number, content in contents.items():
                     self._prepare(folder, number, content, is_link=operations[number].link)
                 self._files.sync_folder(folder)
+                prepared = msgspec.structs.replace(journal, prepared=True)
+                self._write(prepared)
+                journal = prepared
                 for number, operation in enumerate(operations):
                     self._do(folder, number, operation, seen.get(number))
                 self._check(folder, operations, seen)
-            self._files.replace_text(self._path, msgspec.json.encode(msgspec.structs.replace(journal, done=True)))
+            self._write(msgspec.structs.replace(journal, done=True))
         except Exception:
             self.roll_back(journal)
             raise
@@ -168,7 +174,10 @@ class Transaction:
 
     def roll_back(self, journal: Journal) -> list[str]:
         """Bring every file back to what it was; gives the files that somebody edited since, which are left alone."""
-        edited = []
+        edited: list[str] = []
+        if not journal.prepared:
+            self.clean(journal)
+            return edited
         pending = path_from_json(journal.pending)
         with contextlib.suppress(FileNotFoundError), self._opened(pending) as folder:
             for number, operation in reversed(list(enumerate(journal.operations))):
@@ -190,6 +199,9 @@ class Transaction:
         self._files.forget(self._path)
 
     # ------------------------------------------------------------ forward
+
+    def _write(self, journal: Journal) -> None:
+        self._files.replace_text(self._path, msgspec.json.encode(journal))
 
     def _pending_parent(self, operations: tuple[Operation, ...]) -> str:
         """The folder that *pending* is made in: the workspace, else one that all paths are in and that is writable."""

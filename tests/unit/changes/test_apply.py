@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,7 +152,7 @@ def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, works
     assert ((workspace / "a").stat().st_size, (workspace / ".env").read_text()) == (101, "KEY")
 
 
-@pytest.mark.parametrize("at", range(14))
+@pytest.mark.parametrize("at", range(15))
 def test_undo_on_a_full_disk_writes_nothing_and_says_so(
     tmp_path: Path, workspace: Path, opened: Opened, engine: str, at: int
 ) -> None:
@@ -169,6 +171,52 @@ def test_undo_on_a_full_disk_writes_nothing_and_says_so(
     found = {each.name for each in workspace.iterdir() if each.is_file()}
     assert (said, found) in [("The disk is full: nothing was written.", {"a", "c"}), ("", {"a", "b"})]
     assert (workspace / "a").read_text() == ("2" if said else "1")
+
+
+def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Opened, workspace: Path) -> None:
+    """Nothing is written until one of the two is chosen."""
+    store = opened()
+    before = store.take()
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("1")
+    below = store.changes(before, store.take())
+    shutil.rmtree(workspace / "d")
+    file = turn(store, workspace, d="f")
+    (workspace / "d").unlink()
+    steps = [step for each in (*below, *file) for step in each.forward]
+    with pytest.raises(FilesConflict) as caught:
+        store.apply(steps)
+    assert [each.path for each in caught.value.conflicts] == ["d/x"]
+    with pytest.raises(ChangesError, match="d/x cannot be written: d is in the way"):
+        store.apply(steps, {"d/x": "theirs"})
+    assert list(workspace.iterdir()) == []
+    store.apply(steps, {"d/x": "mine"})
+    assert (workspace / "d").read_text() == "f"
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
+    opened: Opened, workspace: Path, full: bool
+) -> None:
+    """What is to be written has the content that the file has: rolling back does not take the one for the other."""
+    files = InterruptedFiles(1 << 60, full=full)
+    store = opened(files=files)
+    (workspace / "a").write_text("1")
+    (workspace / "b").write_text("same")
+    before = store.take()
+    (workspace / "a").write_text("2")
+    (workspace / "b").chmod(0o755)
+    changes = store.changes(before, store.take())
+    for at in range(20):
+        files.left = at
+        with contextlib.suppress(ChangesUnavailable, Killed):
+            store.apply(backward(changes))
+        files.left = 1 << 60
+        store.recover()
+        found = {each.name: each.read_text() for each in workspace.iterdir()}
+        assert found in [{"a": "2", "b": "same"}, {"a": "1", "b": "same"}], at
+        (workspace / "a").write_text("2")
+        (workspace / "b").chmod(0o755)
 
 
 KILLED = """
@@ -198,7 +246,7 @@ store.apply([step for each in changes for step in each.backward])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", [3, 6, 9])
+@pytest.mark.parametrize("at", [4, 7, 10])
 def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
     tmp_path: Path, workspace: Path, at: int
 ) -> None:
@@ -224,7 +272,7 @@ def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, wo
     (workspace / "a").write_text("1")
     (workspace / "b").write_text("1")
     changes = turn(store, workspace, a="2", b="2")
-    files.left = 9
+    files.left = 10
     with pytest.raises(Killed):
         store.apply(backward(changes))
     del store
