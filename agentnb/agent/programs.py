@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentnb.atomic_write import write_atomically
 from agentnb.folders import data_folder
+from agentnb.safe_json import read_json
 
 MOST_FOLDERS = 20
 
@@ -40,8 +41,8 @@ def find_on_path(name: str, path: str | None = None) -> str | None:
 def install_folders() -> list[str]:
     """The folders outside the PATH into which agents were installed."""
     try:
-        said = json.loads(_file().read_bytes()[:100_000])
-    except (OSError, ValueError, RecursionError):
+        said = read_json(_file().read_bytes()[:100_000])
+    except (OSError, ValueError):
         return []
     folders = said.get("folders") if isinstance(said, dict) else None
     known = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,14 @@ SHOWN = [
 ]
 LOOP = "began.set()\nwhile True:\n    pass"
 CALL: Any = {"cell": "a"}
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, as in a kernel; what runs in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -45,6 +54,7 @@ def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: 
     ]
 
 
+@pytest.mark.usefixtures("heeded")
 def test_a_cell_is_stopped_once_it_runs_and_the_turn_goes_on(tools: Tools, page: NotebookPage) -> None:
     """Before that nothing is interrupted: another cell may be running."""
     began = tools.shell.user_ns["began"] = threading.Event()
