@@ -158,13 +158,19 @@ class Look:
     environments: set[str] = field(default_factory=set)
     forced: set[str] = field(default_factory=set)
     empty: list[str] = field(default_factory=list)
+    _behind_links: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._device = self.workspace.lstat().st_dev
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist."""
+        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
+
+        What is behind a link is not in the workspace, whatever its name says: a folder may have become a link.
+        """
+        if self._is_behind_link(os.path.dirname(path)):  # noqa: PTH120 - a Path takes longer
+            return "gone"
         try:
             state = os.lstat(f"{self._root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
@@ -172,6 +178,16 @@ class Look:
         except OSError as error:
             return self.unreadable(path, error)
         return "skip" if self._is_left_out(path) else self._kind(path, state)
+
+    def _is_behind_link(self, folder: str) -> bool:
+        """Whether *folder*, or one that it is in, is a link."""
+        if not folder:
+            return False
+        known = self._behind_links.get(folder)
+        if known is None:
+            known = self._is_behind_link(os.path.dirname(folder)) or os.path.islink(f"{self._root}/{folder}")  # noqa: PTH114, PTH120
+            self._behind_links[folder] = known
+        return known
 
     def _kind(self, path: str, state: os.stat_result) -> Verdict:
         if ".git" in path.lower().split("/"):

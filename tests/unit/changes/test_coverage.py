@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +88,30 @@ def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, 
     inner.mkdir()
     store = opened(workspace=inner)
     assert covered(store, inner, "x.tmp", "data/x", "data2/x", "a.py") == {"data2/x", "a.py"}
+
+
+def test_a_folder_that_became_a_link_has_lost_its_files_and_nothing_behind_it_is_read(
+    store: ChangeStore, workspace: Path, tmp_path: Path
+) -> None:
+    """Not even where a file of the same name is there, outside the workspace; nor where the link leads in a circle."""
+    write(workspace / "d/x")
+    write(workspace / "e/y/z")
+    write(tmp_path / "outside/x", "nobody's business")
+    before = store.take()
+    for name, target in (("d", tmp_path / "outside"), ("e", Path("e"))):
+        shutil.rmtree(workspace / name)
+        (workspace / name).symlink_to(target)
+    assert changed(store, before, store.take()) == {"d": "added", "d/x": "deleted", "e": "added", "e/y/z": "deleted"}
+    stored = [path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert not any(b"nobody's business" in _plain(content) for content in stored)
+
+
+def _plain(content: bytes) -> bytes:
+    """A stored object's bytes, unpacked where they are packed as git's loose objects are."""
+    try:
+        return zlib.decompress(content)
+    except zlib.error:
+        return content
 
 
 def test_sensitive_files_when_they_change_are_seen_and_not_stored(
