@@ -129,7 +129,7 @@ class ToolRunner:
 
     def stop(self, call: Call) -> bool:
         """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
-        return any([stop() for each, stop in self._stops if each == call][:1])
+        return next((stop() for each, stop in self._stops if each == call), False)
 
     def cancel(self) -> None:
         """Stop the calls that are still running: the turn is over."""

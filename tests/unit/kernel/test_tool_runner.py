@@ -164,6 +164,21 @@ def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
     assert tools.text("run_code", code="gone") == "1"
 
 
+def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
+    """The one behind it begins as if nothing had been."""
+    code = "runs = globals().get('runs', 0) + 1\nprint('begun', flush=True)\nwhile runs == 1:\n    pass"
+
+    async def stopped_once_the_first_has_printed() -> list[dict[str, Any]]:
+        both = [asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code})) for _ in range(2)]
+        await asyncio.to_thread(tools.printed.wait)
+        assert tools.tool_runner.stop(call_words("run_code", {"code": code}))
+        return await asyncio.gather(*both)
+
+    results = tools.during(stopped_once_the_first_has_printed())
+    assert [each["isError"] for each in results] == [True, False]
+    assert tools.shell.user_ns["runs"] == 2
+
+
 def test_pictures_come_as_images(tools: Tools) -> None:
     """Beside the text."""
     tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
