@@ -21,6 +21,7 @@ from agentnb.agent.child import Child, inherited
 from agentnb.agent.process import INSTALLERS
 from agentnb.agent.programs import find_on_path, neutral_folder, remember_folder, search_path
 from agentnb.errors import AgentnbError
+from agentnb.file_lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -251,20 +252,6 @@ def _alone() -> Iterator[bool]:
     """Whether no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
     descriptor = os.open(neutral_folder() / "lock", os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        yield _locked(descriptor)
+        yield try_lock(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

@@ -11,9 +11,9 @@ import msgspec
 from agentnb.atomic_write import write_atomically
 from agentnb.changes.comparison import Manifest
 from agentnb.changes.model import path_from_json, path_to_json
-from agentnb.changes.store_lock import try_lock
 from agentnb.clock import now_ms
 from agentnb.errors import ChangesError
+from agentnb.file_lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

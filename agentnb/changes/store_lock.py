@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING
 
 from agentnb.errors import ChangesUnavailable
+from agentnb.file_lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,18 +67,3 @@ class StoreLock:
     def _busy(self) -> ChangesUnavailable:
         message = f"Another kernel has used the store of changes {self._path.parent} for {self._seconds:.0f} seconds."
         return ChangesUnavailable(message, hint="Try again when it is done.")
-
-
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file unless another process has locked it; True on file systems and machines without locks."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

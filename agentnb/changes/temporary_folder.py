@@ -15,6 +15,8 @@ import time
 import uuid
 from pathlib import Path
 
+from agentnb.file_lock import try_lock
+
 PREFIX = "agentnb-changes-"
 OWNER = "owner"
 ABANDONED_SECONDS = 24 * 3600.0
@@ -46,7 +48,7 @@ class TemporaryFolder:
             new = self.path.with_name(f".{self.path.name}")  # until it is locked: nobody else must think it free
             new.mkdir(parents=True, mode=0o700)
             self._owner = os.open(new / OWNER, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600)
-            _is_free(self._owner)
+            try_lock(self._owner, without_locks=False)
             new.rename(self.path)
             remove_abandoned(self._within, but=self.path)
 
@@ -86,20 +88,7 @@ def _remove_if_abandoned(path: Path, *, is_old: bool) -> None:
             shutil.rmtree(path, ignore_errors=True)
         return
     try:
-        if _is_free(owner):
+        if try_lock(owner, without_locks=False):
             shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(owner)
-
-
-def _is_free(owner: int) -> bool:
-    """Whether nobody else holds the lock of an open file; then this process does, until the file is closed."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # also on file systems without locks
-        return False
-    return True
