@@ -14,7 +14,7 @@ from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.restore import LOG_OFF, recorder_of
-from agentnb.host.history.storage import Kept, forget, measured, oldest_kept, outdated, size_of
+from agentnb.host.history.storage import Kept, closed, forget, measured, oldest_kept, outdated, size_of
 from agentnb.ids import new_id
 from agentnb.log import maintenance
 from agentnb.log.location import log_location
@@ -110,10 +110,7 @@ class Storage(Rows[Kept]):
 
     def delete_all(self, *, dry_run: bool = True) -> Removed:
         """Delete all conversations but those that are open, pinned ones too, and give the room back to the disk."""
-        store = self._store()
-        records = store.sessions(limit=10**9, archived=None)
-        kept = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
-        removed = self._delete([record for record in records if record.uri not in kept], dry_run=dry_run)
+        removed = self._delete(closed(self._store()), dry_run=dry_run)
         if removed.is_done:
             self.compact()
         return removed

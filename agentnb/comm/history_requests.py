@@ -11,8 +11,9 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.comm import messages as m
 from agentnb.errors import SessionError
+from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
-from agentnb.host.history.storage import EVERY, forget, measured, oldest_kept, outdated
+from agentnb.host.history.storage import closed, forget, measured, oldest_kept, outdated
 from agentnb.host.kept_sessions import holder, listed, opened
 from agentnb.log import maintenance
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.log.record import SessionRecord
     from agentnb.log.store import Store
-
-LONGEST_TITLE = 200
 
 
 class HistoryRequests:
@@ -121,9 +120,7 @@ class HistoryRequests:
 def _meant(store: Store, params: m.ChangeStorageParams) -> list[SessionRecord]:
     if params.action == "remove":
         return outdated(store, before=oldest_kept(params.older_than_days))
-    records = store.sessions(limit=EVERY, archived=None)
-    kept = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
-    return [record for record in records if record.uri not in kept]
+    return closed(store)
 
 
 def _told(kept: Kept) -> dict[str, Any]:

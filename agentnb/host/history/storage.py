@@ -27,7 +27,7 @@ What: TypeAlias = Literal["kind", "agent", "folder"]
 DAYS, LARGEST = "AGENTNB_LOG_DAYS", "AGENTNB_LOG_MAX"
 """The variables with limits that kernels keep by themselves."""
 DAY_MS = 86_400_000
-EVERY = 10**9
+_EVERY = 10**9
 """More sessions than a log has."""
 
 
@@ -77,6 +77,17 @@ def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept
     return rows
 
 
+def closed(store: Store) -> list[SessionRecord]:
+    """The conversations that no kernel has open, pinned ones too, the latest first.
+
+    Raises:
+        LogError: If the log cannot be read.
+    """
+    records = _records(store)
+    held = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
+    return [record for record in records if record.uri not in held]
+
+
 def outdated(store: Store, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
     """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are.
 
@@ -88,9 +99,7 @@ def outdated(store: Store, *, before: int | None = None, most_bytes: int | None 
     Raises:
         LogError: If the log cannot be read.
     """
-    records = [record for record in _records(store) if not record.pinned][::-1]
-    held = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
-    free = [record for record in records if record.uri not in held]
+    free = [record for record in closed(store) if not record.pinned][::-1]
     chosen = [record for record in free if before is not None and record.modified_at < before]
     if most_bytes is not None:
         sizes = maintenance.sizes(store.path) if store.path.exists() else {}
@@ -149,7 +158,7 @@ async def forget(store: Store, stores: WorkspaceStores, records: Iterable[Sessio
 
 
 def _records(store: Store) -> list[SessionRecord]:
-    return store.sessions(limit=EVERY, archived=None)
+    return store.sessions(limit=_EVERY, archived=None)
 
 
 def _files(folder: Path) -> Iterator[Path]:
