@@ -8,6 +8,7 @@ import { CopyButton } from "../copy";
 import { Spinner } from "../icons";
 import { Terminal } from "../parts/terminal";
 import { line, plain, reason } from "../plain";
+import { useRoot } from "../use-root";
 import CSS from "./agents.css";
 
 /** What the list needs of the chat. */
@@ -38,8 +39,7 @@ const nameOf = (agent: AgentInfo) => line(agent.displayName || agent.provider, 6
 const isRunning = (setup: AgentSetup | undefined) => setup?.state === "running" || setup?.state === "checking";
 
 function AgentList({ context }: { context: AgentsContext }) {
-  const [root, setRoot] = useState(context.root.peek());
-  useEffect(() => context.root.subscribe(setRoot), [context.root]);
+  const root = useRoot(context.root);
   const agents = root?.agents ?? [];
   const isBusy = agents.some(({ setup }) => isRunning(setup));
   const ours = useStartAfter(agents, context);

@@ -1,5 +1,5 @@
 /** The conversations of the log as the kernel lists them: asked for, checked, and put in order by day. */
-import { isObject } from "../../state/guard";
+import { isObject, own } from "../../state/object";
 
 /** How many conversations are asked for at once. */
 export const PAGE = 50;
@@ -87,7 +87,7 @@ export async function fetchList(request: Request, query: Query, offset: number, 
     if (!isObject(one) || typeof one.uri !== "string" || typeof one.modifiedAt !== "number") return [];
     const { uri, modifiedAt } = one;
     const [agent, title, cwd, place] = [one.agent, one.title, one.cwd, one.place].map(text);
-    const found = Object.hasOwn(hits, uri) ? readHits(hits[uri]) : [];
+    const found = readHits(own(hits, uri));
     const marks = {
       isElsewhere: elsewhere.has(uri),
       isPinned: one.pinned === true,

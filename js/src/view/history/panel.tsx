@@ -8,23 +8,15 @@ import type { RootState } from "../../state/types.gen";
 import { Spinner } from "../icons";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
+import { useRoot } from "../use-root";
 import { AgentSessions } from "./agent-sessions";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { isHistoryKey } from "./key";
-import {
-  byDay,
-  type Change,
-  type Conversation,
-  fetchList,
-  PAGE,
-  type Query,
-  type Request,
-  type Scope,
-  type Show,
-} from "./list";
+import { byDay, type Change, type Conversation, type Query, type Request, type Scope, type Show } from "./list";
 import { Row } from "./row";
 import { Storage } from "./storage";
+import { type Found, PAUSE, useChanges, useList } from "./use-list";
 
 /** What the panel needs of the chat. */
 export interface HistoryContext {
@@ -54,10 +46,6 @@ export function mountHistory(into: HTMLElement, context: HistoryContext): () => 
   };
 }
 
-/** In milliseconds: a search is sent when typing has paused so long. */
-const PAUSE = 200;
-/** How many conversations the kernel gives at once. */
-const MOST_AT_ONCE = 200;
 /** How far above its end, in pixels, the list fetches more. */
 const NEAR_END = 400;
 
@@ -92,7 +80,7 @@ function History({ context }: { context: HistoryContext }) {
   const list = useRef<HTMLDivElement>(null);
   const [typed, setTyped] = useState("");
   const [query, setQuery] = useState<Query>({ search: "", scope: "here", ...NOTHING_NARROWED });
-  const root = useRoot(context);
+  const root = useRoot(context.root);
   const { found, more, again, refresh } = useList(request, query);
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const [isSure, setSure] = useState(false);
@@ -111,7 +99,7 @@ function History({ context }: { context: HistoryContext }) {
   };
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
-  useChanges(context, refresh);
+  useChanges(request, context.changed, refresh);
   useEffect(() => {
     if (typed === query.search) return;
     const timer = setTimeout(() => setQuery({ ...query, search: typed }), PAUSE);
@@ -179,6 +167,7 @@ function History({ context }: { context: HistoryContext }) {
     for (const one of chosenOnes) await change(one, { archived: !isArchived });
     refresh();
   };
+  const narrow = (wanted: Partial<Query>) => setQuery({ ...query, search: typed, ...wanted });
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
     if (event.key === "Escape" || isHistoryKey(event)) context.close();
@@ -231,57 +220,17 @@ function History({ context }: { context: HistoryContext }) {
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
-        <select
-          class="field"
-          aria-label="Where to search"
-          value={query.scope}
-          onChange={(event) => setQuery({ ...query, search: typed, scope: event.currentTarget.value as Scope })}
-        >
-          {SCOPES.map(([scope, name]) => (
-            <option key={scope} value={scope}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Choice label="Where to search" options={SCOPES} value={query.scope} onChange={(scope) => narrow({ scope })} />
         {agents.length > 1 && (
-          <select
-            class="field"
-            aria-label="Agent"
+          <Choice
+            label="Agent"
+            options={[["", "All agents"], ...agents]}
             value={query.agent}
-            onChange={(event) => setQuery({ ...query, search: typed, agent: event.currentTarget.value })}
-          >
-            <option value="">All agents</option>
-            {agents.map(([name, title]) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
+            onChange={(agent) => narrow({ agent })}
+          />
         )}
-        <select
-          class="field"
-          aria-label="When"
-          value={query.days}
-          onChange={(event) => setQuery({ ...query, search: typed, days: Number(event.currentTarget.value) })}
-        >
-          {TIMES.map(([days, name]) => (
-            <option key={days} value={days}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          class="field"
-          aria-label="State"
-          value={query.show}
-          onChange={(event) => setQuery({ ...query, search: typed, show: event.currentTarget.value as Show })}
-        >
-          {SHOWS.map(([show, name]) => (
-            <option key={show} value={show}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Choice label="When" options={TIMES} value={query.days} onChange={(days) => narrow({ days })} />
+        <Choice label="State" options={SHOWS} value={query.show} onChange={(show) => narrow({ show })} />
       </div>
       <div class="history-bar-line">
         <p class="history-count dim small" role="status">
@@ -438,6 +387,30 @@ function History({ context }: { context: HistoryContext }) {
   );
 }
 
+interface ChoiceProps<T extends string | number> {
+  label: string;
+  options: readonly (readonly [value: T, name: string])[];
+  value: T;
+  onChange: (value: T) => void;
+}
+
+/** One of several ways to narrow the list. */
+function Choice<T extends string | number>({ label, options, value, onChange }: ChoiceProps<T>) {
+  const choose = ({ currentTarget }: { currentTarget: HTMLSelectElement }) => {
+    const chosen = options[currentTarget.selectedIndex];
+    if (chosen) onChange(chosen[0]);
+  };
+  return (
+    <select class="field" aria-label={label} value={value} onChange={choose}>
+      {options.map(([each, name]) => (
+        <option key={each} value={each}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 /** Nothing to show: why, and where there may be some. */
 function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => void }) {
   const { search, scope, agent, show, days } = query;
@@ -495,35 +468,6 @@ function said(found: Found, shown: number, search: string): string {
   return `${found.hasMore ? "The latest " : ""}${count(shown)} ${what}${search ? " found" : ""}`;
 }
 
-/** Calls `onChange` soon after conversations of the log have changed, in whatever window or kernel; once for many. */
-function useChanges({ changed, request }: HistoryContext, onChange: () => void): void {
-  const latest = useRef(onChange);
-  latest.current = onChange;
-  useEffect(() => {
-    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // of an older kernel
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const before = changed?.peek();
-    const end = changed?.subscribe((value) => {
-      if (value === before) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => latest.current(), PAUSE);
-    });
-    void watch(true);
-    return () => {
-      end?.();
-      clearTimeout(timer);
-      void watch(false);
-    };
-  }, []);
-}
-
-/** The root channel's state, drawn again when it changes: this module has no signals of its own. */
-function useRoot({ root }: HistoryContext): RootState | undefined {
-  const [state, setState] = useState(root.peek());
-  useEffect(() => root.subscribe(setState), [root]);
-  return state;
-}
-
 /** Name and title of each agent that is known here, or has a conversation in the list. */
 function useAgents(root: RootState | undefined, listed: readonly Conversation[]): [name: string, title: string][] {
   const seen = useRef(new Set<string>());
@@ -533,71 +477,4 @@ function useAgents(root: RootState | undefined, listed: readonly Conversation[])
   const names = [...known.keys()].filter((name) => !missing.has(name) || seen.current.has(name));
   const others = [...seen.current].filter((name) => name && !known.has(name));
   return [...names, ...others].map((name) => [name, known.get(name) ?? line(name, 40)]);
-}
-
-interface Found {
-  readonly conversations: readonly Conversation[];
-  readonly hasMore: boolean;
-  readonly left: number;
-  readonly note: string;
-  readonly trouble: string;
-  readonly isBusy: boolean;
-}
-
-const NOTHING: Found = { conversations: [], hasMore: false, left: 0, note: "", trouble: "", isBusy: true };
-
-/** The conversations that `query` asks for, page by page. The answer to the latest question counts. */
-function useList(request: Request, query: Query) {
-  const [found, setFound] = useState<Found>(NOTHING);
-  const [asked, ask] = useState(0);
-  const latest = useRef(0);
-  const isBusy = useRef(false);
-  const fetch = (before: readonly Conversation[], offset: number) => {
-    latest.current += 1;
-    const number = latest.current;
-    isBusy.current = true;
-    setFound((shown) => ({ ...shown, isBusy: true, trouble: "" }));
-    const done = (next: (shown: Found) => Found) => {
-      if (number !== latest.current) return;
-      isBusy.current = false;
-      setFound(next);
-    };
-    fetchList(request, query, offset).then(
-      ({ conversations, ...rest }) => {
-        const known = new Set(before.map(({ uri }) => uri));
-        const all = [...before, ...conversations.filter(({ uri }) => !known.has(uri))];
-        done(() => ({ ...rest, conversations: all, trouble: "", isBusy: false }));
-      },
-      (error: unknown) =>
-        done(() => ({ ...NOTHING, conversations: before, trouble: reason(error) || "no reason given", isBusy: false })),
-    );
-  };
-  const refresh = () => {
-    if (isBusy.current) return ask((count) => count + 1);
-    latest.current += 1;
-    const number = latest.current;
-    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, found.conversations.length));
-    fetchList(request, query, 0, limit).then(
-      (next) => number === latest.current && setFound({ ...next, trouble: "", isBusy: false }),
-      () => undefined, // the list stays as it was
-    );
-  };
-  useEffect(() => {
-    fetch([], 0);
-    return () => {
-      latest.current += 1;
-    };
-  }, [query, asked]);
-  return {
-    found,
-    /** Fetches the next page; what was deleted in the meantime no longer counts. */
-    more: (deleted: ReadonlySet<string>) => {
-      if (isBusy.current || !found.hasMore) return;
-      const gone = found.conversations.filter(({ uri }) => deleted.has(uri)).length;
-      fetch(found.conversations, found.conversations.length - gone);
-    },
-    again: () => ask((count) => count + 1),
-    /** Fetches what is shown once more, without a spinner. */
-    refresh,
-  };
 }

@@ -1,0 +1,99 @@
+/** The conversations that the history lists: fetched page by page, and anew when the log has changed. */
+import type { ReadonlySignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { reason } from "../plain";
+import { type Conversation, fetchList, PAGE, type Query, type Request } from "./list";
+
+/** In milliseconds: a search is sent when typing has paused so long, and many changes count as one. */
+export const PAUSE = 200;
+/** How many conversations the kernel gives at once. */
+const MOST_AT_ONCE = 200;
+
+export interface Found {
+  readonly conversations: readonly Conversation[];
+  readonly hasMore: boolean;
+  readonly left: number;
+  readonly note: string;
+  readonly trouble: string;
+  readonly isBusy: boolean;
+}
+
+const NOTHING: Found = { conversations: [], hasMore: false, left: 0, note: "", trouble: "", isBusy: true };
+
+/** The conversations that `query` asks for, page by page. The answer to the latest question counts. */
+export function useList(request: Request, query: Query) {
+  const [found, setFound] = useState<Found>(NOTHING);
+  const [asked, ask] = useState(0);
+  const latest = useRef(0);
+  const isBusy = useRef(false);
+  const fetch = (before: readonly Conversation[], offset: number) => {
+    latest.current += 1;
+    const number = latest.current;
+    isBusy.current = true;
+    setFound((shown) => ({ ...shown, isBusy: true, trouble: "" }));
+    const done = (next: (shown: Found) => Found) => {
+      if (number !== latest.current) return;
+      isBusy.current = false;
+      setFound(next);
+    };
+    fetchList(request, query, offset).then(
+      ({ conversations, ...rest }) => {
+        const known = new Set(before.map(({ uri }) => uri));
+        const all = [...before, ...conversations.filter(({ uri }) => !known.has(uri))];
+        done(() => ({ ...rest, conversations: all, trouble: "", isBusy: false }));
+      },
+      (error: unknown) =>
+        done(() => ({ ...NOTHING, conversations: before, trouble: reason(error) || "no reason given", isBusy: false })),
+    );
+  };
+  const refresh = () => {
+    if (isBusy.current) return ask((count) => count + 1);
+    latest.current += 1;
+    const number = latest.current;
+    const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, found.conversations.length));
+    fetchList(request, query, 0, limit).then(
+      (next) => number === latest.current && setFound({ ...next, trouble: "", isBusy: false }),
+      () => undefined, // the list stays as it was
+    );
+  };
+  useEffect(() => {
+    fetch([], 0);
+    return () => {
+      latest.current += 1;
+    };
+  }, [query, asked]);
+  return {
+    found,
+    /** Fetches the next page; what was deleted in the meantime no longer counts. */
+    more: (deleted: ReadonlySet<string>) => {
+      if (isBusy.current || !found.hasMore) return;
+      const gone = found.conversations.filter(({ uri }) => deleted.has(uri)).length;
+      fetch(found.conversations, found.conversations.length - gone);
+    },
+    again: () => ask((count) => count + 1),
+    /** Fetches what is shown once more, without a spinner. */
+    refresh,
+  };
+}
+
+/** Calls `onChange` soon after conversations of the log have changed, in whatever window or kernel; once for many. */
+export function useChanges(request: Request, changed: ReadonlySignal<unknown> | undefined, onChange: () => void): void {
+  const latest = useRef(onChange);
+  latest.current = onChange;
+  useEffect(() => {
+    const watch = (on: boolean) => request("watchSessions", { on }).catch(() => undefined); // of an older kernel
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const before = changed?.peek();
+    const end = changed?.subscribe((value) => {
+      if (value === before) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => latest.current(), PAUSE);
+    });
+    void watch(true);
+    return () => {
+      end?.();
+      clearTimeout(timer);
+      void watch(false);
+    };
+  }, []);
+}
