@@ -137,6 +137,11 @@ class Agent:
         return ways_of(self.spec, self._peer.auth_methods)
 
     @property
+    def takes_pictures(self) -> bool:
+        """Whether prompts can have pictures (ACP ``promptCapabilities.image``)."""
+        return bool(self._prompt_capabilities.get("image"))
+
+    @property
     def takes_served_mcp(self) -> bool:
         """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
         return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
@@ -393,11 +398,6 @@ class Agent:
                 await self._peer.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
 
     # --- inside ---
-
-    @property
-    def takes_pictures(self) -> bool:
-        """Whether prompts can have pictures (ACP ``promptCapabilities.image``)."""
-        return bool(self._prompt_capabilities.get("image"))
 
     @property
     def _prompt_capabilities(self) -> dict[str, Any]:

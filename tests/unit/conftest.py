@@ -7,6 +7,9 @@ leaves them out, ``make test`` does not.
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+
 import pytest
 
 LONGEST = (
@@ -32,6 +35,14 @@ LONG = (
     "state/test_parts.py",
 )
 WITH_PROCESSES = {"agent", "api", "cassette", "checkup", "cli", "eliza", "events", "export", "host", "log"}
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, as for a user; in the background and in xdist's workers it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

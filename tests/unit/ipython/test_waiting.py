@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 
 import pytest
@@ -21,12 +21,7 @@ __all__ = ["start"]  # a fixture
 Start = Callable[..., Session]
 
 
-@pytest.fixture(autouse=True)
-def heeded() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, as in a terminal; in the background and in xdist's workers it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("heeded")
 
 
 def interrupt() -> None:

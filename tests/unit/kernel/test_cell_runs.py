@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,14 +21,6 @@ SHOWN = [
 ]
 LOOP = "began.set()\nwhile True:\n    pass"
 CALL: Any = {"cell": "a"}
-
-
-@pytest.fixture
-def heeded() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, as in a kernel; what runs in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
