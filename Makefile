@@ -131,13 +131,7 @@ check-python: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONUTF8=1 $(BIN)/lint-imports --no-logo
-	$(BIN)/python scripts/gen_types.py --check
-	$(BIN)/python scripts/gen_eliza_docs.py --check
-	$(BIN)/python scripts/gen_cli_docs.py --check
-	$(BIN)/python scripts/gen_api_docs.py --check
-	$(BIN)/python scripts/gen_protocol_docs.py --check
-	$(BIN)/python scripts/gen_policy_cases.py --check
-	$(BIN)/python scripts/gen_events_docs.py --check
+	for each in scripts/gen_*.py; do $(BIN)/python $$each --check || exit 1; done
 
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
@@ -148,13 +142,7 @@ fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what
 	cd js && $(NPM) run --silent fix
 
 types: $(VENV)/.installed ## what is generated: TypeScript types, reference pages
-	$(BIN)/python scripts/gen_types.py
-	$(BIN)/python scripts/gen_eliza_docs.py
-	$(BIN)/python scripts/gen_cli_docs.py
-	$(BIN)/python scripts/gen_api_docs.py
-	$(BIN)/python scripts/gen_protocol_docs.py
-	$(BIN)/python scripts/gen_policy_cases.py
-	$(BIN)/python scripts/gen_events_docs.py
+	for each in scripts/gen_*.py; do $(BIN)/python $$each || exit 1; done
 
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
@@ -192,9 +180,12 @@ replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each (opt-in, some minutes)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients (opt-in, some minutes)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_AHP_SCHEDULES=2000 AGENTNB_AHP_MESSAGES=100000 $(PYTEST) tests/unit/ahp/test_ahp_schedules.py \
+		tests/unit/ahp/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks

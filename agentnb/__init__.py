@@ -13,7 +13,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # as in typing, which costs the small programs of this package start-up time
+if TYPE_CHECKING:
+    from typing import Any
 
 if TYPE_CHECKING:
     from agentnb import errors as errors
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
+    from agentnb.api.code import code as code
+    from agentnb.api.connecting import Remote as Remote
+    from agentnb.api.connecting import connect as connect
     from agentnb.api.history import duplicate_session as duplicate_session
     from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
@@ -38,9 +44,14 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionCallback as PermissionCallback
     from agentnb.api.questions import PermissionQuestion as PermissionQuestion
     from agentnb.api.questions import PermissionRequest as PermissionRequest
+    from agentnb.api.research import research as research
+    from agentnb.api.serving import Server as Server
+    from agentnb.api.serving import serve as serve
     from agentnb.api.session import Permissions as Permissions
     from agentnb.api.session import Session as Session
     from agentnb.api.session import Turn as Turn
+    from agentnb.api.settings import settings as settings
+    from agentnb.api.skills import skills as skills
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
@@ -49,6 +60,11 @@ if TYPE_CHECKING:
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn import TurnState as TurnState
     from agentnb.api.usage import usage as usage
+    from agentnb.batch.batch import Batch as Batch
+    from agentnb.batch.batch import BatchResult as BatchResult
+    from agentnb.batch.comparison import Comparison as Comparison
+    from agentnb.batch.start import compare as compare
+    from agentnb.batch.start import map as map  # noqa: A004 - the public name
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
     from agentnb.errors import AgentnbError as AgentnbError
@@ -56,6 +72,7 @@ if TYPE_CHECKING:
     from agentnb.errors import AgentRefused as AgentRefused
     from agentnb.errors import AgentStartFailed as AgentStartFailed
     from agentnb.errors import AuthenticationRequired as AuthenticationRequired
+    from agentnb.errors import BatchFailed as BatchFailed
     from agentnb.errors import CassetteBroken as CassetteBroken
     from agentnb.errors import CassetteError as CassetteError
     from agentnb.errors import CassetteMismatch as CassetteMismatch
@@ -64,6 +81,7 @@ if TYPE_CHECKING:
     from agentnb.errors import ContentNotStored as ContentNotStored
     from agentnb.errors import FilesConflict as FilesConflict
     from agentnb.errors import FileUnavailable as FileUnavailable
+    from agentnb.errors import HostUnavailable as HostUnavailable
     from agentnb.errors import KernelBusy as KernelBusy
     from agentnb.errors import KernelChangesConflict as KernelChangesConflict
     from agentnb.errors import LogDamaged as LogDamaged
@@ -76,6 +94,7 @@ if TYPE_CHECKING:
     from agentnb.errors import ProtocolError as ProtocolError
     from agentnb.errors import SessionClosed as SessionClosed
     from agentnb.errors import SessionError as SessionError
+    from agentnb.errors import SettingsError as SettingsError
     from agentnb.errors import TurnCancelled as TurnCancelled
     from agentnb.errors import TurnError as TurnError
     from agentnb.errors import TurnFailed as TurnFailed
@@ -86,18 +105,25 @@ if TYPE_CHECKING:
     from agentnb.errors import UnknownSession as UnknownSession
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
+    from agentnb.ipython.rehearse import rehearse as rehearse
     from agentnb.ipython.sidebar import sidebar as sidebar
+    from agentnb.rehearsal.result import Rehearsal as Rehearsal
 
 __version__ = "0.2.0"
 
 _MODULES = ("errors", "testing")
 _HOMES = {  # every other public name is an error
+    "Batch": "agentnb.batch.batch",
+    "BatchResult": "agentnb.batch.batch",
+    "Comparison": "agentnb.batch.comparison",
     "InputQuestion": "agentnb.api.questions",
     "PermissionAnswer": "agentnb.api.questions",
     "PermissionCallback": "agentnb.api.questions",
     "PermissionQuestion": "agentnb.api.questions",
     "PermissionRequest": "agentnb.api.questions",
     "Permissions": "agentnb.api.session",
+    "Rehearsal": "agentnb.rehearsal.result",
+    "Remote": "agentnb.api.connecting",
     "Session": "agentnb.api.session",
     "ToolCall": "agentnb.api.tool_call",
     "ToolCallStatus": "agentnb.api.tool_call",
@@ -106,17 +132,27 @@ _HOMES = {  # every other public name is an error
     "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
+    "code": "agentnb.api.code",
+    "compare": "agentnb.batch.start",
+    "connect": "agentnb.api.connecting",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
     "duplicate_session": "agentnb.api.history",
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
+    "map": "agentnb.batch.start",
     "pair": "agentnb.api.pairing",
+    "rehearse": "agentnb.ipython.rehearse",
+    "research": "agentnb.api.research",
     "resume": "agentnb.api.history",
+    "Server": "agentnb.api.serving",
+    "serve": "agentnb.api.serving",
     "sessions": "agentnb.api.history",
     "update_session": "agentnb.api.history",
+    "settings": "agentnb.api.settings",
     "sidebar": "agentnb.ipython.sidebar",
+    "skills": "agentnb.api.skills",
     "start": "agentnb.api.start",
     "storage": "agentnb.api.storage",
     "trust": "agentnb.api.policy",
@@ -134,14 +170,19 @@ __all__ = [
     "AgentStartFailed",
     "AgentnbError",
     "AuthenticationRequired",
+    "Batch",
+    "BatchFailed",
+    "BatchResult",
     "CassetteBroken",
     "CassetteError",
     "CassetteMismatch",
     "ChangesError",
     "ChangesUnavailable",
+    "Comparison",
     "ContentNotStored",
     "FileUnavailable",
     "FilesConflict",
+    "HostUnavailable",
     "InputQuestion",
     "KernelBusy",
     "KernelChangesConflict",
@@ -158,9 +199,13 @@ __all__ = [
     "Permissions",
     "PolicyError",
     "ProtocolError",
+    "Rehearsal",
+    "Remote",
+    "Server",
     "Session",
     "SessionClosed",
     "SessionError",
+    "SettingsError",
     "ToolCall",
     "ToolCallStatus",
     "Turn",
@@ -179,6 +224,9 @@ __all__ = [
     "agent_sessions",
     "agents",
     "chat",
+    "code",
+    "compare",
+    "connect",
     "delete_session",
     "doctor",
     "duplicate_session",
@@ -187,9 +235,14 @@ __all__ = [
     "history",
     "logout",
     "pair",
+    "rehearse",
+    "research",
     "resume",
+    "serve",
     "sessions",
+    "settings",
     "sidebar",
+    "skills",
     "start",
     "storage",
     "testing",
@@ -205,7 +258,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"agentnb.{name}")
-    if name in __all__:
+    if name in __all__ or name in _HOMES:
         if name in _HOMES:
             _connect_shell()
         return getattr(import_module(_HOMES.get(name, "agentnb.errors")), name)
@@ -214,7 +267,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_HOMES})  # `map` is not brought by `import *`: it would hide the built-in one
 
 
 def _connect_shell() -> None:

@@ -119,6 +119,27 @@ async def _pull(settings: Settings, name: str) -> int:
     return OK
 
 
+def _serve(arguments: argparse.Namespace) -> int:
+    from agentnb.ahp.remote_start import NotServed, start_in
+    from agentnb.ahp.runtime_file import served_kernels
+
+    if arguments.kernel:
+        try:
+            start_in(arguments.kernel)
+        except NotServed as error:
+            return _complain(str(error))
+    kernels = served_kernels()
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(kernels).decode())
+        return OK
+    if not kernels:
+        return _complain("no kernel is served. Run `%agents serve` in a notebook, or `agentnb serve --kernel KERNEL`.")
+    print("\n".join(line for kernel in kernels for line in kernel.lines))
+    return OK
+
+
 def _mcp(arguments: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         _complain("mcp speaks MCP on stdin and stdout: a terminal agent starts it. See docs/how-to/pair.md.")
@@ -353,6 +374,34 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
 
 
+def _skills(arguments: argparse.Namespace) -> int:
+    from agentnb.api.skills import shown_skill, skills
+    from agentnb.errors import AgentnbError
+
+    try:
+        found = skills()
+        said: list[str] = []
+        if arguments.show:
+            said.append(found.show(arguments.show))
+        if arguments.revoke:
+            was = found.revoke(arguments.revoke)
+            said.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
+        if arguments.trust and arguments.yes:
+            said.append(repr(found.trust(arguments.trust)))
+        elif arguments.trust:
+            said += [shown_skill(each) for each in found if each.package == arguments.trust]
+            said.append(f"With --yes agents get the skills of {arguments.trust}." if said else "It has no skills.")
+        if arguments.json:
+            import msgspec
+
+            said.append(msgspec.json.format(msgspec.json.encode([*found], enc_hook=str)).decode())
+        text = "\n\n".join(said) or repr(found)
+    except AgentnbError as error:
+        return _complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
 def _trust(arguments: argparse.Namespace) -> int:
     from agentnb.errors import PolicyError
     from agentnb.policy.store import PolicyFiles
@@ -366,6 +415,59 @@ def _trust(arguments: argparse.Namespace) -> int:
         except PolicyError as error:
             return _complain(str(error))
         print(f"{folder} is {'not trusted any more' if arguments.remove else 'trusted now'} ({files.user_path}).")
+    return OK
+
+
+def _settings(arguments: argparse.Namespace) -> int:
+    from agentnb.api.settings import kept_settings
+    from agentnb.configuration import setting
+    from agentnb.configuration.shown import public_value, shown_value
+    from agentnb.errors import AgentnbError
+
+    words = arguments.words
+    try:
+        kept = kept_settings()
+        if arguments.what_if:
+            text = kept.what_if(arguments.what_if)
+        elif len(words) > 2:  # noqa: PLR2004 - a name and a value
+            return _complain("A name and a value, please; quote a value of several words.")
+        elif arguments.reset:
+            names = [each.strip() for each in arguments.reset.split(",")]
+            text = "\n".join(f"{name} is removed from {kept.reset(name)}." for name in names)
+        elif len(words) == 2:  # noqa: PLR2004 - a name and a value
+            which = setting(words[0])
+            value = which.read(words[1])
+            text = f"{which.name} is {shown_value(which.name, value)!r} in {kept.set(which.name, value)}."
+        else:
+            wanted = {setting(word).name for word in words}
+            rows = [row for row in kept if not wanted or row.name in wanted]
+            told = [row._asdict() | {"value": public_value(row.name, row.value)} for row in rows]
+            if arguments.json:
+                import json
+
+                text = json.dumps(told, indent=2, default=str, ensure_ascii=False)
+            elif words:
+                text = "\n\n".join(f"{row.name} = {shown_value(row.name, row.value)}\n{row.about}" for row in rows)
+            else:
+                text = repr(kept)
+    except AgentnbError as error:
+        return _complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _components(arguments: argparse.Namespace) -> int:
+    from agentnb.components.listing import listing
+    from agentnb.configuration import change_setting, read_settings
+    from agentnb.errors import AgentnbError
+
+    try:
+        if arguments.words or arguments.none:
+            path = change_setting("components", arguments.words)
+            print(f"Written to {path}; new conversations follow it.")
+        print(listing(read_settings()["components"].value, Path.cwd()))
+    except AgentnbError as error:
+        return _complain(str(error))
     return OK
 
 
@@ -485,6 +587,27 @@ COMMANDS = {
             ),
         ),
         Command(
+            "settings",
+            "Shows every setting and where its value comes from, or changes one in your settings file.",
+            "A name shows one; a name and a value write it into your file, where every kernel finds it. A kernel's"
+            " own `%config Agentnb` and `ipython_config.py`, which count before it, are not known here.",
+            _settings,
+            (
+                Option("--reset", "remove settings from your file, by their names, separated by commas", "NAMES"),
+                Option("--what-if", "say what would happen if an agent wanted to run this command", "COMMAND"),
+                Option("--json", "print everything that is known, as JSON"),
+            ),
+            ("NAME", "a setting, and its new value"),
+        ),
+        Command(
+            "components",
+            "Lists what can stand between you and an agent, what of it does, and what it costs in tokens.",
+            "Names and commands set which do, in that order, in your settings file.",
+            _components,
+            (Option("--none", "let none stand between you and agents"),),
+            ("NAME", "a component: a name or a quoted command; the first one is next to you"),
+        ),
+        Command(
             "usage",
             "Adds up the tokens and the money that turns used, as far as their agents say.",
             "Counted are the turns of the sessions that the log still has.",
@@ -556,12 +679,38 @@ COMMANDS = {
             ),
         ),
         Command(
+            "serve",
+            "Lists the kernels that are served to other programs (Agent Host Protocol), or has one served.",
+            "A kernel is served once you have run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
+            " addresses have tokens in them: treat them as passwords. See docs/how-to/serve.md.",
+            _serve,
+            (
+                Option("--list", "list the served kernels, with the address of each client"),
+                Option("--kernel", "have this running kernel served: its id, or its connection file", "KERNEL"),
+                Option("--json", "print them as JSON"),
+            ),
+        ),
+        Command(
             "show",
             "Writes a cassette as text to read, with the pieces of each text joined and without the pace.",
             "Made for reviews: `git config diff.cassette.textconv 'agentnb show'` and the line"
             " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes so.",
             _show,
             (Option("PATH", "the cassette", kind=Path),),
+        ),
+        Command(
+            "skills",
+            "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
+            "Agents get those of packages that you trust, as text; nothing of a skill is run. See"
+            " docs/how-to/skills.md.",
+            _skills,
+            (
+                Option("--show", "show all that agents can read of a skill", "SKILL"),
+                Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
+                Option("--revoke", "take the skills of a package from agents", "PACKAGE"),
+                Option("--yes", "do it, instead of showing what would be trusted"),
+                Option("--json", "print them as JSON"),
+            ),
         ),
         Command(
             "trust",

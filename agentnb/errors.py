@@ -23,6 +23,7 @@
     ├── OutsideWorkspace           a file outside the workspace
     ├── FileUnavailable            a file or folder cannot be read
     ├── KernelBusy                 the kernel is busy with other code
+    ├── HostUnavailable            another host cannot be reached, or lets nobody in
     ├── LogError                   the durable log of sessions
     │   ├── LogUnavailable         the log's file cannot be used
     │   └── LogDamaged             the file or a session in it is damaged
@@ -32,6 +33,7 @@
     │   ├── ChangesUnavailable     snapshots cannot be taken or stored here
     │   └── KernelChangesConflict  cells or variables changed since
     ├── PolicyError                a policy file cannot be read or written
+    ├── SettingsError              a settings file cannot be changed
     ├── ProtocolError              a message that breaks the protocol
     │   └── UnsupportedVersion     page and kernel share no version of it
     ├── CassetteError
@@ -176,6 +178,10 @@ class KernelBusy(AgentnbError):
     """The kernel cannot run an agent's code now: its main thread is busy."""
 
 
+class HostUnavailable(AgentnbError):
+    """Another kernel's host cannot be reached, refuses this kernel, or does not answer (:func:`agentnb.connect`)."""
+
+
 class LogError(AgentnbError):
     """Something about the durable log of sessions."""
 
@@ -232,6 +238,10 @@ class PolicyError(AgentnbError):
     """A policy file cannot be read or written."""
 
 
+class SettingsError(AgentnbError):
+    """A settings file cannot be changed: it cannot be read as it is, or not be written, or was changed meanwhile."""
+
+
 class ProtocolError(AgentnbError):
     """A message does not follow the protocol."""
 
@@ -250,6 +260,20 @@ class CassetteBroken(CassetteError, AgentError):
 
 class CassetteMismatch(CassetteError, AgentError):
     """Something differs from the recording; the message shows both."""
+
+
+class BatchFailed(AgentnbError):
+    """An input of a batch failed, or the batch ended before its inputs did.
+
+    Args:
+        message: What failed, and why.
+        hint: What to do next.
+        batch: The batch (:class:`agentnb.batch.batch.Batch`), with the answers that came.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, batch: Any = None) -> None:
+        super().__init__(message, hint=hint)
+        self.batch = batch
 
 
 class UsageError(AgentnbError):

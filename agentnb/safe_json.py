@@ -56,6 +56,19 @@ def read_first_json(text: str) -> Any:
     return without_half_characters(json.JSONDecoder(parse_int=_integer).raw_decode(text)[0])
 
 
+def read_json_at(text: str, begin: int) -> tuple[Any, int]:
+    """Read the JSON value that begins at a place of *text*, as :func:`read_json`; with where it ends.
+
+    Raises:
+        ValueError: If there is none, or it is nested too deep.
+    """
+    try:
+        value, end = json.JSONDecoder(parse_int=_integer).raw_decode(text, begin)
+        return without_half_characters(value), end
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deep") from error
+
+
 def is_too_deep(data: bytes, limit: int = NESTING_LIMIT) -> bool:
     """Whether the JSON in *data* is nested deeper than *limit*. Takes time in proportion to its length."""
     if data.count(b"[") + data.count(b"{") <= limit:

@@ -17,9 +17,21 @@ const LIMIT = 40 * 1024;
 /**
  * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
  * several cells are changed,
- * when cells or outputs are attached, and when a file is opened.
+ * when cells or outputs are attached, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
+ * settings JupyterLab's editor shows.
  */
-const PARTS = ["agent-text", "attach", "cell-review", "cell-steps", "compare", "mermaid", "review", "workspace-files"];
+const PARTS = [
+  "agent-text",
+  "attach",
+  "cell-review",
+  "cell-steps",
+  "compare",
+  "mermaid",
+  "rejoin",
+  "review",
+  "settings-editor",
+  "workspace-files",
+];
 const PART_LIMIT = 40 * 1024;
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -31,8 +43,14 @@ const SHARED = [
   "@jupyterlab/ui-components",
   "@lumino/widgets",
 ];
-/** JupyterLab's editor is made of it; only parts use it. */
-const OF_PARTS = ["@codemirror/language", "@codemirror/state", "@codemirror/view", "@lezer/highlight"];
+/** What only parts use: what JupyterLab's editor is made of, its settings. */
+const OF_PARTS = [
+  "@codemirror/language",
+  "@codemirror/state",
+  "@codemirror/view",
+  "@jupyterlab/settingregistry",
+  "@lezer/highlight",
+];
 /** Another extension's: it may be missing. */
 const OPTIONAL = ["@jupyter-widgets/jupyterlab-manager"];
 
@@ -122,7 +140,8 @@ export async function buildLabExtension(options, outdir) {
   await mkdir(`${outdir}/schemas/${NAME}`, { recursive: true });
   await writeFile(`${outdir}/${load}`, code);
   for (const { file, text } of made) await writeFile(`${outdir}/static/${file}`, text);
-  await writeFile(`${outdir}/schemas/${NAME}/plugin.json`, await readFile(here("schema/plugin.json")));
+  const [plugin, properties] = await Promise.all(["plugin.json", "settings.gen.json"].map(readJson));
+  await writeFile(`${outdir}/schemas/${NAME}/plugin.json`, json({ ...plugin, properties }));
   await writeFile(`${outdir}/schemas/${NAME}/package.json.orig`, json(manifest));
   await writeFile(`${outdir}/install.json`, json(install));
   await writeFile(`${outdir}/package.json`, json(manifest)); // last: it is what says that all is there
@@ -132,6 +151,8 @@ export async function buildLabExtension(options, outdir) {
     metafiles: [metafile, ...made.map((each) => each.metafile)],
   };
 }
+
+const readJson = async (name) => JSON.parse(await readFile(here(`schema/${name}`), "utf8"));
 
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
 

@@ -8,8 +8,8 @@ const noStyles: Plugin = {
   load: (id) => (id === "\0no-styles" ? 'export default "";' : null),
 };
 
-/** What is loaded once for a whole page, and not taken back: the highlighter's grammars, what draws formulas. */
-const OF_A_FRESH_PAGE = ["test/view/grammars.test.ts", "test/view/mathematics.test.ts"];
+/** What is loaded once for a whole page, and not taken back: what colours code, what draws formulas. */
+const OF_A_FRESH_PAGE = ["test/view/highlighting.test.ts", "test/view/mathematics.test.ts"];
 
 const shared = { environment: "jsdom", testTimeout: 60_000, maxWorkers: 2 };
 

@@ -16,7 +16,20 @@ from agentnb import __version__
 
 LICENCES = "THIRD-PARTY-LICENSES.txt"
 BUILT = (
-    *(f"agentnb/static/{name}.js" for name in ("widget", "panel", "grammars", "agents", "history", "pairing")),
+    *(
+        f"agentnb/static/{name}.js"
+        for name in (
+            "widget",
+            "panel",
+            "highlighting",
+            "agents",
+            "attention",
+            "cell-changes",
+            "history",
+            "pairing",
+            "walkthrough",
+        )
+    ),
     f"agentnb/static/{LICENCES}",
 )
 PACKAGES = Path(__file__).parents[1] / "js/package.json"

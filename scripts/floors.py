@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-GROUPS = ("lab", "test")
+GROUPS = ("code", "lab", "serve", "test")
 """The extras that are installed at their floors; `dev` holds tools that read code and run none of it."""
 VARIABLE = "FLOOR_PYTHON"
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<floor>[\w.]+)[^;]*(?P<marker>;.*)?$")

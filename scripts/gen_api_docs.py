@@ -9,6 +9,8 @@ import inspect
 import sys
 from pathlib import Path
 
+from agentnb.configuration import GROUPS, SETTINGS, Setting
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- Written by scripts/gen_api_docs.py from the docstrings: change those, then run `make types`. -->"
@@ -27,7 +29,7 @@ VARIABLES = """\
 | `AGENTNB_IDS` | kernels, `agentnb.start` | `counted`: ids that are the same in every run |
 | `AGENTNB_PROGRESS_SECONDS` | kernels | seconds until a turn without a front end shows its progress; 5 |
 | `AGENTNB_CASES` | tests | one more folder of reducer cases |
-| `AGENTNB_CHANGES` | kernels | `off`: what turns change is not followed, and cannot be undone |
+| `AGENTNB_CHANGES` | kernels, `env=` | `off`: what turns change is not followed, and cannot be undone |
 | `AGENTNB_CONFIG_DIR` | kernels | where `policy.toml` and `agents` are; else `agentnb` in Jupyter's settings folder |
 | `AGENTNB_DATA_DIR` | kernels | where sessions, changes and decisions are; else `agentnb` in Jupyter's data folder |
 | `AGENTNB_HEADLESS` | kernels | `allow` or `deny`: questions that nobody can answer; else as the policy file says |
@@ -37,6 +39,7 @@ VARIABLES = """\
 | `AGENTNB_EXAMPLES` | unit tests | `few`: fewer generated examples, as `make test-fast` |
 | `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
+| `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components/log.md) |
 | `AGENTNB_LONG_TEXTS` | `make test-browser` | `all`: every long text, as `make test-long-texts`; else a few |
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for so many days; else none |
@@ -66,20 +69,38 @@ def magics() -> str:
     return "\n".join(["# Magics\n", NOTE, "", "After `%load_ext agentnb`.\n", *sections])
 
 
+HOW = """\
+`agentnb settings` in a shell, `agentnb.settings()` in Python and ⋯ → *Settings* in the chat show them all, with where
+each value comes from, and change them: [how](../how-to/settings.md). Of these places the first that says something
+counts:
+
+1. `%config Agentnb.agent = "claude"`: this kernel, until it ends.
+2. `c.Agentnb.agent = "claude"` in `ipython_config.py`.
+3. The setting's environment variable, where it has one.
+4. The project's file, `.agentnb/settings.toml` in the workspace. It can only choose a value that lets agents do less.
+5. Your file: `settings.toml` in agentnb's settings folder (`agentnb` in `JUPYTER_CONFIG_DIR`, or
+   `AGENTNB_CONFIG_DIR`), with a line as `agent = "claude"`; for some settings another file of that folder.
+6. The default.
+
+Your file is read again when it changes. What is wrong in it is said with file and line, and does not count.
+"""
+
+
+def _row(each: Setting) -> str:
+    places = ["`%config`"] if each.trait else []
+    places += [f"`{each.file}`: `{each.file_key}`"] if each.file else []
+    places += [f"`{each.variable}`"] if each.variable else []
+    about = f"{each.about} Counts {each.counts}." if "Counts at once" not in each.about else each.about
+    return f"| `{each.name}` | `{each.default!r}` | {about} | {', '.join(places)} |"
+
+
 def settings() -> str:
     """The page of the settings."""
-    from agentnb.ipython.config import Agentnb
-
-    rows = [
-        f"| `{name}` | `{trait.default()!r}` | {trait.help} |"
-        for name, trait in sorted(Agentnb.class_own_traits(config=True).items())
-    ]
-    how = (
-        '`%config Agentnb` shows them, `%config Agentnb.agent = "claude"` sets one, `c.Agentnb.agent = "claude"` in\n'
-        "`ipython_config.py` sets it for good.\n"
-    )
-    head = ["# Settings\n", NOTE, "", how, "| setting | default | meaning |", "|---|---|---|"]
-    return "\n".join([*head, *rows, "", VARIABLES])
+    head = ["# Settings\n", NOTE, "", HOW]
+    for group, title in GROUPS.items():
+        rows = [_row(each) for each in SETTINGS.values() if each.group == group]
+        head += [f"## {title}", "", "| setting | default | meaning | where |", "|---|---|---|---|", *rows, ""]
+    return "\n".join([*head, VARIABLES])
 
 
 PAGES = {"magics.md": magics, "settings.md": settings}

@@ -61,9 +61,9 @@ def pin(name: str, dist: Distribution) -> str:
 def main() -> None:
     """Print the pins, sorted."""
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["lab"]]
-    for extra in ("test", "dev", "docs"):
-        wanted += project["optional-dependencies"][extra]
+    wanted = list(project["dependencies"])
+    for needed in project["optional-dependencies"].values():
+        wanted += needed
     wanted = [text for text in wanted if not text.startswith(project["name"])]
     for name, dist in sorted(closure(wanted).items()):
         print(pin(name, dist))

@@ -27,6 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as environment:
         for name in [name for name in os.environ if name.startswith(("JUPYTER", "IPYTHON", "AGENTNB_", "XDG_"))]:
             if name not in (
+                "AGENTNB_BATCHES",
                 "AGENTNB_CASES",
                 "AGENTNB_CHROMIUM",
                 "AGENTNB_IPYKERNEL6",

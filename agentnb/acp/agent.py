@@ -25,17 +25,19 @@ from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answe
 from agentnb.acp.services import client_capabilities, own_info, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
-from agentnb.agent.process import startable
+from agentnb.agent.process import AgentProcess, startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.acp.listener import Listener, Tap
     from agentnb.acp.login import LoginWay
+    from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.refused_access import RefusedAccess
     from agentnb.state import Action, Message
 
 PROTOCOL = 1
@@ -72,17 +74,22 @@ class Agent:
         >>> agent.prompt(opened.session_id, message, done)  # doctest: +SKIP
     """
 
-    def __init__(self, spec: AgentSpec, tap: Tap | None = None) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = AgentProcess.spawn) -> None:
         self.spec = spec
         self.info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
-        self._sessions = Sessions()
+        self._sessions = Sessions(self._confined_command)
         self.stopped = False
         self.since = 0.0
         self.served = Served()
         self.patience = PATIENCE
         self._peer = Peer(
-            spec, on_notifications=self._sessions.deliver, on_request=self._serve, on_lost=self._lost, tap=tap
+            spec,
+            on_notifications=self._sessions.deliver,
+            on_request=self._serve,
+            on_lost=self._lost,
+            tap=tap,
+            spawn=spawn,
         )
 
     @classmethod
@@ -95,6 +102,7 @@ class Agent:
         client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
         tap: Tap | None = None,
+        spawn: Spawn = AgentProcess.spawn,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``).
 
@@ -105,6 +113,7 @@ class Agent:
             client_info: ACP ``clientInfo``: name, title, version.
             initialize_timeout: The longest wait for its answer, in seconds; by default the spec's.
             tap: Who hears both directions of its wire.
+            spawn: Starts the process; by default the agent's alone, without components.
 
         Raises:
             AgentNotFound: If it is not installed, and what would run it without is missing.
@@ -112,7 +121,7 @@ class Agent:
             AuthenticationRequired: If it wants a login even for that.
         """
         path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
-        agent = cls(startable(spec, cwd, path), tap)
+        agent = cls(startable(spec, cwd, path), tap, spawn)
         try:
             await agent._peer.spawn(cwd, env)
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)
@@ -130,6 +139,18 @@ class Agent:
     def version(self) -> str | None:
         """Its version, if it says."""
         return text(self.info.get("version"))
+
+    @property
+    def confined(self) -> str:
+        """What it is confined to, in a line; empty where it is not."""
+        return self._peer.confined
+
+    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
+        return self._peer.refused_accesses(text)
+
+    def _confined_command(self, command: Sequence[str]) -> list[str]:
+        return self._peer.confined_command(command)
 
     @property
     def login_ways(self) -> tuple[LoginWay, ...]:

@@ -70,10 +70,11 @@ class Files:
         Raises:
             OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
             PermissionDenied: If the listener says no.
-            RpcError: If it cannot be written.
+            RpcError: If it cannot be written. A file that is read-only is refused before the user is asked.
         """
         named, content = _text(params, "path"), _text(params, "content")
         root, path = self._locate(named, "edit")
+        await asyncio.to_thread(_check_writable, path)
         for time in range(TIMES):
             shown = await asyncio.to_thread(_current, root, path)
             await self._listener.authorize(write_request(path, shown, _written_as(content, shown), again=time > 0))
@@ -157,6 +158,17 @@ def _current(root: Path, path: Path) -> bytes | None:
         return _bytes(root, path)[0]
     except (RpcError, OutsideWorkspace):
         return None
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file that is read-only: to replace it takes the right to write its folder only."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # it is not there, or writing says what is wrong
+        return
+    if stat.S_ISREG(mode) and (not mode & 0o222 or not os.access(path, os.W_OK)):
+        what_to_do = "Write another file, or ask the user to make this one writable."
+        raise RpcError(INVALID_PARAMS, f"{path} is read-only, so nothing was written. {what_to_do}")
 
 
 def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError, refused
@@ -15,14 +15,32 @@ from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, Ag
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.acp.connection import Notifications, Requests
     from agentnb.acp.listener import Tap
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.process import RunningProcess
+    from agentnb.agent.refused_access import RefusedAccess
 
     Done = Callable[[Any, AgentnbError | None], None]
+
+    class Spawn(Protocol):
+        """Starts a process (:meth:`agentnb.agent.process.AgentProcess.spawn`)."""
+
+        async def __call__(
+            self,
+            spec: AgentSpec,
+            cwd: Path,
+            env: Mapping[str, str] | None = None,
+            *,
+            on_output: Callable[[bytes], None],
+            on_end: Callable[[], None],
+        ) -> RunningProcess:
+            """Start it."""
+            ...
+
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
 _EXIT_SECONDS = 0.3
@@ -38,6 +56,7 @@ class Peer:
         on_request: See there.
         on_lost: Called once when the agent is gone, with the reason; its result is awaited before the process is ended.
         tap: Receives a copy of all bytes in both directions.
+        spawn: Starts the process; by default the agent's alone.
 
     Attributes:
         started: Whether the agent has answered ``initialize``; before that, its end is a failed start.
@@ -52,13 +71,15 @@ class Peer:
         on_request: Requests,
         on_lost: Lost,
         tap: Tap | None = None,
+        spawn: Spawn = AgentProcess.spawn,
     ) -> None:
         self.spec = spec
         self._tap = tap
+        self._spawn = spawn
         self.started = False
         self.auth_methods: tuple[dict[str, Any], ...] = ()
         self._on_lost = on_lost
-        self._process: AgentProcess | None = None
+        self._process: RunningProcess | None = None
         self._spawned = asyncio.Event()
         self._gone = asyncio.Event()
         self._patience = 0.0
@@ -77,10 +98,23 @@ class Peer:
         """
         feed = self._connection.feed if self._tap is None else self._feed
         try:
-            self._process = await AgentProcess.spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
+            self._process = await self._spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
             AGENT_SPAWNED.tell(agent=self.spec.name, pid=self.pid)
         finally:
             self._spawned.set()  # `_finish` waits for this, also where the start failed
+
+    @property
+    def confined(self) -> str:
+        """What it is confined to, in a line; empty where it is not."""
+        return self._process.confined if self._process is not None else ""
+
+    def confined_command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* with the same limits as the agent."""
+        return self._process.confined_command(command) if self._process is not None else list(command)
+
+    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
+        return self._process.refused_accesses(text) if self._process is not None else ()
 
     @property
     def closed(self) -> bool:
@@ -230,6 +264,10 @@ class Peer:
             AGENT_DIED.tell(agent=self.spec.name, pid=self.pid, error=str(reason))
 
     def _death(self) -> AgentError:
+        if self._process is not None and self._process.failure is not None:  # a component of the chain ended it
+            if not self.started:
+                return AgentStartFailed(self._process.failure, hint="Start the session without it, or mend it.")
+            return AgentDied(self._process.failure, hint=_RESTARTS)
         how = _how(self._process.returncode if self._process is not None else None)
         if not self.started:
             return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())

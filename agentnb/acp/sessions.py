@@ -20,7 +20,7 @@ from agentnb.credentials import logger
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.acp.listener import Listener
     from agentnb.errors import AgentnbError
@@ -57,11 +57,17 @@ def deliver(updates: list[dict[str, Any]], listener: Listener) -> None:
 class Route:
     """The listener of one session, and the services that it may use."""
 
-    def __init__(self, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        listener: Listener,
+        cwd: str | Path,
+        directories: Iterable[str] = (),
+        confined: Callable[[Sequence[str]], list[str]] = list,
+    ) -> None:
         workspace = Workspace(Path(cwd), directories)
         self.listener = listener
         self.files = Files(workspace, listener)
-        self.terminals = Terminals(workspace, listener)
+        self.terminals = Terminals(workspace, listener, confined)
         self.held: list[dict[str, Any]] | None = []
 
     def deliver(self, updates: list[dict[str, Any]]) -> None:
@@ -84,13 +90,17 @@ class Route:
 class Sessions:
     """The open sessions of one agent, and what came too early for one.
 
+    Args:
+        confined: Gives commands that terminals run the limits of the agent.
+
     Attributes:
         asking: Who waits for the answer to which request to open a session.
         with_models: The sessions whose agent has ``models`` (an older form of the config option ``model``).
         unaddressed: The last notifications that named no session, ``(method, params)`` as sent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, confined: Callable[[Sequence[str]], list[str]] = list) -> None:
+        self._confined = confined
         self._routes: dict[str, Route] = {}
         self._early: dict[str, list[dict[str, Any]]] = {}
         self._opening = 0
@@ -155,7 +165,7 @@ class Sessions:
 
     def open(self, session: str, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> Route:
         """The session is known; its updates are held until the host has its answer."""
-        route = self._routes[session] = Route(listener, cwd, directories)
+        route = self._routes[session] = Route(listener, cwd, directories, self._confined)
         route.deliver(self._early.pop(session, []))
         return route
 

@@ -24,6 +24,8 @@ from agentnb.policy.request import PolicyRequest
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from agentnb.acp.listener import Listener
     from agentnb.policy.workspace import Workspace
 
@@ -157,7 +159,13 @@ class Terminals:
         listener: Decides about the agent's requests and is told what happens.
     """
 
-    def __init__(self, workspace: Workspace, listener: Listener) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        listener: Listener,
+        confined: Callable[[Sequence[str]], list[str]] = list,
+    ) -> None:
+        self._confined = confined
         self._workspace = workspace
         self._listener = listener
         self._terminals: dict[str, Terminal] = {}
@@ -193,7 +201,7 @@ class Terminals:
         terminal = Terminal(_limit(params.get("outputByteLimit")), self._listener)
         self._terminals[terminal.id] = terminal
         try:
-            await terminal.start(command, shown, cwd, env)
+            await terminal.start(self._confined(command), shown, cwd, env)
         except (OSError, ValueError) as error:
             del self._terminals[terminal.id]
             raise RpcError(INVALID_PARAMS, f"{shown!r} could not be run in {cwd}: {error}.") from error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.agent import registry
+from agentnb.agent.confinement import Needs
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import Runner, older, runner_of
@@ -83,10 +84,15 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         min_version: The oldest version that works with us, where one is known.
         seen: A version that was seen to work.
         mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
+        takes_mcp: Whether it takes MCP servers at all.
+        components: Components that stand in a chain between you and it, the first one next to you: names of shipped
+            ones, or commands; see ``docs/how-to/components.md``.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
             where something is missing, their values never.
         registry: Its ids in the public ACP registry, the newest first; the name itself counts, too.
         python: The Python that ``uvx`` runs it with, where it needs a certain one.
+        confinement: What it needs where it is confined, besides the system, its install and the workspace; None where
+            that is not known.
         runner: How it is run from a package index where it is not installed; by default as the registry says.
         origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
             ``"project"`` or ``"command"``; set here, not in the file.
@@ -116,9 +122,12 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     min_version: str | None = None
     seen: str | None = None
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    takes_mcp: bool = True
+    components: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     registry: tuple[str, ...] = ()
     python: str | None = None
+    confinement: Needs | None = None
     runner: Runner | None = None
     origin: str = "command"
 

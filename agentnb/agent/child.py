@@ -40,11 +40,15 @@ class Child(asyncio.SubprocessProtocol):
     Args:
         on_output: Called with the descriptor (1 or 2) and the bytes read from it, in order.
         on_end: Called once, when the program has ended and its output is complete, or when it closed its stdout.
+
+    Attributes:
+        on_full: Called with True when the program reads its stdin too slowly, with False when it has caught up.
     """
 
     def __init__(self, on_output: Callable[[int, bytes], None], on_end: Callable[[], None]) -> None:
         self.exited = asyncio.Event()
         self.pid = 0
+        self.on_full: Callable[[bool], None] = lambda _is_full: None
         self._mark = GUARD.mark()
         self._on_output = on_output
         self._on_end: Callable[[], None] | None = on_end
@@ -193,6 +197,12 @@ class Child(asyncio.SubprocessProtocol):
         if stdin is not None and not stdin.is_closing():
             cast("asyncio.WriteTransport", stdin).write(data)
 
+    @property
+    def unwritten(self) -> int:
+        """How many bytes for its stdin the program has not read."""
+        stdin = self._pipe(0)
+        return 0 if stdin is None else cast("asyncio.WriteTransport", stdin).get_write_buffer_size()
+
     def close_stdin(self) -> None:
         """Tell the program that nothing more comes."""
         stdin = self._pipe(0)
@@ -303,6 +313,14 @@ class Child(asyncio.SubprocessProtocol):
         """It closed a pipe; without its stdout it is of no use."""
         if fd == 1:
             self._ended()
+
+    def pause_writing(self) -> None:
+        """It reads its stdin more slowly than it is written to."""
+        self.on_full(True)
+
+    def resume_writing(self) -> None:
+        """It has read nearly all of its stdin."""
+        self.on_full(False)
 
     def process_exited(self) -> None:
         """It ended, or its subreaper: with that killed, the program is as well."""

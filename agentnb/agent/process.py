@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
+from agentnb.agent.confinement import Needs, confinement_of
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
+from agentnb.agent.refused_access import refused_accesses
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
+from agentnb.folders import home
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Confine, Confinement
+    from agentnb.agent.refused_access import RefusedAccess
 
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
@@ -73,12 +80,72 @@ class Ring:
         return text[line if 0 < line <= _PARTIAL else _PARTIAL :]
 
 
+class RunningProcess(Protocol):
+    """What runs for a client: an agent's process (:class:`AgentProcess`), or a chain that looks like one."""
+
+    @property
+    def pid(self) -> int:
+        """The agent's process id."""
+        ...
+
+    @property
+    def returncode(self) -> int | None:
+        """How the agent ended, or None while it runs."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether the agent has ended."""
+        ...
+
+    @property
+    def exited(self) -> asyncio.Event:
+        """Set when the agent has ended."""
+        ...
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines that the agent wrote to stderr, without credentials."""
+        ...
+
+    @property
+    def failure(self) -> str | None:
+        """Which component ended it, and how; None where none did."""
+        ...
+
+    @property
+    def confined(self) -> str:
+        """What the agent is confined to, in a line; empty where it is not."""
+        ...
+
+    def confined_command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* as confined as the agent is."""
+        ...
+
+    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
+        ...
+
+    def redact(self, text: str) -> str:
+        """*text* without credentials."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Hand *data* to it."""
+
+    async def stop(self, patience: float = 2.5) -> None:
+        """End it and everything it started."""
+
+
 class AgentProcess:
     """A running agent.
 
     Args:
         spec: What was started.
         env: Its whole environment; values that look secret are kept out of :attr:`stderr_tail`.
+
+    Attributes:
+        failure: Always None: how it ended is in :attr:`returncode`. A chain of processes names the one that failed.
 
     Example:
         >>> process = await AgentProcess.spawn(find("eliza"), Path.cwd())  # doctest: +SKIP
@@ -87,9 +154,12 @@ class AgentProcess:
 
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self.spec = spec
+        self.failure: str | None = None
         self._stderr = Ring()
         self._credentials = Credentials(env)
         self._child: Child | None = None
+        self._confinement: Confinement | None = None
+        self._home = str(home(env))
 
     @classmethod
     async def spawn(
@@ -98,6 +168,7 @@ class AgentProcess:
         cwd: Path,
         env: Mapping[str, str] | None = None,
         *,
+        confine: Confine | None = None,
         on_output: Callable[[bytes], None] = lambda _: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> AgentProcess:
@@ -107,12 +178,13 @@ class AgentProcess:
             spec: The agent.
             cwd: The folder it runs in.
             env: Variables on top of the user's environment and the spec's.
+            confine: How it is confined; None where it is not.
             on_output: Called with what it writes to stdout, in order.
             on_end: Called once, when it has ended or closed its stdout.
 
         Raises:
             AgentNotFound: If its command is not installed.
-            AgentStartFailed: If the system cannot start it.
+            AgentStartFailed: If the system cannot start it, or it cannot be confined.
         """
         whole = inherited({**spec.env, **(env or {})})
         process = cls(spec, whole)
@@ -126,12 +198,27 @@ class AgentProcess:
             else:
                 process.keep_stderr(data)
 
+        temporary = None if confine is None else tempfile.mkdtemp(prefix="agentnb-agent-")
+
+        def ended() -> None:
+            if temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
+            on_end()
+
         try:
-            process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=on_end)
+            if confine is not None and temporary is not None:
+                whole.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary))
+                needs, runner = spec.confinement or Needs(), Path(spec.command[0]).name
+                process._confinement = confinement_of(needs, program, cwd, confine, whole, runner=runner)
+                command = process._confinement.command(command)
+            process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=ended)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"{spec.title} could not be started with {spec.command[0]!r}: {reason}."
             raise AgentStartFailed(message, hint="Try the command in a terminal.") from error
+        finally:
+            if process._child is None and temporary is not None:
+                shutil.rmtree(temporary, ignore_errors=True)
         return process
 
     @property
@@ -139,6 +226,19 @@ class AgentProcess:
         if self._child is None:
             raise RuntimeError("spawn() makes an AgentProcess")
         return self._child
+
+    @property
+    def confined(self) -> str:
+        """What it is confined to, in a line; empty where it is not."""
+        return "" if self._confinement is None else self._confinement.summary
+
+    def confined_command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* with the same limits as the agent."""
+        return list(command) if self._confinement is None else self._confinement.command(command)
+
+    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
+        return () if self._confinement is None else refused_accesses(text, self._confinement, self._home)
 
     @property
     def pid(self) -> int:
@@ -178,6 +278,23 @@ class AgentProcess:
     def write(self, data: bytes) -> None:
         """Hand *data* to its stdin."""
         self._running.write(data)
+
+    @property
+    def unwritten(self) -> int:
+        """How many bytes for its stdin it has not read."""
+        return self._running.unwritten
+
+    def when_full(self, on_full: Callable[[bool], None]) -> None:
+        """Call *on_full* with True when it reads its stdin too slowly, with False when it has caught up."""
+        self._running.on_full = on_full
+
+    def pause(self) -> None:
+        """Read no output until :meth:`resume`; it will wait when the pipe is full."""
+        self._running.pause()
+
+    def resume(self) -> None:
+        """Read output again."""
+        self._running.resume()
 
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time.

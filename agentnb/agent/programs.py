@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -25,7 +26,7 @@ def search_path(path: str | None = None) -> str:
     """
     given = os.environ.get("PATH", os.defpath) if path is None else path
     folders = [each for each in given.split(os.pathsep) if each]
-    return os.pathsep.join(dict.fromkeys([*folders, sysconfig.get_path("scripts"), *install_folders()]))
+    return os.pathsep.join(dict.fromkeys([*folders, _scripts_folder(), *install_folders()]))
 
 
 def find_on_path(name: str, path: str | None = None) -> str | None:
@@ -36,6 +37,11 @@ def find_on_path(name: str, path: str | None = None) -> str | None:
         path: The search path; by default the ``PATH`` of this process.
     """
     return shutil.which(name, path=search_path(path))
+
+
+@functools.cache  # it takes a millisecond, and every agent of the catalogue is looked for
+def _scripts_folder() -> str:
+    return sysconfig.get_path("scripts")
 
 
 def install_folders() -> list[str]:

@@ -12,7 +12,7 @@ Only descendants are signalled, each through a pidfd that is checked after it is
 to another process meanwhile is left alone. Not promised: a descendant that runs as another user (setuid, sudo) may
 refuse the signal, and one that is moved below another subreaper by a container runtime's daemon is not a descendant.
 
-Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
+Only the standard library and :mod:`agentnb.sandbox`, and as little of it as possible: it runs under ``python -I -S``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ import signal
 import sys
 import time
 
+if __name__ == "__main__":  # only the standard library is found under `-I -S`
+    sys.path.append(__file__.rpartition("/agentnb/")[0])
+
+from agentnb.sandbox.processes import signal_descendants, try_prctl
+from agentnb.sandbox.system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
+
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,74 +38,9 @@ GRACE = 0.7
 """Seconds between the request to end and the kill, when the kernel is gone."""
 STEP = 0.02
 ROUNDS = 250
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
+_CONFINED_PROGRAM = f"{__file__.rpartition('/agentnb/')[0]}/agentnb/sandbox/confined_program.py"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that are meant for the program, not for this one."""
-
-
-def prctl(option: int, value: int) -> bool:
-    """Call ``prctl(2)``; say whether it worked."""
-    try:
-        import ctypes
-
-        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
-    except (ImportError, OSError, AttributeError):
-        return False
-
-
-def _stat(pid: int) -> tuple[int, bytes] | None:
-    """Parent and start time of process *pid*; None if it is gone, or only not yet waited for."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
-            fields = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in {b"Z", b"X"} else (int(fields[1]), fields[19])
-
-
-def descendants(root: int) -> list[tuple[int, bytes]]:
-    """Every running process below *root*: its id and its start time."""
-    found = {int(name): _stat(int(name)) for name in os.listdir("/proc") if name.isdigit()}  # noqa: PTH208 - as above
-    children: dict[int, list[tuple[int, bytes]]] = {}
-    for pid, stat in found.items():
-        if stat is not None:
-            children.setdefault(stat[0], []).append((pid, stat[1]))
-    below: list[tuple[int, bytes]] = []
-    waiting = [root]
-    while waiting:
-        for child in children.get(waiting.pop(), ()):
-            below.append(child)
-            waiting.append(child[0])
-    return below
-
-
-def signal_process(pid: int, start: bytes, number: int) -> None:
-    """Send signal *number* to the process that had the id *pid* and began at *start*, and to no other."""
-    try:
-        handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
-    except AttributeError:  # an old system: the check below is all there is
-        handle = None
-    except OSError:
-        return
-    try:
-        stat = _stat(pid)
-        if stat is None or stat[1] != start:
-            return
-        with contextlib.suppress(OSError):
-            if handle is None:
-                os.kill(pid, number)
-            else:
-                signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined,unused-ignore]
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def signal_descendants(number: int) -> None:
-    """Send signal *number* to everything below this process."""
-    for pid, start in descendants(os.getpid()):
-        signal_process(pid, start, number)
 
 
 class Subreaper:
@@ -208,11 +149,16 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
     """Turn this forked process into the program; tell why not on *failing*."""
     try:
         os.setsid()
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
+        try_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
         for number in (*before, signal.SIGPIPE, signal.SIGXFSZ):
             ignored = before.get(number) is signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         name, _, value = mark.partition("=")
+        if command[1:4] == ["-I", "-S", _CONFINED_PROGRAM]:  # here it need not start Python again
+            from agentnb.sandbox import confined_program
+
+            os.environ[name] = value
+            confined_program.main(*command[4:])
         os.execvpe(command[0], command, {**os.environ, name: value})  # noqa: S606 - starting programs is the job
     except OSError as error:
         os.write(failing, str(error.errno).encode())
@@ -230,7 +176,7 @@ def main(link: str, kernel: str, mark: str, *command: str) -> None:
         command: Program and arguments.
     """
     os.set_inheritable(int(link), False)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    try_prctl(PR_SET_CHILD_SUBREAPER, 1)
     subreaper = Subreaper(int(link), int(kernel))
     if subreaper.start(mark, list(command)):
         subreaper.watch()

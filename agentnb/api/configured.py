@@ -10,6 +10,7 @@ from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
+from agentnb.components.given import components as read_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Network
     from agentnb.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
@@ -32,17 +34,22 @@ def configured(
     cwd: str | os.PathLike[str] | None,
     *,
     mcp_servers: Any = (),
+    components: Any = None,
     directories: Sequence[str | os.PathLike[str]] = (),
     kernel_tools: bool = False,
     mode: Mode = "ask",
     title: str | None = None,
+    confine: bool | None = None,
+    network: Network = "all",
 ) -> SessionOptions:
-    """What the arguments of :func:`agentnb.start` mean, checked; of None for *mcp_servers* the settings say.
+    """What the arguments of :func:`agentnb.start` mean, checked.
+
+    Where None, *mcp_servers* and *components* are as the settings say.
 
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *command*, *cwd*, *mcp_servers* or *directories* makes no sense.
+        UsageError: If *command*, *cwd*, *mcp_servers*, *components* or *directories* makes no sense.
     """
     given = check_environment(env)
     if agent is not None:
@@ -53,6 +60,8 @@ def configured(
     given = {**environment.default_variables(spec.name), **given}
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
+    chain = environment.default_components() if components is None else components
+    read_components(chain)  # a slip is told now, not when the agent is started
     path = {**os.environ, **spec.env, **given}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     return SessionOptions(
@@ -62,9 +71,22 @@ def configured(
         mcp_servers=servers,
         directories=tuple(more),
         kernel_tools=kernel_tools,
+        chain=tuple(chain),
         mode=mode,
         title=title,
+        network=_network(confine, network),
     )
+
+
+def _network(confine: bool | None, network: Network) -> Network | None:
+    """What the agent gets of the network; None where it is not confined."""
+    if network not in ("all", "none"):
+        raise UsageError(f'network is "all" or "none", not {network!r}.', hint="It counts for a confined agent.")
+    if confine is not None and not isinstance(confine, bool):
+        raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
+    if confine is None:
+        return current_environment().default_network()
+    return network if confine else None
 
 
 def configuration_of(options: SessionOptions) -> Configuration:

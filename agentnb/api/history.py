@@ -307,7 +307,9 @@ def resume(
         directories=tuple(more),
         kernel_tools=kernel_access,
         kernel_access="run" if kernel_tools else None,
+        chain=host.environment.default_components(),
         mode=mode,
+        network=host.environment.default_network(),
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 

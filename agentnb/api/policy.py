@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from agentnb.host.host import Host
     from agentnb.policy.audit import Record
     from agentnb.policy.rules import InForce
-    from agentnb.policy.settings import Settings
 
 
 class Policy(NamedTuple):
@@ -114,12 +113,6 @@ def untrust(folder: str | os.PathLike[str] = ".") -> Path:
     return found
 
 
-def _cell_review(host: Host, user: Settings, project: Settings) -> str:
-    if project.cell_review == "first":
-        return "first"
-    return host.environment.cell_review() or user.cell_review or "first"
-
-
 def _policy(host: Host, session: Session | None, last: int) -> Policy:
     held, conversation = host.policy, None if session is None else session._conversation  # noqa: SLF001 - of this layer
     folder = Path.cwd() if conversation is None else conversation.cwd
@@ -134,7 +127,7 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
         bypass=tuple(sorted(user.bypass)),
         sensitive=(*user.sensitive, *project.sensitive),
         headless=held.headless or user.headless,
-        cell_review=_cell_review(host, user, project),
+        cell_review=held.review(folder, host.environment.cell_review()),
         folder=folder,
         trusted=held.files.trusts(folder),
         trusted_folders=user.trusted,

@@ -11,6 +11,7 @@ import msgspec
 
 from agentnb.api.columns import html, lines
 from agentnb.api.user_code import run_beside
+from agentnb.api.waiting import with_main_thread
 from agentnb.errors import UsageError
 from agentnb.host.permissions.permission_callback import CallbackAnswer
 from agentnb.state import (
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.conversation import Conversation
+    from agentnb.rehearsal.result import Rehearsal
     from agentnb.state import ChatInputAnswerValue, ChatState
     from agentnb.state import ChatInputRequest as InputState
 
 Do: TypeAlias = Callable[[Callable[[], Any]], None]
 """Dispatches the action that a function makes. Defined at run time: the fields below are read then."""
+
+Rehearse: TypeAlias = Callable[[str], Any]
+"""Previews what the question on a tool call is about."""
 
 PermissionAnswer: TypeAlias = "str | ConfirmationOption"
 """``"allow"``, ``"deny"``, ``"ask"`` (the user decides), or one of the request's options: it, its id or its label."""
@@ -49,6 +54,7 @@ PermissionCallback: TypeAlias = "Callable[[PermissionRequest], PermissionAnswer 
 """A function, sync or async, that answers permission requests (``agentnb.start(permissions=function)``)."""
 
 _OUTCOMES: tuple[Literal["allow", "deny", "ask"], ...] = ("allow", "deny", "ask")
+PREVIEW_SECONDS = 60.0
 _LINE = 80
 _ANSWERS = '"allow", "deny", "ask" or one of request.options'
 
@@ -99,6 +105,27 @@ class PermissionQuestion(PermissionRequest, frozen=True, kw_only=True):
     """
 
     do: Do
+    _rehearse: Rehearse
+
+    def preview(self) -> Rehearsal:
+        """What its code or command would do, from a run in a closed-in copy that changes nothing.
+
+        It is as :func:`agentnb.rehearse` tells it; the card in the chat shows it, too. When it is allowed afterwards,
+        the tool call's ``differences`` say what came out otherwise.
+
+        Returns:
+            What it would do; a table with diffs when displayed. Where there is no preview, ``available`` is false and
+            ``reason`` says why.
+
+        Raises:
+            SessionError: If it was answered before, runs neither code nor a command, or the setting ``rehearse`` is
+                ``"off"``.
+
+        Example:
+            >>> session.questions[0].preview()  # doctest: +SKIP
+        """
+        found: Rehearsal = self._rehearse(self.id)
+        return found
 
     def allow(self) -> None:
         """Allow it, once.
@@ -229,9 +256,15 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
         conversation: Whose.
         do: Carries an action out, made on the host's thread.
     """
+
+    def rehearse(call_id: str) -> Rehearsal:
+        host = conversation.host
+        work = conversation.rehearse(call_id)
+        return with_main_thread(host, conversation.tab_id, work, PREVIEW_SECONDS, "The preview")
+
     chat = conversation.chat.state
     asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
-    permissions = [PermissionQuestion(**fields, do=do) for fields in asked]
+    permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in asked]
     return QuestionTable([*permissions, *(_input(request, do) for request in chat.input_requests or ())])
 
 

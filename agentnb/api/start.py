@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.api.arguments import check_permissions, check_text
 from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of, configured
@@ -32,7 +32,10 @@ def start(
     title: str | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
+    components: Sequence[Any] | None = None,
     kernel_tools: bool = False,
+    confine: bool | None = None,
+    network: Literal["all", "none"] = "all",
     session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
@@ -58,8 +61,16 @@ def start(
             ``mcp.json``, or the path of such a file; where None, those of ``%config Agentnb.mcp_servers``. What an
             agent cannot reach is left out, and said.
         directories: More folders to work in, where the agent takes some.
+        components: What stands in a chain between you and the agent, the first one next to you: names of shipped
+            components (``"rules"``), commands of programs that are ACP proxies (a text or a list of words), instances
+            and classes of :class:`agentnb.components.Component`; where None, those of
+            ``%config Agentnb.components``. Those of the agent's own description come behind them.
         kernel_tools: Whether the agent gets tools for this kernel: look at variables, run code, read and change the
             notebook's cells. What runs or changes something is asked for like everything else.
+        confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
+            and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
+            a temporary folder. Where None, as ``%config Agentnb.confine`` says. It fails where nothing can confine it.
+        network: What a confined agent gets of the network: ``"all"``, or ``"none"``.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).
@@ -70,8 +81,8 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers* or *directories* makes no sense, or
-            *kernel_tools* are wanted outside of IPython.
+        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers*, *directories* or *components* makes no
+            sense, or *kernel_tools* are wanted outside of IPython.
         NotOffered: With *session*, if the agent does not offer to open old ones.
         AgentError: With *session*, if the agent cannot be started, or does not open it.
 
@@ -97,9 +108,12 @@ def start(
         cwd,
         mcp_servers=mcp_servers,
         directories=directories,
+        components=components,
         kernel_tools=kernel_tools,
         mode=mode,
         title=title or said,
+        confine=confine,
+        network=network,
     )
     if kept is not None:
         work = opened(host, configuration_of(asked), kept, mode=mode, title=asked.title)
@@ -117,6 +131,7 @@ def warm(
     cwd: str | os.PathLike[str] | None = None,
     mcp_servers: Sequence[Any] | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     directories: Sequence[str | os.PathLike[str]] = (),
+    components: Sequence[Any] | None = None,
 ) -> None:
     """Start an agent's process before it is needed; returns at once.
 
@@ -130,6 +145,7 @@ def warm(
         cwd: As for :func:`start`.
         mcp_servers: As for :func:`start`.
         directories: As for :func:`start`.
+        components: As for :func:`start`.
 
     Raises:
         UnknownAgent: If the catalogue has no such agent.
@@ -139,7 +155,9 @@ def warm(
     Example:
         >>> agentnb.warm("claude")  # doctest: +SKIP
     """
-    asked = configured(agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories)
+    asked = configured(
+        agent, command, env, cwd, mcp_servers=mcp_servers, directories=directories, components=components
+    )
     host = current_host()
     host.loop.post(host.agents.begin, configuration_of(asked))
 

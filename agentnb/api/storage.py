@@ -14,7 +14,7 @@ from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.restore import LOG_OFF, recorder_of
-from agentnb.host.history.storage import Kept, closed, forget, measured, oldest_kept, outdated, size_of
+from agentnb.host.history.storage import Kept, closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
 from agentnb.ids import new_id
 from agentnb.log import maintenance
 from agentnb.log.location import log_location
@@ -88,7 +88,7 @@ class Storage(Rows[Kept]):
     def remove(
         self, *, older_than_days: float | None = None, larger_than: int | str | None = None, dry_run: bool = True
     ) -> Removed:
-        """Delete old conversations, with what their turns changed. Pinned and open ones stay.
+        """Delete old conversations, with what their turns changed, and old batches. Pinned and open ones stay.
 
         Args:
             older_than_days: Those in which nothing has happened for so many days.
@@ -106,12 +106,18 @@ class Storage(Rows[Kept]):
         if older_than_days is None and most is None:
             raise UsageError("Neither an age nor a size is given.", hint="For example older_than_days=90.")
         before = None if older_than_days is None else oldest_kept(older_than_days)
+        if before is not None and not dry_run:
+            forget_batches(self._store(), before)
         return self._delete(outdated(self._store(), before=before, most_bytes=most), dry_run=dry_run)
 
     def delete_all(self, *, dry_run: bool = True) -> Removed:
-        """Delete all conversations but those that are open, pinned ones too, and give the room back to the disk."""
+        """Delete all conversations but those that are open, pinned ones too, and all batches that do not run.
+
+        The room is given back to the disk.
+        """
         removed = self._delete(closed(self._store()), dry_run=dry_run)
         if removed.is_done:
+            forget_batches(self._store())
             self.compact()
         return removed
 

@@ -16,7 +16,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentnb.state import TerminalView, ToolCallLocation, ToolCallState, ToolContent
+    from agentnb.state import TerminalView, ToolCallLocation, ToolCallRehearsal, ToolCallState, ToolContent
 
 ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
 """How far a tool call is; ``"cancelled"``: it was denied, or the turn ended before it."""
@@ -39,6 +39,8 @@ class ToolCall(NamedTuple):
         output: What it gave back as text: its text content and what its terminals wrote, in order.
         exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
         ran_without_asking: Whether the agent ran it without asking although the session's permissions are ``"deny"``.
+        preview: What its preview showed before it was allowed; None where there was none.
+        differences: What came out otherwise than the preview showed, a sentence each; None where that was not compared.
     """
 
     id: str
@@ -53,6 +55,8 @@ class ToolCall(NamedTuple):
     output: str = ""
     exit_code: int | None = None
     ran_without_asking: bool = False
+    preview: ToolCallRehearsal | None = None
+    differences: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -88,6 +92,8 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
         output="\n".join(filter(None, (_text(item, shown) for item in content))),
         exit_code=own[-1].exit_code if own else None,
         ran_without_asking=bool(details and details.ran_without_asking),
+        preview=details.rehearsal if details else None,
+        differences=details.differences if details else None,
     )
 
 

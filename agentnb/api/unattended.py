@@ -4,18 +4,21 @@ Programs that run notebooks look at the outcome of each cell and at nothing else
 last cell's reply, and ignore its exit status. So the end of a cell is the only place where a turn that no cell waited
 for (``%agent -b``, `agentnb.Session.prompt`) can be finished, and where its failure can fail the run:
 
-- At the end of the notebook's last cell, turns that still run are waited for; what fails then fails that cell.
+- At the end of the notebook's last cell, turns and batches that still run are waited for; what fails then fails that
+  cell.
 - At the end of each cell, a prompt that differs from the cassette fails that cell.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.api.running_notebook import has_cells_after
 from agentnb.errors import (
@@ -30,6 +33,8 @@ from agentnb.errors import (
 from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentnb.api.turn import FollowedTurn
 
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
@@ -41,6 +46,24 @@ _COMPARED_SECONDS, _STEP_SECONDS = 10.0, 0.02
 _DEFAULT_TIMEOUT = 1800.0
 _CASSETTE_ERRORS = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 _LONGEST_PLACE = 80
+_IS_PART: ContextVar[bool] = ContextVar("agentnb_is_part", default=False)
+
+
+class Work(Protocol):
+    """What runs in the background and consists of many turns: a batch."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Block until it has ended; raises what failed, and TimeoutError after *timeout* seconds."""
+        ...
+
+    def cancel(self) -> None:
+        """End it."""
+        ...
 
 
 def is_watched(shell: Any) -> bool:
@@ -55,15 +78,39 @@ def is_watched(shell: Any) -> bool:
     return bool(content.get("allow_stdin", True))
 
 
+@contextlib.contextmanager
+def parts_of_work() -> Iterator[None]:
+    """Turns that are prompted here are parts of some :class:`Work`, which is followed as a whole."""
+    token = _IS_PART.set(True)
+    try:
+        yield
+    finally:
+        _IS_PART.reset(token)
+
+
 def follow(turn: FollowedTurn, agent: str) -> None:
     """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
+    unattended = None if _IS_PART.get() else _unattended()
+    if unattended is not None:
+        unattended.add(turn, agent)
+
+
+def follow_work(work: Work) -> None:
+    """See to it that *work*, which was just begun, is not lost; where somebody watches, do nothing."""
+    unattended = _unattended()
+    if unattended is not None:
+        unattended.add_work(work)
+
+
+def _unattended() -> UnattendedTurns | None:
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     if getattr(shell, "kernel", None) is None or is_watched(shell):
-        return
+        return None
     if not hasattr(shell, _ATTRIBUTE):
         setattr(shell, _ATTRIBUTE, UnattendedTurns(shell))
-    getattr(shell, _ATTRIBUTE).add(turn, agent)
+    found: UnattendedTurns = getattr(shell, _ATTRIBUTE)
+    return found
 
 
 class UnattendedTurns:
@@ -77,6 +124,7 @@ class UnattendedTurns:
         self._shell = shell
         self._turns: list[FollowedTurn] = []
         self._new: list[FollowedTurn] = []
+        self._works: list[Work] = []
         self._places: dict[str, str] = {}  # where a turn was prompted, by its id
         self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
@@ -89,9 +137,15 @@ class UnattendedTurns:
         self._turns.append(turn)
         self._new.append(turn)
 
+    def add_work(self, work: Work) -> None:
+        """Follow *work*."""
+        self._works.append(work)
+
     def _on_cell_end(self, result: Any) -> None:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
-        if current_environment().job_queue.is_running_job or not self._turns or result is None:
+        if current_environment().job_queue.is_running_job or result is None:
+            return
+        if not self._turns and not self._works:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)
@@ -134,7 +188,26 @@ class UnattendedTurns:
                 pass  # among the deviations below
             except TurnError as error:
                 failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint, turn=turn))
-        return self._deviations() + failures
+        return self._deviations() + failures + self._finish_works(deadline)
+
+    def _finish_works(self, deadline: float) -> list[BaseException]:
+        """Wait for the batches; what has failed."""
+        failures: list[BaseException] = []
+        for work in self._works:
+            try:
+                work.wait(max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                work.cancel()
+                message = (
+                    f"A batch did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
+                )
+                failures.append(
+                    TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.")
+                )
+            except Exception as error:  # noqa: BLE001 - the user's inputs may raise anything
+                failures.append(error)
+        self._works.clear()
+        return failures
 
     def _wait_until_compared(self) -> None:
         """Wait until the replay has compared each prompt that was sent, so that the right cell fails."""
@@ -196,6 +269,8 @@ class UnattendedTurns:
 
     def _on_exit(self, process: int) -> None:
         """The kernel ends while turns run: nobody but a reader of the log can be told."""
+        if os.getpid() == process and any(not work.done for work in self._works):
+            print("agentnb: the kernel ended before a batch did", file=sys.__stderr__)
         for turn in self._turns if os.getpid() == process else ():
             if not turn.done:
                 agent, place = self._agents[turn.id], self._places.get(turn.id, "")

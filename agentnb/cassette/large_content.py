@@ -34,7 +34,18 @@ def belongs_to(path: Path, cassette: Path) -> bool:
         return False
     name = cassette.name.removesuffix(".jsonl")
     whose = path.relative_to(beside).parts[0].removeprefix(".")
-    return whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files"))
+    return whose.startswith((f"{name}.jsonl", f"{name}.old.", f"{name}.files")) or whose == answers_of(cassette).name
+
+
+def answers_of(cassette: Path) -> Path:
+    """The file of recorded answers of batches beside *cassette*.
+
+    Example:
+        >>> from pathlib import Path
+        >>> answers_of(Path("fit.cassette.jsonl")).name
+        'fit.batch.jsonl'
+    """
+    return cassette.with_name(f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.batch.jsonl")
 
 
 def notebook_of(cassette: Path) -> Path:

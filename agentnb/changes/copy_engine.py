@@ -20,6 +20,7 @@ from agentnb.changes.coverage import (
     file_mode,
     first_spellings,
     ignores_case,
+    is_settled,
     read_file,
     signature,
 )
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20_000
 """Files of a workspace; with more, only named files are covered."""
-
-_SETTLED_NS = 50_000_000  # a file that changed so lately may have changed again without another time
-_SETTLED_COARSE_NS = 2_000_000_000  # where file times are whole seconds
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True):
@@ -157,7 +155,7 @@ class CopyEngine:
         try:
             state = os.lstat(full)
             known = self._known.get(path)
-            if known is not None and known.signature == signature(state) and _is_settled(known):
+            if known is not None and known.signature == signature(state) and is_settled(known.signature, known.read_at):
                 return known
             read_at = time.time_ns()
             if stat.S_ISLNK(state.st_mode):
@@ -190,9 +188,3 @@ class CopyEngine:
         except (FileNotFoundError, msgspec.DecodeError):
             return {}
         return {path_from_json(path): each for path, each in found.items()}
-
-
-def _is_settled(known: Known) -> bool:
-    changed = max(known.signature[:2])
-    margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
-    return changed < known.read_at - margin

@@ -9,9 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.changes.model import NotCovered, Version, Why, path_to_json
 from agentnb.errors import ChangesUnavailable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["store", "skip", "unknown", "gone"]
 Signature: TypeAlias = tuple[int, ...]
+_SETTLED_NS = 50_000_000  # a file that changed so lately may have changed again without another time
+_SETTLED_COARSE_NS = 2_000_000_000  # where file times are whole seconds
 
 VARIABLE = "AGENTNB_CHANGES_MAX"
 LEFT_OUT = (
@@ -127,6 +130,40 @@ def signature(state: os.stat_result) -> Signature:
     return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
 
 
+def is_settled(known: Signature, read_at: int) -> bool:
+    """Whether a file that changed after it was read has another signature.
+
+    Args:
+        known: Its signature when it was read.
+        read_at: When that was, in nanoseconds since the epoch.
+
+    Example:
+        Half a second is enough, unless the file system has whole seconds only:
+
+        >>> is_settled((5_400_000_000, 5_400_000_000), 5_900_000_000)
+        True
+        >>> is_settled((5_000_000_000, 5_000_000_000), 5_900_000_000)
+        False
+    """
+    changed = max(known[:2])
+    margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
+    return changed < read_at - margin
+
+
+class HashedFile(NamedTuple):
+    """A sensitive file that was hashed.
+
+    Args:
+        signature: Its signature then.
+        version: Its version, without the content.
+        read_at: When it was read, in nanoseconds since the epoch.
+    """
+
+    signature: Signature
+    version: Version
+    read_at: int
+
+
 @dataclass
 class Look:
     """One look at the workspace: decides about each path, and collects what no engine stores.
@@ -151,7 +188,7 @@ class Look:
     is_sensitive: Callable[[str], bool]
     digest: Callable[[bytes], str]
     named: frozenset[str] = frozenset()
-    known: dict[str, tuple[Signature, Version]] = field(default_factory=dict)
+    known: dict[str, HashedFile] = field(default_factory=dict)
     extras: dict[str, Version] = field(default_factory=dict)
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
@@ -235,16 +272,17 @@ class Look:
 
     def _sensitive(self, path: str, state: os.stat_result) -> Verdict:
         seen = self.known.get(path)
-        if seen is None or seen[0] != signature(state):
+        if seen is None or seen.signature != signature(state) or not is_settled(seen.signature, seen.read_at):
             if len(self.extras) >= self.limits.sensitive_files:
                 return self.leave(path, "outside limit", "There are too many sensitive files to look at each.")
+            read_at = time.time_ns()
             try:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
             except OSError as error:
                 return self.unreadable(path, error)
             version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
-            self.known[path] = seen = (signature(state), version)
-        self.extras[path] = seen[1]
+            self.known[path] = seen = HashedFile(signature(state), version, read_at)
+        self.extras[path] = seen.version
         return "skip"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -29,6 +30,7 @@ _LOOSE = 5_000  # contents in a file each; more are packed
 _ARGUMENTS = 500  # paths on one command line
 _REPACK_SECONDS = 1_800.0
 _LARGE = 10_000  # files
+_DOUBTED_NS = 2_000_000_000  # file times are rounded to two seconds at most
 _ROUNDS = 8  # of nested repositories in nested repositories
 _EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
 _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
@@ -68,6 +70,7 @@ class GitEngine:
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
         environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
         self._git.write_info("exclude", f"{excludes}\n{environments}")
+        began_ns = time.time_ns()
         until = time.monotonic() + look.limits.seconds
         nested = self._update(look, until, tracked_only=tracked_only)
         for _ in range(_ROUNDS):
@@ -76,15 +79,26 @@ class GitEngine:
             nested = self._update(look, until, tracked_only=False)
         for each in nested:
             look.leave(each, "submodule", "It is a repository in many others.")
-        return self._written()
+        return self._written(began_ns)
 
-    def _written(self) -> str:
+    def _written(self, began_ns: int) -> str:
         """The tree of the index; an index that nobody wrote to since has the same."""
         index = self._index_signature()
         if self._last is None or self._last[0] != index:
-            self._last = (index, self._git.run("write-tree").decode().strip())
-            self._last = (self._index_signature(), self._last[1])  # git notes the tree in the index
+            tree = self._git.run("write-tree").decode().strip()  # git notes the tree in the index
+            self._doubt_files_since(began_ns - _DOUBTED_NS)
+            self._last = (self._index_signature(), tree)
         return self._last[1]
+
+    def _doubt_files_since(self, time_ns: int) -> None:
+        """Let git compare the contents of files with a later time when it looks next.
+
+        Git compares times in whole seconds, and trusts the state of a file that is older than its index. A file that
+        was written again after git read it, in the same second and of the same size, would never be seen as changed.
+        """
+        index = self._git.folder / "index"
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(index, ns=(time_ns, time_ns))
 
     def _index_signature(self) -> Signature:
         try:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 NAME = "journal.json"
 _STAYS = {getattr(errno, each) for each in ("ENOTEMPTY", "EEXIST", "EBUSY", "EACCES", "EPERM", "ENOENT", "ENOTDIR")}
+_WHOLE = 1 << 40  # bytes; no file is larger
 Kind: TypeAlias = Literal["remove", "remove folder", "make folder", "write"]
 
 
@@ -306,17 +307,17 @@ class Transaction:
         try:
             self._files.place(folder, old, parent, name)
         except FileExistsError:
-            return os.path.samestat(os.lstat(old, dir_fd=folder), os.lstat(name, dir_fd=parent))
+            return _is_placed(folder, old, parent, name)
         return True
 
     def _take_back(self, folder: int, new: str, parent: int, name: str, operation: Operation) -> bool:
         if not _exists(parent, name):
             return True
         if _exists(folder, new):  # not placed, or killed between the two halves of placing
-            if os.path.samestat(os.lstat(new, dir_fd=folder), os.lstat(name, dir_fd=parent)):
+            if _is_placed(folder, new, parent, name):
                 self._files.remove(parent, name)
             return True
-        state, content = read_entry(parent, name, 1 << 40)
+        state, content = read_entry(parent, name, _WHOLE)
         if content is None or blob_id(content) != operation.blob or stat.S_ISLNK(state.st_mode) != operation.link:
             return False
         self._files.remove(parent, name)
@@ -332,6 +333,17 @@ def is_same_file(state: os.stat_result, seen: os.stat_result) -> bool:
     """Whether nobody wrote to a file since; its name may have changed."""
     names = ("st_ino", "st_dev", "st_size", "st_mtime_ns", "st_mode")
     return all(getattr(state, each) == getattr(seen, each) for each in names)
+
+
+def _is_placed(folder: int, name: str, other_folder: int, other_name: str) -> bool:
+    """Whether two names are of one file. Some network file systems give each name an inode of its own."""
+    state, other = os.lstat(name, dir_fd=folder), os.lstat(other_name, dir_fd=other_folder)
+    if os.path.samestat(state, other):
+        return True
+    if any(getattr(state, each) != getattr(other, each) for each in ("st_size", "st_mtime_ns", "st_mode")):
+        return False
+    content = read_entry(folder, name, _WHOLE)[1]
+    return content is not None and content == read_entry(other_folder, other_name, _WHOLE)[1]
 
 
 def keep_owner(folder: int, name: str, old: os.stat_result) -> None:

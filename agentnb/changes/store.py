@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.changes.coverage import Signature
+    from agentnb.changes.coverage import HashedFile
     from agentnb.changes.engine import Engine
     from agentnb.changes.model import Choice, Step
 
@@ -87,7 +87,7 @@ class ChangeStore:
         self._workspace = workspace.resolve()
         self._limits = limits or Limits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
-        self._hashed: dict[str, tuple[Signature, Version]] = {}
+        self._hashed: dict[str, HashedFile] = {}
         self._notes: list[str] = []
         self._chosen = engine
         self._files = files or FileOperations()

@@ -519,6 +519,138 @@ class ChangeStorageResult(Wire, frozen=True, kw_only=True):
     count: Count
 
 
+class SettingLayer(Wire, frozen=True, kw_only=True):
+    """What another place says of a setting, and does not count.
+
+    Attributes:
+        source: The place.
+        value: The value there, without secrets.
+    """
+
+    source: str
+    value: Any
+
+
+class SettingInfo(Wire, frozen=True, kw_only=True):
+    """A setting as it is now.
+
+    Attributes:
+        name: Its name.
+        title: What it is called, for people.
+        about: What it does.
+        kind: The kind of its value: `switch`, `choice`, `number`, `text`, `folder`, `agent`, `names` or `servers`.
+        value: The value that counts; of MCP servers their names alone.
+        source: Where that comes from: `%config`, `startup`, `environment`, `project`, `user` or `default`.
+        where: The file or the variable; may be empty.
+        below: What other places say, the one that would count next first.
+        file: The user's file that a change is written to; empty where none can hold it.
+        is_trait: Whether it can be set in this kernel alone.
+        counts: When a change counts.
+        choices: The values of a `choice`, each with what it is called.
+        in_file: What the user's file says; absent where it says nothing.
+    """
+
+    name: str
+    title: str
+    about: str
+    kind: str
+    value: Any
+    source: str
+    where: str
+    below: tuple[SettingLayer, ...]
+    file: str
+    is_trait: bool
+    counts: str
+    choices: tuple[tuple[str, str], ...]
+    in_file: Any = None
+
+
+class SettingsGroup(Wire, frozen=True, kw_only=True):
+    """Settings that are shown together.
+
+    Attributes:
+        title: What they are about.
+        settings: The settings, in the order in which they are shown.
+    """
+
+    title: str
+    settings: tuple[SettingInfo, ...]
+
+
+class PolicyRule(Wire, frozen=True, kw_only=True):
+    """A rule of the user's policy file.
+
+    Attributes:
+        number: Its number there, 1 for the first.
+        text: The rule on one line.
+    """
+
+    number: Count
+    text: str
+
+
+class ListSettingsResult(Wire, frozen=True, kw_only=True):
+    """The settings.
+
+    Attributes:
+        groups: The settings by group.
+        problems: What is wrong with files and variables; that does not count.
+        rules: The rules of the user's policy file.
+        project_rules: Those of the project's, on one line each.
+        trusted: The trusted folders.
+        folder: The kernel's current folder.
+        policy_file: The user's policy file.
+        project_file: The project's.
+    """
+
+    groups: tuple[SettingsGroup, ...]
+    problems: tuple[str, ...]
+    rules: tuple[PolicyRule, ...]
+    project_rules: tuple[str, ...]
+    trusted: tuple[str, ...]
+    folder: str
+    policy_file: str
+    project_file: str
+
+
+class ListFoldersResult(Wire, frozen=True, kw_only=True):
+    """The folders in a folder.
+
+    Attributes:
+        path: The folder.
+        folders: The names of those in it, without hidden ones.
+        is_cut: Whether there are more.
+        parent: The folder above it; absent where that is not listed.
+    """
+
+    path: str
+    folders: tuple[str, ...]
+    is_cut: bool
+    parent: str | None = None
+
+
+class ChangedResult(Wire, frozen=True, kw_only=True):
+    """Whether it was changed.
+
+    Attributes:
+        confirm: The sentence that the user must confirm; nothing was changed then.
+    """
+
+    confirm: str | None = None
+
+
+class TestPolicyResult(Wire, frozen=True, kw_only=True):
+    """What would happen.
+
+    Attributes:
+        outcome: `allow`, `ask` or `deny`.
+        message: That, and why, in sentences.
+    """
+
+    outcome: Literal["allow", "ask", "deny"]
+    message: str
+
+
 class EmptyResult(Wire, frozen=True, kw_only=True):
     """Done; there is nothing to say."""
 
@@ -599,6 +731,13 @@ class SessionsChangedParams(Wire, frozen=True, kw_only=True):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: tuple[str, ...]
+
+
+class SettingsChangedParams(Wire, frozen=True, kw_only=True):
+    """``settingsChanged``: settings, rules or trusted folders have changed; the list is to be fetched.
+
+    Only pages that asked for it are told (`watchSettings`).
+    """
 
 
 class UnknownClientParams(Wire, frozen=True, kw_only=True):

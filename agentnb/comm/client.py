@@ -96,7 +96,14 @@ class Client:
         turns: How many of a chat's turns it is given at first; the others it fetches.
         version: The version of the protocol that it speaks.
         accepts_text: Whether it reads flushes in the short form (`ContinuedText`).
+
+    Attributes:
+        stays: Whether it is there until its transport says otherwise; a page is gone when it is not heard for long.
+        answers: Whether its user can answer permission requests.
     """
+
+    stays = False
+    answers = True
 
     def __init__(
         self,

@@ -24,8 +24,8 @@ from agentnb.state import TEXT_DELTAS, Envelope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.host.channels import Channel
-    from agentnb.host.host import Host
     from agentnb.state import Action, ActionOrigin
 
 
@@ -62,7 +62,7 @@ class Delivery:
         turns: How many of a chat's turns a client is given at first.
     """
 
-    def __init__(self, host: Host, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
+    def __init__(self, host: ChannelOwner, send: Callable[[str, dict[str, Any]], None], *, turns: int = TURNS) -> None:
         self.clients: dict[str, Client] = {}
         self.blocked_seconds: Callable[[], float] = lambda: 0.0
         self._accepted: dict[str, deque[int]] = {}
@@ -81,7 +81,7 @@ class Delivery:
     def attached(self) -> bool:
         """Whether a page is there, as far as can be known (decision 20). From any thread."""
         clients = tuple(self.clients.values())
-        return any(not self._is_gone(client) for client in clients)
+        return any(client.answers and not self._is_gone(client) for client in clients)
 
     def attach(self, client_id: str, *, visible: bool, version: int = VERSION, accepts_text: bool = False) -> Client:
         """A page is ready: from now on it is a client (again, from nothing, if it was one before)."""
@@ -101,6 +101,16 @@ class Delivery:
         self.clients[client_id] = client
         PAGE_ATTACHED.tell(client=client_id, visible=visible)
         return client
+
+    def join(self, client: Client) -> None:
+        """Take *client*, which comes over a transport of its own."""
+        self.clients[client.client_id] = client
+        PAGE_ATTACHED.tell(client=client.client_id, visible=client.visible)
+
+    def drop(self, client_id: str) -> None:
+        """The transport of that client has lost it."""
+        if self.clients.pop(client_id, None) is not None:
+            PAGE_GONE.tell(client=client_id)
 
     def heard(self, client_id: str) -> Client | None:
         """The client, which just said something; None where it is not known (any more)."""
@@ -201,7 +211,7 @@ class Delivery:
         return self._host.loop.time() - self.blocked_seconds()
 
     def _is_gone(self, client: Client) -> bool:
-        return self._responsive_seconds() - client.responsive_when_seen > (
+        return not client.stays and self._responsive_seconds() - client.responsive_when_seen > (
             RETURN_SECONDS if client.leaves else GONE_SECONDS
         )
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.blocked_time import BlockedTime
@@ -24,6 +25,7 @@ from agentnb.host import current_host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.comm.service import PageService, Send
     from agentnb.host import Host
 
 
@@ -40,24 +42,24 @@ class Frontend:
     def __init__(self, host: Host) -> None:
         self.model = HostModel()
         self._host = host
-        self._service = Service(host, self._send)
+        self.service = Service(host, self._send)
         self._context: contextvars.Context | None = None
         self._arrivals: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._blocked = BlockedTime(host.loop)
-        self._service.delivery.blocked_seconds = self.blocked_seconds
+        self.service.delivery.blocked_seconds = self.blocked_seconds
         self._shown_at: float | None = None
         host.environment.connect(
             attached=self.attached, arrival=self._arrival, editors=OpenNotebooks(lab(), attached=self.attached)
         )
         skip_execution_events(self.model.comm)
         self.model.on_msg(self._on_message)
-        self.model.comm.on_close(lambda _message: host.loop.post(self._service.delivery.clients.clear))
+        self.model.comm.on_close(lambda _message: host.loop.post(self.service.delivery.clients.clear))
         listen(self.model, self.speak_from_here)
 
     def attached(self) -> bool:
         """Whether a page is there: one has said that it is ready, and is not gone. From any thread."""
-        return self._service.delivery.attached
+        return self.service.delivery.attached
 
     def blocked_seconds(self) -> float:
         """For how many seconds, all in all, cells have blocked the loop on which messages of pages come in."""
@@ -91,13 +93,40 @@ class Frontend:
         self._send("", {})  # to nobody: it moves the comm here
 
     def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
-        context = self._context.copy() if self._context is not None else contextvars.copy_context()
-        context.run(send_to, self.model, client_id, message, buffers)
+        self._send_on(self.model, client_id, message, buffers)
 
-    def panel(self, what: dict[str, Any]) -> PanelModel:
-        """A small model that shows *what*."""
+    def _send_on(
+        self, model: HostModel, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /
+    ) -> None:
+        context = self._context.copy() if self._context is not None else contextvars.copy_context()
+        context.run(send_to, model, client_id, message, buffers)
+
+    def connect(self, make: Callable[[Send], PageService]) -> tuple[HostModel, PageService]:
+        """A second host model, with another service behind it: the chat of another host.
+
+        Args:
+            make: Makes the service, from what sends a message to one of its clients.
+
+        Returns:
+            The model, and the service.
+        """
+        model = HostModel()
+        skip_execution_events(model.comm)
+        service = make(partial(self._send_on, model))
+        service.delivery.blocked_seconds = self.blocked_seconds
+
+        def received(_model: HostModel, content: Any, _buffers: Any) -> None:
+            self._blocked.record_message()
+            self._host.loop.post(service.receive, content)
+
+        model.on_msg(received)
+        model.comm.on_close(lambda _message: self._host.loop.post(service.delivery.clients.clear))
+        return model, service
+
+    def panel(self, what: dict[str, Any], model: HostModel | None = None) -> PanelModel:
+        """A small model that shows *what*, of this kernel or of the host whose model is given."""
         self._shown_at = self._host.loop.time()
-        return PanelModel(host=reference(self.model), what=what)
+        return PanelModel(host=reference(self.model if model is None else model), what=what)
 
     async def _arrival(self) -> bool:
         """Where something was just shown, give the page the time to say that it is ready."""
@@ -109,7 +138,7 @@ class Frontend:
         self._host.loop.post(self._receive, content)
 
     def _receive(self, content: Any) -> None:
-        self._service.receive(content)
+        self.service.receive(content)
         with self._lock:  # who is about to wait is in the list, or sees that the page is there
             arrivals = self._arrivals if self.attached() else []
             if arrivals:

@@ -10,10 +10,10 @@ import msgspec
 
 from agentnb.agent.catalog import find
 from agentnb.comm import messages as m
-from agentnb.errors import SessionError
+from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
-from agentnb.host.history.storage import closed, forget, measured, oldest_kept, outdated
+from agentnb.host.history.storage import closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
 from agentnb.host.kept_sessions import holder, listed, opened
 from agentnb.log import maintenance
 
@@ -71,17 +71,16 @@ class HistoryRequests:
     async def _change_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ChangeStorageParams)
         store = await self._store()
-        if params.action == "check":
-            found = await asyncio.to_thread(maintenance.faults, store.path) if store.path.exists() else []
-            hint = "In a terminal: agentnb storage --repair"
-            return {"message": " ".join([*found, hint]) if found else "The log is sound.", "count": 0}
-        if params.action == "compact":
-            if store.path.exists():
-                await asyncio.to_thread(maintenance.compact, store.path)
-            return {"message": "The room of what was deleted is given back to the disk.", "count": 0}
+        if params.action in {"remove", "deleteAll"}:
+            return await self._delete(store, params)
+        message = await asyncio.to_thread(_CARE[params.action], store.path, params)
+        return {"message": message, "count": 0}
+
+    async def _delete(self, store: Store, params: m.ChangeStorageParams) -> dict[str, Any]:
         records = await asyncio.to_thread(_meant, store, params)
         if not params.dry_run:
             await forget(store, self._host.stores, records)
+            await asyncio.to_thread(_tidy, store, params)
         what = f"{len(records):,} conversation{'' if len(records) == 1 else 's'}"
         return {"message": f"{what} {'would be ' if params.dry_run else ''}deleted.", "count": len(records)}
 
@@ -118,9 +117,65 @@ class HistoryRequests:
 
 
 def _meant(store: Store, params: m.ChangeStorageParams) -> list[SessionRecord]:
-    if params.action == "remove":
+    if params.action == "deleteAll":
+        return closed(store)
+    if not params.larger_than:
         return outdated(store, before=oldest_kept(params.older_than_days))
-    return closed(store)
+    most = size_of(params.larger_than)
+    if most is None:
+        raise UsageError(f"{params.larger_than!r} is no size.", hint="For example 500M or 2G.")
+    return outdated(store, most_bytes=most)
+
+
+def _tidy(store: Store, params: m.ChangeStorageParams) -> None:
+    """Batches go with the conversations that are as old; after all were deleted, the disk has its room again."""
+    if params.action == "deleteAll":
+        forget_batches(store)
+        maintenance.compact(store.path)
+    elif not params.larger_than:
+        forget_batches(store, oldest_kept(params.older_than_days))
+
+
+def _check(path: Path, _: m.ChangeStorageParams) -> str:
+    found = maintenance.faults(path) if path.exists() else []
+    hint = "Repair makes a new log of what can be read, and keeps this one beside it."
+    return " ".join([*found, hint]) if found else "The log is sound."
+
+
+def _compact(path: Path, _: m.ChangeStorageParams) -> str:
+    if path.exists():
+        maintenance.compact(path)
+    return "The room of what was deleted is given back to the disk."
+
+
+def _repair(path: Path, _: m.ChangeStorageParams) -> str:
+    if not path.exists():
+        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
+    done = maintenance.repair(path)
+    whole = f"Of {len(done.lost):,} not all could be read." if done.lost else "All of them are whole."
+    return f"The new log has {done.sessions:,} conversations. {whole} The old log is beside it: {done.aside}."
+
+
+def _export(path: Path, params: m.ChangeStorageParams) -> str:
+    to = _file(params)
+    if not path.exists():
+        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
+    return f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
+
+
+def _import(path: Path, params: m.ChangeStorageParams) -> str:
+    new, known = maintenance.take_in(path, _file(params))
+    return f"{new:,} conversations imported; {known:,} were here already."
+
+
+def _file(params: m.ChangeStorageParams) -> Path:
+    path = Path(params.path.strip()).expanduser()
+    if not path.is_absolute():
+        raise UsageError(f"{params.path!r} is not an absolute path.", hint="Begin it with / or ~/.")
+    return path
+
+
+_CARE = {"check": _check, "compact": _compact, "repair": _repair, "export": _export, "import": _import}
 
 
 def _told(kept: Kept) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 ``agentnb.lab`` is opened by the extension, once for each notebook that its sidebar shows, with ``{"v": 1, "clientId":
 …}``. The page says ``notebook`` there when the notebook's cells, the active one, the selection or whether it is saved
-have changed (a quarter of a second after the last change), and the kernel ``notebookAgain`` where it cannot follow and
-wants to hear all of it. The kernel says ``edit`` where an agent may change or run a cell, and the page answers with
-``edited``. The page says ``failed`` when the user wants the error of a cell fixed or explained, and the kernel answers
-with ``failedPrompt``: what to send to the agent. The kernel says ``outputs`` to a page that can tell the outputs of
-cells (it says so when it opens the comm: ``"outputs": true``), and the page answers with ``cellOutputs``. The page says
-``quote`` when the user adds selected code to a message, and the kernel answers with ``quoted``: what to mention.
+have changed (a quarter of a second after the last change), or the user comes back to the page, and the kernel
+``notebookAgain`` where it cannot follow and wants to hear all of it. The kernel says ``edit`` where an agent may change
+or run a cell, and the page answers with ``edited``. The page says ``failed`` when the user wants the error of a cell
+fixed or explained, and the kernel answers with ``failedPrompt``: what to send to the agent. The kernel says ``outputs``
+to a page that can tell the outputs of cells (it says so when it opens the comm: ``"outputs": true``), and the page
+answers with ``cellOutputs``. The page says ``quote`` when the user adds selected code to a message, and the kernel
+answers with ``quoted``: what to mention.
 
 The page says ``saved`` when a file was saved, made, renamed or deleted through it, in whatever editor: so that this
 change can be told apart from an agent's.
@@ -51,6 +52,8 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         source: Its text, at most 20,000 characters; absent where it was sent before and has not changed.
         cut: Whether *source* is not all of it: a long cell, or one far from the active one in a long notebook.
         tags: Its tags; absent where it has none, or more than can be told.
+        editable: Whether it may be edited (nbformat's metadata of that name).
+        deletable: Whether it may be deleted, likewise.
     """
 
     id: Annotated[str, msgspec.Meta(max_length=256)]
@@ -59,6 +62,8 @@ class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     source: _Bounded | None = None
     cut: bool = False
     tags: _Tags = ()
+    editable: bool = True
+    deletable: bool = True
 
 
 class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -72,6 +77,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         selection: What is selected in the active cell's editor.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
+        read_only: Whether its file can't be written.
         first: How many cells come before those.
         cells: Its cells in their order; absent where nothing about them has changed.
     """
@@ -81,6 +87,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     selection: _Bounded | None = None
     selected: Annotated[tuple[_CellId, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
     unsaved: bool = False
+    read_only: bool = False
     first: int = 0
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
 

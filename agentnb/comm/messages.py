@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from agentnb.policy.rules import Rule
 from agentnb.state.versions import WINDOW
 
 VERSION = WINDOW.current
@@ -232,6 +233,20 @@ class StopToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     tool_call_id: str
 
 
+class RehearseToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``rehearseToolCall``: preview what a permission request is about; the tool call's details show it.
+
+    Attributes:
+        channel: The session's or the chat's channel.
+        tool_call_id: The tool call that must be allowed, of the running turn.
+        input: The command as the user has changed it, at most 100,000 characters; absent: as it is.
+    """
+
+    channel: str
+    tool_call_id: str
+    input: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
+
+
 class ForkSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``forkSession``: copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
 
@@ -278,8 +293,8 @@ class FetchModuleParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
 
     Attributes:
-        name: Its name: `grammars`, what colours code of less frequent languages; `history`, the list of the log's
-            conversations; or `math`, what draws formulas.
+        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
+            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
     """
 
     name: str
@@ -482,6 +497,122 @@ class ExportSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=T
     form: Literal["md", "html", "jsonl", "ipynb"] = "md"
 
 
+class ListSettingsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listSettings``: every setting, where its value comes from, the policy's rules and the trusted folders."""
+
+
+class WatchSettingsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``watchSettings``: tell this page when what `listSettings` answers changes, or tell it no more.
+
+    While it is on, the kernel says `settingsChanged` a second, at most, after a file or `%config` has changed.
+
+    Attributes:
+        on: Whether to tell it.
+    """
+
+    on: bool
+
+
+class ListFoldersParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``listFolders``: the folders in a folder of the home or the kernel's folder, to choose one.
+
+    Attributes:
+        path: The folder, absolute or with ``~/``; empty for the kernel's current one.
+    """
+
+    path: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
+
+
+class ChangeSettingParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changeSetting``: the user changes a setting in the page.
+
+    What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
+
+    Attributes:
+        name: The setting's name.
+        value: Its new value; null removes what is written in the user's file, or said in this kernel.
+        here: Whether it holds in this kernel alone; else it is written into the user's file.
+        was: What the file said when the user decided, with `checks`; null where it said nothing.
+        checks: Whether `was` must still be so.
+        confirmed: The sentence that the user confirmed.
+    """
+
+    name: str
+    value: Any = None
+    here: bool = False
+    was: Any = None
+    checks: bool = False
+    confirmed: str = ""
+
+
+class McpServerChange(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """An MCP server as the page's user types it.
+
+    Attributes:
+        line: Its command with its arguments, as one types it in a shell, or its address. No shell reads it.
+        env: Variables for the command, by name.
+    """
+
+    line: Annotated[str, msgspec.Meta(max_length=4_000)]
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class ChangeMcpServerParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changeMcpServer``: add one MCP server to those of the settings, or remove one; the others stay as they are.
+
+    A new one is answered with a sentence to confirm, and added when that comes back.
+
+    Attributes:
+        name: What agents call it.
+        server: The server; absent to remove the one of that name.
+        here: Whether it holds in this kernel alone; else it is written into the user's file.
+        confirmed: The sentence that the user confirmed.
+    """
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    server: McpServerChange | None = None
+    here: bool = False
+    confirmed: str = ""
+
+
+class ChangePolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changePolicy``: the user changes a rule or a trusted folder of the own policy file in the page.
+
+    What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
+
+    Attributes:
+        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder.
+        rule: The rule to add, with the keys of a policy file.
+        number: The number of the rule to remove, 1 for the first.
+        text: That rule on one line, as it was listed.
+        folder: The folder, absolute or with ``~/``.
+        confirmed: The sentence that the user confirmed.
+    """
+
+    action: Literal["add", "remove", "trust", "untrust"]
+    rule: Rule | None = None
+    number: int | None = None
+    text: str = ""
+    folder: str = ""
+    confirmed: str = ""
+
+
+class TestPolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``testPolicy``: what would happen if an agent wanted to run a command, or to use a file; nothing is run.
+
+    Attributes:
+        command: A command line; empty for none.
+        path: A file, relative to the workspace or absolute.
+        tool: What the agent would do with that file.
+        agent: The agent; the default one where empty.
+    """
+
+    command: str = ""
+    path: str = ""
+    tool: str = "edit"
+    agent: str = ""
+
+
 class ListAgentSessionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``listAgentSessions``: the sessions that an agent keeps itself and the log does not have (ACP ``session/list``).
 
@@ -522,19 +653,24 @@ class MeasureStorageParams(msgspec.Struct, frozen=True, rename="camel", kw_only=
 
 
 class ChangeStorageParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``changeStorage``: compact or check the log, or delete conversations by their age, or all of them.
+    """``changeStorage``: compact, check, repair, export or import the log, or delete conversations of it.
 
-    Open ones stay; pinned ones do, too, except where all are deleted.
+    By their age or size, or all of them. Open ones stay; pinned ones do, too, except where all are deleted.
 
     Attributes:
         action: What to do.
         older_than_days: With `remove`: conversations in which nothing has happened for so many days.
+        larger_than: With `remove`, in the place of the age: the oldest ones, until the data of the others is no more
+            than this, as `2G`.
         dry_run: With `remove` and `deleteAll`: only say how many.
+        path: With `export` and `import`: the file where the kernel runs, absolute or with `~/`; a new one to export.
     """
 
-    action: Literal["compact", "check", "remove", "deleteAll"]
+    action: Literal["compact", "check", "repair", "export", "import", "remove", "deleteAll"]
     older_than_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 90
+    larger_than: Annotated[str, msgspec.Meta(max_length=40)] = ""
     dry_run: bool = True
+    path: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
 
 
 class DeleteSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

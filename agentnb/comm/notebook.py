@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from agentnb.comm.lab_messages import CellParams, NotebookParams
 
 
+MOST_PATHS = 20
+"""Earlier paths of a notebook that are remembered."""
+
+
 class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     """One cell.
 
@@ -23,6 +27,8 @@ class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
         source: Its text.
         cut: Whether *source* is not all of it.
         tags: Its tags.
+        editable: Whether it may be edited.
+        deletable: Whether it may be deleted.
     """
 
     id: str
@@ -31,6 +37,8 @@ class NotebookCell(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     cut: bool = False
     tags: tuple[str, ...] = ()
+    editable: bool = True
+    deletable: bool = True
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +50,10 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
         selection: The text selected in it; empty for none.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
+        read_only: Whether its file can't be written.
         first: How many cells come before those.
         cells: The cells, in their order.
+        earlier_paths: The paths that it had before it was renamed in the page.
     """
 
     path: str
@@ -51,8 +61,14 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     selection: str = ""
     selected: tuple[str, ...] = ()
     unsaved: bool = False
+    read_only: bool = False
     first: int = 0
     cells: tuple[NotebookCell, ...] = ()
+    earlier_paths: tuple[str, ...] = ()
+
+    def is_at(self, path: str) -> bool:
+        """Whether *path* is this notebook's, or was before it was renamed."""
+        return path == self.path or path in self.earlier_paths
 
     @property
     def active_cell(self) -> NotebookCell | None:
@@ -102,9 +118,17 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
         selection=params.selection or "",
         selected=params.selected,
         unsaved=params.unsaved,
+        read_only=params.read_only,
         first=params.first,
         cells=cells,
+        earlier_paths=_earlier_paths(before, params.path),
     )
+
+
+def _earlier_paths(before: Notebook | None, path: str) -> tuple[str, ...]:
+    if before is None or before.path == path:
+        return before.earlier_paths if before is not None else ()
+    return (*(each for each in before.earlier_paths if each != path), before.path)[-MOST_PATHS:]
 
 
 def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:
@@ -112,5 +136,12 @@ def _cell(params: CellParams, known: dict[str, str]) -> NotebookCell:
     if source is None:
         raise Unfollowable
     return NotebookCell(
-        id=params.id, kind=params.kind, count=params.count, source=source, cut=params.cut, tags=params.tags
+        id=params.id,
+        kind=params.kind,
+        count=params.count,
+        source=source,
+        cut=params.cut,
+        tags=params.tags,
+        editable=params.editable,
+        deletable=params.deletable,
     )

@@ -11,29 +11,28 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.process import startable
-from agentnb.clock import now_ms
-from agentnb.comm import changes, files, window
+from agentnb.comm import changes, files
 from agentnb.comm import messages as m
-from agentnb.comm.content_refs import Contents, with_references
-from agentnb.errors import AgentnbError, SessionError, UsageError
+from agentnb.comm.client_requests import Bytes, ClientRequests
+from agentnb.errors import AgentnbError, SessionError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.arrangement import arrange, duplicate
 from agentnb.host.history.deletion import delete
 from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
-from agentnb.host.host import ROOT, agent_infos
+from agentnb.host.host import agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_previews import previews
 from agentnb.log.location import VARIABLE
 from agentnb.state import to_json
-from agentnb.state.versions import WINDOW, negotiate
+from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from agentnb.comm.delivery import Delivery
     from agentnb.host.conversation import Conversation
     from agentnb.host.host import Host
+    from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import TurnRecord
     from agentnb.log.search_index import Hit
     from agentnb.log.store import Which
@@ -52,29 +52,6 @@ EXPORT_SECONDS = 120.0
 PREVIEWED_TURNS = 5
 PREVIEWED_CHARACTERS = 4_000
 """Of each prompt and each answer."""
-
-
-MODULES = {
-    name: Path(__file__).parent.parent / "static" / f"{name}.js"
-    for name in ("agents", "grammars", "history", "math", "pairing")
-}
-"""The parts of the front end that a page fetches when it needs them."""
-
-
-class Bytes(NamedTuple):
-    """An answer with binary buffers.
-
-    Attributes:
-        result: The answer.
-        buffers: What travels beside it.
-    """
-
-    result: dict[str, Any]
-    buffers: tuple[bytes, ...]
-
-
-class UnknownClient(AgentnbError):
-    """A page that has not introduced itself, or that was forgotten."""
 
 
 class Requests:
@@ -92,16 +69,17 @@ class Requests:
         self._delivery = delivery
         self._drafts = drafts
         self._versions = versions
-        self._contents = Contents()
+        clients = self._clients = ClientRequests(host, delivery, drafts, versions)
         self.methods: dict[str, Callable[[str, bytes], Any]] = {
             "initialize": self._initialize,
-            "subscribe": self._subscribe,
-            "unsubscribe": self._unsubscribe,
+            "subscribe": clients.subscribe,
+            "unsubscribe": clients.unsubscribe,
             "createSession": self._create_session,
             "openSession": self._open_session,
             "disposeSession": self._dispose_session,
             "restartAgent": self._restart_agent,
             "stopToolCall": self._stop_tool_call,
+            "rehearseToolCall": self._rehearse_tool_call,
             "forkSession": self._fork_session,
             "complete": self._complete,
             "previewMentions": self._preview_mentions,
@@ -110,13 +88,13 @@ class Requests:
             "installAgent": self._install_agent,
             "stopInstall": self._stop_install,
             "checkAgent": self._check_agent,
-            "fetchContent": self._fetch_content,
+            "fetchContent": clients.fetch_content,
             "listFiles": self._list_files,
             "readFile": self._read_file,
-            "fetchModule": self._fetch_module,
+            "fetchModule": clients.fetch_module,
             "invokeChangesetOperation": self._invoke_changeset_operation,
             "readChange": self._read_change,
-            "fetchTurns": self._fetch_turns,
+            "fetchTurns": clients.fetch_turns,
             "listSessions": self._list_sessions,
             "resumeSession": self._resume_session,
             "previewSession": self._preview_session,
@@ -127,60 +105,42 @@ class Requests:
         }
 
     def _initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=m.InitializeParams)
-        version = negotiate(params.protocol_versions, self._versions)
-        client = self._delivery.attach(
-            client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
-        )
-        same = params.host_id == self._host.host_id
-        wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
-        channels = {
-            uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
-            for uri in wanted
-            if (channel := self._host.channel_or_none(uri)) is not None
-        }
-        return {
-            "protocolVersion": version,
-            "hostId": self._host.host_id,
-            "capabilities": {},
-            "channels": channels,
-            "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
-            "time": now_ms(),
-            "kernel": "run" if self._host.environment.default_kernel_access() else "off",
-        }
-
-    def _subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=m.SubscribeParams)
-        client = self._delivery.heard(client_id)
-        if client is None:
-            message = "This client has not initialized."
-            raise UnknownClient(message, hint="Send initialize first.")
-        found = {uri: self._host.channel_or_none(uri) for uri in params.channels}
-        return {
-            "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
-            "missing": [uri for uri, channel in found.items() if channel is None],
-        }
-
-    def _unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=m.UnsubscribeParams)
-        client = self._delivery.heard(client_id)
-        if client is not None:
-            for uri in params.channels:
-                client.unsubscribe(uri)
-        return {}
+        self._host.take_settings()
+        kernel = "run" if self._host.environment.default_kernel_access() else "off"
+        return {**self._clients.initialize(client_id, raw), "kernel": kernel}
 
     def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
-        spec = find(params.agent or DEFAULT_AGENT)
-        startable(spec, Path.cwd(), os.environ.get("PATH"))
-        options = self._host.environment.default_options(spec, Path.cwd())
+        environment = self._host.environment
+        spec, cwd = find(params.agent or DEFAULT_AGENT), environment.default_workspace()
+        startable(spec, cwd, os.environ.get("PATH"))
+        options = environment.default_options(spec, cwd)
+        options = msgspec.structs.replace(options, mode=environment.default_mode())
         if params.kernel is not None:
             options = msgspec.structs.replace(options, kernel_tools=params.kernel != "off")
+        if params.tab_id is None and (empty := self._empty(options, params.kernel)) is not None:
+            return {"channel": empty.session.uri, "chat": empty.chat.uri}
         conversation = self._host.open_session(options, tab_id=params.tab_id)
         if params.kernel == "look":
             conversation.let_use_kernel("look", None, "user")
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
+
+    def _empty(self, options: SessionOptions, kernel: str | None) -> Conversation | None:
+        """An open conversation with the same options in which nothing was said or typed, and which has no trouble."""
+        wanted = kernel or ("run" if options.kernel_tools else "off")
+        same = options.configuration(self._host.environment.cassette.apart())
+        for conversation in self._host.conversations.values():
+            chat, state = conversation.chat.state, conversation.session.state
+            is_new = not (chat.turns or chat.active_turn or chat.queued_messages or chat.steering_message)
+            is_quiet = conversation.closing is None and not self._drafts.get(conversation.chat.uri)
+            is_same = msgspec.structs.replace(conversation.configuration, kernel="") == msgspec.structs.replace(
+                same, kernel=""
+            )
+            has_same = conversation.mode == options.mode and conversation.channels.kernel_access == wanted
+            if is_new and is_quiet and is_same and has_same and state.lifecycle in {"creating", "ready"}:
+                return conversation
+        return None
 
     def _open_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.OpenSessionParams)
@@ -200,6 +160,11 @@ class Requests:
     def _stop_tool_call(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.StopToolCallParams)
         self._host.find(params.channel).stop_tool_call(params.tool_call_id)
+        return {}
+
+    def _rehearse_tool_call(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
+        params = msgspec.json.decode(raw, type=m.RehearseToolCallParams)
+        self._host.find(params.channel).permissions.rehearse(params.tool_call_id, params.input)
         return {}
 
     async def _fork_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
@@ -275,12 +240,6 @@ class Requests:
         told |= {"models": list(found.models) or None}
         return {name: value for name, value in told.items() if value is not None}
 
-    def _fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.FetchContentParams)
-        chat = self._host.find(params.channel).chat.state
-        part, size = self._contents.part(chat, params.uri, params.offset, params.length)
-        return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
-
     async def _list_files(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ListFilesParams)
         return await asyncio.to_thread(files.folder, self._host.find(params.channel).cwd, params)
@@ -291,14 +250,6 @@ class Requests:
         patterns = conversation.policy.situation().patterns
         return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
 
-    async def _fetch_module(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        name = msgspec.json.decode(raw, type=m.FetchModuleParams).name
-        if name not in MODULES:
-            message = f"The front end has no module {name!r}."
-            raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
-        text = await asyncio.to_thread(MODULES[name].read_bytes)
-        return Bytes({"size": len(text)}, (text,))
-
     async def _invoke_changeset_operation(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.InvokeChangesetOperationParams)
         return await changes.invoke(self._host.find(params.changeset), params)
@@ -306,17 +257,6 @@ class Requests:
     async def _read_change(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ReadChangeParams)
         return Bytes(*await changes.read(self._host.find(params.changeset), params))
-
-    def _fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
-        chat = self._host.find(params.channel).chat
-        turns, earlier = window.before(chat.state, params.before, params.limit)
-        return {
-            "turns": [with_references(turn) for turn in turns],
-            "hasMore": earlier > 0,
-            "earlier": earlier,
-            "index": chat.index,
-        }
 
     async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=m.ListSessionsParams)

@@ -14,10 +14,13 @@ import msgspec
 
 from agentnb.comm import messages as m
 from agentnb.comm import window
+from agentnb.comm.client_requests import Bytes, UnknownClient
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.history_notices import HistoryNotices
 from agentnb.comm.history_requests import HistoryRequests
-from agentnb.comm.requests import Bytes, Requests, UnknownClient
+from agentnb.comm.requests import Requests
+from agentnb.comm.settings_notices import SettingsNotices
+from agentnb.comm.settings_requests import SettingsRequests
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
 from agentnb.host.intents import carry_out
@@ -28,6 +31,8 @@ from agentnb.state.versions import WINDOW, is_known_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
+    from agentnb.comm.channel_owner import ChannelOwner
+    from agentnb.comm.client import Client
     from agentnb.host.host import Host
     from agentnb.state import Action
     from agentnb.state.versions import Window
@@ -53,8 +58,8 @@ CODES: dict[type[AgentnbError], int] = {
 """The codes of errors that a page can act on; any other is `REFUSED`."""
 
 
-class Service:
-    """Answers what pages say.
+class PageService:
+    """Answers what pages say; what they ask for and dispatch is another matter of each host that they can talk to.
 
     Args:
         host: What they talk about.
@@ -63,11 +68,12 @@ class Service:
         versions: The versions of the protocol that it speaks.
     """
 
-    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
+    def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
         self.delivery = Delivery(host, self._send, turns=turns)
         self._host = host
         self._versions = versions
         self._transport = send
+        self._routes: dict[str, Send] = {}
         self._logged: set[str] = set()
         self._notifications: dict[str, Callable[[str, bytes], None]] = {
             "dispatchAction": self._dispatch,
@@ -79,9 +85,15 @@ class Service:
             "leave": self._leave,
         }
         self._drafts: dict[str, str] = {}
-        self._requests = Requests(host, self.delivery, self._drafts, versions).methods
-        self._requests |= HistoryRequests(host).methods
-        self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
+        self._requests: dict[str, Callable[[str, bytes], Any]] = {}
+
+    def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
+        """Do what a page wants with *action*.
+
+        Raises:
+            AgentnbError: If it may not, or cannot be done.
+        """
+        raise NotImplementedError
 
     @property
     def requests(self) -> frozenset[str]:
@@ -92,6 +104,41 @@ class Service:
     def notifications(self) -> frozenset[str]:
         """The notifications that it takes."""
         return frozenset(self._notifications)
+
+    def join(self, client: Client, send: Send) -> None:
+        """Take *client*, which comes over another transport.
+
+        Args:
+            client: The client; its transport says when it has gone.
+            send: Sends it what is for it.
+        """
+        self._routes[client.client_id] = send
+        self.delivery.join(client)
+
+    def leave(self, client_id: str) -> None:
+        """That client's transport has lost it."""
+        self._routes.pop(client_id, None)
+        self.delivery.drop(client_id)
+
+    def ask(self, client_id: str, method: str, params: dict[str, Any]) -> Any:
+        """Carry out a request that a client made over another transport, in this protocol's words.
+
+        Args:
+            client_id: Who asks.
+            method: One of :attr:`requests`.
+            params: Its parameters.
+
+        Returns:
+            The result, or a coroutine of it; `Bytes` where something travels beside it.
+
+        Raises:
+            AgentnbError: If it cannot be done.
+        """
+        return self._requests[method](client_id, msgspec.json.encode(params))
+
+    def tell(self, client_id: str, method: str, params: dict[str, Any]) -> None:
+        """Take a notification that a client sent over another transport; see :meth:`ask`."""
+        self._notifications[method](client_id, msgspec.json.encode(params))
 
     def receive(self, content: object) -> None:
         """Take one message from a page."""
@@ -116,11 +163,12 @@ class Service:
         with self._answering(message):
             result = method(message.client_id, bytes(message.params))
             if inspect.iscoroutine(result):
-                self._host.loop.spawn(self._answer_later(message, result))
+                self._host.loop.spawn(self.answer_later(message, result))
             else:
                 self._respond(message, result)
 
-    async def _answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
+    async def answer_later(self, message: m.FromPage, result: Coroutine[Any, Any, Any]) -> None:
+        """Answer *message* once *result* is there."""
         with self._answering(message):
             self._respond(message, await result)
 
@@ -182,7 +230,7 @@ class Service:
                 raise AgentnbError(f"{action_type(action)} is not in version {version}, which this page speaks.")
             if self.delivery.has_accepted(origin):
                 raise AgentnbError("It was accepted before.")
-            carry_out(self._host, params.channel, action, origin)
+            self.carry_out(params.channel, action, origin)
         except ProtocolError as error:
             self._complain(f"dispatchAction: {error}")
             reason = (
@@ -217,7 +265,8 @@ class Service:
         """Send it in the version that the client speaks."""
         client = self.delivery.clients.get(client_id)
         version = self._versions.current if client is None else client.version
-        self._transport(client_id, {**message, "v": version}, buffers)
+        send = self._routes.get(client_id, self._transport)
+        send(client_id, {**message, "v": version}, buffers)
 
     def _fail(self, message: m.FromPage, code: int, text: str) -> None:
         if message.id is None:
@@ -235,6 +284,23 @@ class Service:
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)
+
+
+class Service(PageService):
+    """Answers what pages say of this kernel's conversations; see :class:`PageService`."""
+
+    def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
+        super().__init__(host, send, turns=turns, versions=versions)
+        self._owner = host
+        self._requests |= Requests(host, self.delivery, self._drafts, versions).methods
+        self._requests |= HistoryRequests(host).methods
+        self._requests |= SettingsRequests(host).methods
+        self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
+        self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
+
+    def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
+        """See :meth:`PageService.carry_out`."""
+        carry_out(self._owner, channel, action, origin)
 
 
 def _decode(content: object) -> m.FromPage:

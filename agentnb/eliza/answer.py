@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.eliza.commands import Misuse, find
 from agentnb.eliza.reply import Trouble
+from agentnb.eliza.research import research, research_server
 
 if TYPE_CHECKING:
     from agentnb.eliza.reply import Reply
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 async def answer(reply: Reply, text: str) -> None:
     """Do what a prompt says: a command, or a conversation."""
     try:
+        if (server := research_server(reply)) is not None:
+            await research(reply, server, text)
+            return
         found = find(text)
         if found is None:
             await _converse(reply, text)

@@ -79,6 +79,13 @@ POLICY_UNASKED = Kind(
     tab=_TAB, turn=_TURN, call="the tool call's id", tool="the kind of tool", _what="what the agent did",
 )  # fmt: skip
 
+REHEARSAL_ENDED = Kind(
+    "rehearsal.ended", "Code or a command was rehearsed, or could not be.",
+    what="`code` or `command`", available="whether it could be", way="`namespaces` or `Landlock`",
+    milliseconds="how long it took", tab=_TAB, turn=_TURN,
+    call="the tool call that it is the preview of; these three are left out where you called it yourself",
+)  # fmt: skip
+
 PAGE_ATTACHED = Kind("page.attached", "A page has introduced itself.", client=_CLIENT, visible="whether it is seen")
 PAGE_VISIBLE = Kind("page.visible", "A page is seen again.", client=_CLIENT)
 PAGE_HIDDEN = Kind("page.hidden", "A page is seen no more; it is sent little.", client=_CLIENT)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.log import ChannelLog
+from agentnb.policy.settings import CellReview
 from agentnb.policy.situation import Mode
 from agentnb.state import (
     Changeset,
@@ -24,7 +25,7 @@ from agentnb.state import (
     reduce_chat,
     reduce_session,
 )
-from agentnb.state.status import ACTIVITY_MASK, with_activity
+from agentnb.state.status import ACTIVITY_MASK, with_activity, with_flag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,15 +39,21 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 PERMISSIONS = "permissions"
 KERNEL = "kernel"
+CELL_REVIEW = "cellReview"
 ROOT = "ahp-root://"
 PAIRING, PAIRED = "pairing", "paired"
 """The host's settings of pairing: whether programs in a terminal may connect, and the sessions of those that have."""
+LOOK = "look"
+"""The host's value with the settings that a page itself needs, those that are not as by default."""
+REMOTE_CLIENTS = "remoteClients"
+"""Which clients are connected from elsewhere (`agentnb.serve`), one line for each."""
 CHANGES = "/changes"
 """What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 KernelAccess: TypeAlias = Literal["off", "look", "run"]
 """What an agent may do with the kernel tools: nothing, read, or run code and change cells as the policy decides."""
 ACCESS: tuple[KernelAccess, ...] = get_args(KernelAccess)
+REVIEWS: tuple[CellReview, ...] = get_args(CellReview)
 
 
 class Channel(Generic[S]):
@@ -107,6 +114,8 @@ class SessionChannels:
         changed: Called after an action that may change what the root channel says of the session.
         has_changesets: Whether what its turns change is followed: then it offers change sets.
         has_kernel_tools: Whether the agent gets the kernel tools: then its access can be set.
+        review: When a change of a cell is reviewed, where it gets them.
+        is_hidden: Whether it is archived from the first moment on: no page shows a tab of it.
 
     Attributes:
         prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
@@ -124,11 +133,14 @@ class SessionChannels:
         changed: Callable[[], None],
         has_changesets: bool = False,
         has_kernel_tools: bool = False,
+        review: CellReview = "first",
+        is_hidden: bool = False,
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", title or spec.title
-        session = _new_session(uri, spec.name, title, cwd, session_config(mode, has_kernel_tools=has_kernel_tools))
+        config = session_config(mode, has_kernel_tools=has_kernel_tools, review=review)
+        session = _new_session(uri, spec.name, title, cwd, config, is_hidden=is_hidden)
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))
         self.session = Channel(uri, session, reduce_session, listeners)
@@ -192,6 +204,13 @@ class SessionChannels:
         return kept_access(self.session.state.config) or "off"
 
     @property
+    def shown_review(self) -> CellReview | None:
+        """When a change of a cell is reviewed, as views show it; None where the agent has no kernel tools."""
+        config = self.session.state.config
+        value = config.values.get(CELL_REVIEW) if config is not None else None
+        return next((review for review in REVIEWS if review == value), None)
+
+    @property
     def waits_for_user(self) -> bool:
         """Whether the agent waits for the user's answer."""
         return bool(self.chat.state.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED)
@@ -232,19 +251,23 @@ class SessionChannels:
         )
 
 
-def session_config(mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run") -> SessionConfigState:
+def session_config(
+    mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run", review: CellReview = "first"
+) -> SessionConfigState:
     """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``).
 
     Args:
         mode: What answers permission requests.
         has_kernel_tools: Whether the agent gets the kernel tools.
         access: What it may do with them.
+        review: When a change of a cell is reviewed.
     """
     properties: dict[str, Any] = {PERMISSIONS: {"type": "string", "enum": list(MODES)}}
     values: dict[str, Any] = {PERMISSIONS: mode}
     if has_kernel_tools:
         properties[KERNEL] = {"type": "string", "enum": list(ACCESS)}
-        values[KERNEL] = access
+        properties[CELL_REVIEW] = {"type": "string", "enum": list(REVIEWS)}
+        values |= {KERNEL: access, CELL_REVIEW: review}
     return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 
 
@@ -272,6 +295,18 @@ def wanted_access(action: SessionConfigChanged) -> KernelAccess | None:
     return next((access for access in ACCESS if access == wanted), None)
 
 
+def wanted_review(action: SessionConfigChanged) -> CellReview | None:
+    """When cells are to be reviewed as *action* sets it; None where it sets anything else.
+
+    Example:
+        >>> from agentnb.state import SessionConfigChanged
+        >>> wanted_review(SessionConfigChanged(config={"cellReview": "after"}))
+        'after'
+    """
+    wanted = action.config.get(CELL_REVIEW) if len(action.config) == 1 else None
+    return next((review for review in REVIEWS if review == wanted), None)
+
+
 def kept_access(config: SessionConfigState | None) -> KernelAccess | None:
     """The kernel access that a session's settings have; None where its agent had no kernel tools."""
     value = config.values.get(KERNEL) if config is not None else None
@@ -284,13 +319,15 @@ def changesets_of(uri: str) -> tuple[Changeset, ...]:
     return (turn, Changeset(label="Changes of the conversation", uri_template=f"{uri}{CHANGES}", change_kind="session"))
 
 
-def _new_session(uri: str, agent: str, title: str, cwd: Path, config: SessionConfigState) -> SessionState:
+def _new_session(
+    uri: str, agent: str, title: str, cwd: Path, config: SessionConfigState, *, is_hidden: bool
+) -> SessionState:
     now = now_ms()
     summary = SessionSummary(
         resource=uri,
         provider=agent,
         title=title,
-        status=SessionStatus.IDLE | SessionStatus.IS_READ,
+        status=with_flag(SessionStatus.IDLE | SessionStatus.IS_READ, SessionStatus.IS_ARCHIVED, on=is_hidden),
         created_at=now,
         modified_at=now,
         working_directory=cwd.as_uri(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -9,37 +10,40 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
-from agentnb.errors import SessionClosed, SessionError
+from agentnb.errors import PolicyError, SessionClosed, SessionError
 from agentnb.host.agents.agent_events import AgentEvents
 from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+from agentnb.host.agents.customizations import Customizations
 from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
+from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
-from agentnb.host.channels import KERNEL, PERMISSIONS, SessionChannels
+from agentnb.host.channels import CELL_REVIEW, KERNEL, PERMISSIONS, SessionChannels
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
+from agentnb.host.research.cards import shown_research
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.kernel.changes import KernelChanges
-from agentnb.state import SessionConfigChanged, SessionTitleChanged
+from agentnb.policy.places import PROJECT
+from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged, ToolCallDetails
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
-    from agentnb.host.agents.agent_lifecycle import Reopened
+    from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
     from agentnb.host.changes.workspace_store import WorkspaceStores
@@ -49,8 +53,11 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
+    from agentnb.package_research import Research
     from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode
+    from agentnb.rehearsal.result import Rehearsal
     from agentnb.state import (
         Action,
         ActionOrigin,
@@ -65,6 +72,26 @@ if TYPE_CHECKING:
 
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
+
+
+class ResearchService(Protocol):
+    """Answers questions about packages (:class:`agentnb.host.research.researches.Researches`)."""
+
+    async def research(
+        self,
+        question: str,
+        package: str,
+        version: str | None = None,
+        *,
+        configuration: Configuration,
+        authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]] | None = None,
+    ) -> Research:
+        """Answer *question* about *package*."""
+        ...
+
+    def session_of(self, found: Research) -> str | None:
+        """The URI of the conversation that found it, while it is open."""
+        ...
 
 
 class SessionOwner(Protocol):
@@ -100,6 +127,14 @@ class SessionOwner(Protocol):
         """The stores of changes, by workspace."""
         ...
 
+    @property
+    def researches(self) -> ResearchService:
+        """Answers questions about packages."""
+        ...
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take a new *conversation* among the open ones."""
+
     def add(self, conversation: Conversation) -> None:
         """Take *conversation* among the open ones."""
 
@@ -134,6 +169,8 @@ class Conversation:
         tab_id: The tab's id (UUID v4), the last part of the session channel's URI.
         mode: What answers a permission request at first: ``"ask"``, ``"allow"`` or ``"deny"``; see :meth:`permit`.
         title: The tab's title; the first prompt's words where none is given.
+        tools: Serves its agent tools in the place of the kernel's.
+        is_hidden: Whether it begins without a tab in any page; what its turns change is not followed then.
 
     Attributes:
         channels: Its state.
@@ -143,6 +180,7 @@ class Conversation:
         lifecycle: Its agent.
         extensions: The user's functions that the agent can call.
         kernel: What its agent gets of the kernel; None for nothing.
+        customizations: Tells clients of the skills, components, tools and MCP servers that its agent is given.
         events: Listens to its agent.
         changes: Follows what its turns change.
         changesets: The change sets that clients can subscribe to.
@@ -160,6 +198,8 @@ class Conversation:
         tab_id: str,
         mode: Mode = "ask",
         title: str | None = None,
+        tools: ToolServer | None = None,
+        is_hidden: bool = False,
     ) -> None:
         self.host = host
         self.configuration = configuration
@@ -171,6 +211,7 @@ class Conversation:
         self._has_title = title is not None
         environment, loop = host.environment, host.loop
         follows, stores_secrets = environment.default_changes()
+        follows = follows and not is_hidden and not are_off(configuration.env)
         self.channels = SessionChannels(
             tab_id,
             self.spec,
@@ -181,6 +222,8 @@ class Conversation:
             changed=partial(host.summarize, self),
             has_changesets=follows,
             has_kernel_tools=bool(configuration.kernel),
+            review=host.policy.review(self.cwd, environment.cell_review()) if configuration.kernel else "first",
+            is_hidden=is_hidden,
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
@@ -191,6 +234,7 @@ class Conversation:
             spawn=loop.spawn,
             has_kernel_tools=bool(configuration.kernel),
             cwd=str(self.cwd),
+            variables=self.env,
         )
         self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()
@@ -202,6 +246,7 @@ class Conversation:
             self.extensions,
             unsaved=environment.unsaved,
             lost=self._lost,
+            printed=lambda text: self.lifecycle.look_for_refusals(text),  # noqa: PLW0108 - it is made below
         )
         finished = self.permissions.finished
         self.kernel = (
@@ -213,11 +258,15 @@ class Conversation:
                 finished,
                 access=lambda: self.channels.kernel_access,
                 progressed=self.permissions.progressed,
+                workspace=configuration.cwd,
+                research=self._research,
+                researched=self._show_research,
             )
             if configuration.kernel
             else None
         )
         login = Login(self.inputs, environment.attended)
+        self.customizations = Customizations(self.channels, configuration, environment)
         self.lifecycle = AgentLifecycle(
             self.channels,
             configuration,
@@ -225,7 +274,8 @@ class Conversation:
             loop=loop,
             login=login,
             listener=self.events,
-            kernel_tools=self.kernel,
+            kernel_tools=tools or self.kernel,
+            opened=self._show_customizations,
         )
         self.turns = Turns(
             self.channels,
@@ -277,6 +327,11 @@ class Conversation:
     def mode(self) -> Mode:
         """What answers permission requests."""
         return self.channels.mode
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether no page shows a tab of it now."""
+        return bool(self.session.state.summary.status & SessionStatus.IS_ARCHIVED)
 
     @property
     def closed(self) -> bool:
@@ -386,6 +441,9 @@ class Conversation:
         if self.channels.knows_turn(turn_id):
             return False
         self._name_after(message.text)
+        self.show_review()
+        if self.agent is not None:
+            self._show_customizations()
         self.turns.prompt(turn_id, message, origin, look=look)
         return True
 
@@ -414,6 +472,35 @@ class Conversation:
             self.policy.record_kernel_access(access, by)
         self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
 
+    @property
+    def review(self) -> CellReview:
+        """When a change of a cell is reviewed, as the settings and the policy files are now."""
+        return self.host.policy.review(self.cwd, self.host.environment.cell_review())
+
+    def set_review(self, review: CellReview, origin: ActionOrigin | None, by: str) -> None:
+        """Set when changes of cells are reviewed in this kernel, from the next change on; the policy's log says so.
+
+        Args:
+            review: ``"first"`` (before a change is made) or ``"after"``.
+            origin: The client that wants it.
+            by: Who that is, for the log.
+
+        Raises:
+            PolicyError: If the project's policy file does not let the user choose that.
+        """
+        if self.host.policy.review(self.cwd, review) != review:
+            message = "This project's policy file says that changes of cells are reviewed first."
+            raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
+        self.policy.record_cell_review(review, by)
+        self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()), origin)
+        self.host.environment.choose_cell_review(review)
+
+    def show_review(self) -> None:
+        """Have the views show when changes of cells are reviewed, where they do not show it as it is."""
+        shown, review = self.channels.shown_review, self.review
+        if shown is not None and shown != review:
+            self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()))
+
     def stop_tool_call(self, call_id: str) -> None:
         """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on.
 
@@ -424,6 +511,19 @@ class Conversation:
         if call is None or self.kernel is None or not self.kernel.stop(call):
             message = "That tool call runs no code in the kernel now."
             raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
+
+    async def rehearse(self, call_id: str, edited: str | None = None) -> Rehearsal:
+        """Preview what the open question on the tool call *call_id* is about, and wait for that.
+
+        Args:
+            call_id: The tool call.
+            edited: The command as the user has changed it.
+
+        Raises:
+            SessionError: If the question is not open, or there is nothing that could be previewed.
+        """
+        self.inactivity.record_activity()
+        return await asyncio.shield(self.permissions.rehearse(call_id, edited))
 
     def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
         """This session was had in an earlier kernel.
@@ -467,6 +567,10 @@ class Conversation:
         if self.kernel is not None:
             self.kernel.cancel()
 
+    def _show_customizations(self) -> None:
+        if self.customizations.is_possible:
+            self.host.loop.spawn(self.customizations.tell())
+
     def _lost(self, error: AgentnbError) -> None:
         self._cancel_questions()
         self.lifecycle.lost(error)
@@ -474,6 +578,19 @@ class Conversation:
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
         self.inactivity.record_activity()
         return await self.permissions.authorize(request)
+
+    async def _research(self, question: str, package: str, version: str | None) -> Research:
+        """Answer a question about a package, for the agent: by a conversation of its own with the same agent."""
+        self.inactivity.record_activity()
+        given = self.configuration
+        researches = self.host.researches
+        return await researches.research(
+            question, package, version, configuration=given, authorize=self._authorize_tool
+        )
+
+    def _show_research(self, call: tuple[str, str], found: Research) -> None:
+        shown = shown_research(found, self.host.researches.session_of(found))
+        self.permissions.show_on_card(call, ToolCallDetails(research=shown))
 
     def _interrupt(self) -> None:
         if (active := self.chat.state.active_turn) is not None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import msgspec
 
+from agentnb.errors import UsageError
 from agentnb.host.changes.location import are_off
 from agentnb.kernel.job_queue import JobQueue
 
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Network
     from agentnb.agent.mcp import Given, McpServer
     from agentnb.cassette.switch import Switch
+    from agentnb.configuration import Sources
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.settings import CellReview
+    from agentnb.policy.situation import Mode
     from agentnb.state import MessageAttachment
 
 LOOK_SECONDS = 3.0
@@ -82,6 +86,22 @@ class Editors(Protocol):
 class Settings(Protocol):
     """The defaults of new sessions. They are read when a session is opened, so a change counts from the next one on."""
 
+    def sources(self) -> Sources:
+        """All settings as they are now, and where each comes from."""
+        ...
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one in this kernel alone; None: nothing is said here any more."""
+        ...
+
+    def default_workspace(self) -> str:
+        """The workspace of a session that names none; empty: the kernel's current folder."""
+        ...
+
+    def default_mode(self) -> Mode:
+        """What answers the permission requests of a session that does not say."""
+        ...
+
     def default_mcp_servers(self) -> Given:
         """The MCP servers of a session that names none."""
         ...
@@ -90,12 +110,20 @@ class Settings(Protocol):
         """Whether agents have access to the kernel where a session does not say."""
         ...
 
+    def default_components(self) -> Sequence[str]:
+        """What stands between client and agent in a session that does not say."""
+        ...
+
     def default_variables(self, agent: str) -> Mapping[str, str]:
         """The variables that an agent gets in a session that does not give them."""
         ...
 
     def cell_review(self) -> CellReview | None:
         """When changes of cells are reviewed; None where only the policy file says. Counts at once."""
+        ...
+
+    def choose_cell_review(self, review: CellReview) -> None:
+        """Set when changes of cells are reviewed."""
         ...
 
 
@@ -135,6 +163,7 @@ class Environment:
         settings: The defaults of new sessions.
         changes: Says whether what turns change is followed, and whether that stores contents with secrets.
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
+        changed: Called, on any thread, when a setting has changed that counts for open sessions.
 
     Example:
         >>> environment = Environment()
@@ -151,6 +180,8 @@ class Environment:
         self.settings: Settings | None = None
         self.changes: Callable[[], tuple[bool, bool]] = lambda: (True, False)
         self.job_queue = JobQueue()
+        self.changed: Callable[[], None] = lambda: None
+        self._cell_review: CellReview | None = None
         self._lock = threading.Lock()
         self._cassette: Switch | None = None
 
@@ -166,6 +197,8 @@ class Environment:
 
     def connect(self, **parts: Unpack[Parts]) -> None:
         """Fill in *parts*; those not named stay as they are."""
+        if "settings" in parts:
+            self._cell_review = None  # the settings take it over
         for name, part in parts.items():
             setattr(self, name, part)
 
@@ -214,7 +247,47 @@ class Environment:
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
         variables = self.default_variables(spec.name)
-        return SessionOptions(spec=spec, cwd=cwd, env=variables, mcp_servers=servers, kernel_tools=kernel)
+        network = self.default_network()
+        return SessionOptions(
+            spec=spec,
+            cwd=cwd,
+            env=variables,
+            mcp_servers=servers,
+            network=network,
+            kernel_tools=kernel,
+            chain=self.default_components(),
+        )
+
+    def default_components(self) -> tuple[str, ...]:
+        """What stands between client and agent in a session that does not say."""
+        return () if self.settings is None else tuple(self.settings.default_components())
+
+    def sources(self) -> Sources:
+        """All settings as they are now, and where each comes from."""
+        from agentnb.configuration import read_settings
+
+        return read_settings() if self.settings is None else self.settings.sources()
+
+    def default_workspace(self) -> Path:
+        """The workspace of a session that names none.
+
+        Raises:
+            UsageError: If the settings name a folder that is not there.
+        """
+        from pathlib import Path
+
+        said = "" if self.settings is None else self.settings.default_workspace()
+        if not said:
+            return Path.cwd()
+        folder = Path(said).expanduser().absolute()
+        if not folder.is_dir():
+            message = f"The working folder of the settings, {said!r}, is not a folder."
+            raise UsageError(message, hint="Choose another one: `%config Agentnb.cwd`, or in the settings.")
+        return folder.resolve()
+
+    def default_mode(self) -> Mode:
+        """What answers the permission requests of a session that does not say; the user, where no settings are."""
+        return "ask" if self.settings is None else self.settings.default_mode()
 
     def default_variables(self, agent: str) -> dict[str, str]:
         """The variables that *agent* gets in a session that does not give them: what the settings say of it."""
@@ -222,7 +295,21 @@ class Environment:
 
     def cell_review(self) -> CellReview | None:
         """When changes of cells are reviewed; None where only the policy file says."""
-        return None if self.settings is None else self.settings.cell_review()
+        return self._cell_review if self.settings is None else self.settings.cell_review()
+
+    def choose_cell_review(self, review: CellReview) -> None:
+        """Set when changes of cells are reviewed; where there are no settings yet, it is kept for them."""
+        if self.settings is None:
+            self._cell_review = review
+            self.changed()
+        else:
+            self.settings.choose_cell_review(review)
+
+    def default_network(self) -> Network | None:
+        """What a session that does not say leaves its agent of the network; None: it is not confined."""
+        said = self.sources().values["confine"].value
+        found: dict[str, Network | None] = {"on": "all", "no network": "none"}
+        return found.get(str(said))
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

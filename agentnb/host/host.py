@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import shlex
 import threading
@@ -18,7 +19,7 @@ from agentnb.agent.installation import install_words
 from agentnb.agent.process import missing_installer
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.errors import AgentnbError, UnknownSession
+from agentnb.errors import AgentnbError, UnknownSession, UsageError
 from agentnb.events.event_file import write_down
 from agentnb.events.kinds import SESSION_CLOSED, SESSION_OPENED
 from agentnb.host import channels
@@ -27,14 +28,15 @@ from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.channels import PAIRED, PAIRING, Channel
+from agentnb.host.channels import LOOK, PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
 from agentnb.host.history.recorder import Recorder
-from agentnb.host.history.storage import DAYS, LARGEST, keep_limits
+from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
+from agentnb.host.research.researches import Researches
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
@@ -102,6 +104,9 @@ class Host:
         self.installs = Installs(self.loop, self.policy, self._take_setups)
         self.stores = WorkspaceStores(None if log is None else changes_folder())
         self.pairing = Pairing(self)
+        self.researches = Researches(self)
+        self.agents.research = self.researches.for_component
+        self.environment.changed = self._settings_changed
         if self.recorder is not None:
             self.listen(self.recorder.envelope)
 
@@ -138,7 +143,7 @@ class Host:
         self.conversations[conversation.session.uri] = conversation
         if self.recorder is not None and conversation.barred is None:
             self.recorder.add(conversation)
-            if not self._keeps_limits and {DAYS, LARGEST} & os.environ.keys():
+            if not self._keeps_limits:
                 self._keeps_limits = True
                 self.loop.spawn(self._keep_limits(self.recorder))
         self.summarize(conversation)
@@ -203,10 +208,27 @@ class Host:
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
         """Tell the root channel which agents there are, where that has changed."""
-        setups = self.installs.setups
-        told = tuple(replace(info, setup=setups.get(info.provider)) for info in infos)
+        setups, sources = self.installs.setups, self.environment.sources()
+        hidden, order = sources["agents_hidden"].value, list(sources["agents_order"].value)
+        if (agent := sources["agent"]).source != "default" and agent.value not in order:
+            order.insert(0, agent.value)
+        told = tuple(
+            replace(info, setup=setups.get(info.provider), hidden=info.provider in hidden or None)
+            for info in sorted(
+                infos, key=lambda info: order.index(info.provider) if info.provider in order else len(order)
+            )
+        )
         if told != self.root.state.agents:
             self.root.accept(RootAgentsChanged(agents=told))
+
+    def take_settings(self) -> None:
+        """Tell every page how it looks, and which agents there are in which order, where that has changed."""
+        values = self.environment.sources().values
+        look = {name: each.value for name, each in values.items() if each.setting.is_look and each.source != "default"}
+        config = self.root.state.config
+        if config is not None and config.values.get(LOOK, {}) != look:
+            self.root.accept(RootConfigChanged(config={LOOK: look}))
+        self.take_agents(self.root.state.agents)
 
     def _take_setups(self) -> None:
         """An install has news; where one has ended, so may have the agents."""
@@ -243,6 +265,15 @@ class Host:
             await self.pairing.start(origin)
         except AgentnbError as error:
             self.reject(self.root, action, origin, str(error))
+
+    def _settings_changed(self) -> None:
+        """Show the new settings in every open conversation; from any thread."""
+        with contextlib.suppress(UsageError, RuntimeError):  # a fork has no host's thread, and a closed host none
+            self.loop.submit(self._show_settings())
+
+    async def _show_settings(self) -> None:
+        for conversation in tuple(self.conversations.values()):
+            conversation.show_review()
 
     def close(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop every agent, the log and the thread; from any thread but the host's own, at most *timeout* seconds."""

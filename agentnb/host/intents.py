@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.channels import PAIRING, ROOT, wanted_access, wanted_mode
+from agentnb.host.channels import PAIRING, ROOT, wanted_access, wanted_mode, wanted_review
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -47,6 +47,10 @@ PYTHON = "python"
 
 FROM_PYTHON = ActionOrigin(client_id=PYTHON, client_seq=0)
 """The origin of what code in the kernel does."""
+
+REMOTE = "remote:"
+"""How the ids of clients begin that are connected to this kernel from elsewhere; the name of the client follows, and a
+colon. Only the host makes such ids: what a client calls itself comes last."""
 
 UNDO_SECONDS = 12.0
 """How long a tab that was closed in the chat can be brought back."""
@@ -200,13 +204,25 @@ def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: 
         time=now_ms(),
     )
     conversation.dispatch(accepted, origin)
-    conversation.permissions.answer(action.tool_call_id, option, edited)
+    remote = remote_name(origin.client_id)
+    by = "user" if remote is None else f"client {remote}"
+    conversation.permissions.answer(action.tool_call_id, option, edited, by=by)
 
 
 def _answerer(origin: ActionOrigin) -> Answerer:
     if origin.client_id == PYTHON:
         return Answerer(kind="python")
-    return Answerer(kind="client", client_id=origin.client_id)
+    return Answerer(kind="client", client_id=origin.client_id, name=remote_name(origin.client_id))
+
+
+def remote_name(client_id: str) -> str | None:
+    """The name of a client that is connected from elsewhere, such as ``"phone"``; None for a page of this kernel.
+
+    Example:
+        >>> remote_name("remote:phone:9d2f:3"), remote_name("9d2f")
+        ('phone', None)
+    """
+    return client_id.removeprefix(REMOTE).partition(":")[0] if client_id.startswith(REMOTE) else None
 
 
 # --- the session ---
@@ -219,8 +235,13 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
             _reject("This conversation began without access to the kernel. Start another one with it.")
         conversation.let_use_kernel(access, origin, by)
         return
+    if (review := wanted_review(action)) is not None:
+        if conversation.kernel is None:
+            _reject("This conversation began without access to the kernel, so its agent changes no cells.")
+        conversation.set_review(review, origin, by)
+        return
     if (mode := wanted_mode(action)) is None:
-        _reject("Only a session's permissions (ask, allow or deny) and its kernel access can be set.")
+        _reject("Only permissions (ask, allow or deny), kernel access and the review of cells can be set.")
     conversation.permit(mode, origin, by)
 
 
@@ -298,5 +319,5 @@ _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
     XModeChanged: _chosen,
     XConfigOptionChosen: _chosen,
 }
-DISPATCHABLE = (*_INTENTS, RootConfigChanged)
+DISPATCHABLE: tuple[type[Any], ...] = (*_INTENTS, RootConfigChanged)
 """The actions that a client may dispatch."""

@@ -6,12 +6,14 @@ Tabs of equal configuration share one process.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from agentnb.agent.catalog import AgentSpec
+from agentnb.agent.confinement import Confine, Network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
+from agentnb.components.given import described
 from agentnb.ids import new_id
 from agentnb.policy.situation import Mode
 
@@ -35,6 +37,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         directories: More folders to work in, in their order.
         kernel: Where the agent has access to the kernel (:mod:`agentnb.host.agents.kernel_tools`), a word of the tab's
             own, so that no other tab shares the process; empty where it has none.
+        chain: What stands between client and agent (:mod:`agentnb.components.given`), the first one next to the client.
+        network: What a confined agent gets of the network; None: it is not confined.
+        apart: A word that keeps its process for one session; empty: sessions of equal configuration share it.
 
     Example:
         >>> from agentnb.agent.catalog import find
@@ -49,17 +54,29 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     components: tuple[McpServer, ...] = ()
     directories: tuple[Path, ...] = ()
     kernel: str = ""
+    chain: tuple[Any, ...] = ()
+    network: Network | None = None
+    apart: str = ""
 
     @property
     def key(self) -> bytes:
         """Equal for equal configurations, and for no others; it holds secrets and stays in memory."""
         folders = [str(folder) for folder in (self.cwd, *self.directories)]
-        return msgspec.json.encode([self.spec, sorted(self.env.items()), self.components, folders, self.kernel])
+        own = [sorted(self.env.items()), self.components, folders, self.kernel, self.network, self.apart]
+        return msgspec.json.encode([self.spec, *own, described(self.chain)])
+
+    @property
+    def confine(self) -> Confine | None:
+        """How the agent is confined; None where it is not."""
+        if self.network is None:
+            return None
+        folders = tuple(str(folder) for folder in self.directories)
+        return Confine(network=self.network, directories=folders, sockets=bool(self.kernel or self.chain or self.apart))
 
     @property
     def bare(self) -> Configuration:
         """The same without components and further folders."""
-        return configuration(self.spec, self.cwd, self.env, own=False)
+        return configuration(self.spec, self.cwd, self.env, own=False, network=self.network)
 
 
 def configuration(
@@ -71,6 +88,8 @@ def configuration(
     directories: Iterable[Path] = (),
     own: bool = True,
     kernel_tools: bool = False,
+    chain: Iterable[Any] = (),
+    network: Network | None = None,
 ) -> Configuration:
     """The configuration of a session.
 
@@ -82,6 +101,8 @@ def configuration(
         directories: More folders to work in.
         own: Whether the MCP servers in the agent's description are among the components.
         kernel_tools: Whether the agent has access to the kernel.
+        chain: What stands between client and agent, before what the agent's description names.
+        network: What a confined agent gets of the network; None: it is not confined.
     """
     given = together(mcp_servers(spec.mcp_servers) if own else (), components)
     return Configuration(
@@ -91,6 +112,8 @@ def configuration(
         components=given,
         directories=tuple(directories),
         kernel=new_id() if kernel_tools else "",
+        chain=(*chain, *spec.components) if own else (),
+        network=network,
     )
 
 
@@ -106,8 +129,10 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
         kernel_tools: Whether the agent has access to the kernel.
         kernel_access: What it may do there where a conversation is opened again that had no access: ``"run"`` where
             the user asks for that now; None for nothing, until the user chooses.
+        chain: What stands between client and agent, the first one next to the client.
         mode: What answers permission requests.
         title: The tab's title; the first prompt's words where None.
+        network: What a confined agent gets of the network; None: it is not confined.
     """
 
     spec: AgentSpec
@@ -117,8 +142,10 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     directories: tuple[Path, ...] = ()
     kernel_tools: bool = False
     kernel_access: Literal["run"] | None = None
+    chain: tuple[Any, ...] = ()
     mode: Mode = "ask"
     title: str | None = None
+    network: Network | None = None
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
         """What the agent is started with.
@@ -133,4 +160,6 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             components=self.mcp_servers,
             directories=self.directories,
             kernel_tools=self.kernel_tools,
+            chain=self.chain,
+            network=self.network,
         )

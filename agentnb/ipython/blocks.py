@@ -256,7 +256,8 @@ def tool_line(call: ToolCallState) -> str:
     kind = call.details.kind if call.details is not None else None
     title = " ".join(printable(call.display_name or call.tool_name).split())
     unasked = "ran without asking" if call.details is not None and call.details.ran_without_asking else ""
-    return " · ".join(word for word in (title, kind or "tool", _outcome(call), _took(call), unasked) if word)
+    differs = "not as the preview showed" if call.details is not None and call.details.differences else ""
+    return " · ".join(word for word in (title, kind or "tool", _outcome(call), _took(call), unasked, differs) if word)
 
 
 def _took(call: ToolCallState) -> str:
@@ -306,6 +307,10 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     text, language = _input(call)
     if text.strip():
         yield Code(text, language, "Input")
+    if details is not None and details.rehearsal is not None and details.rehearsal.summary:
+        yield Code(details.rehearsal.summary, "", "Preview")
+    if details is not None and details.differences:
+        yield Code("\n".join(details.differences), "", "Not as the preview showed")
     if details is not None and details.run is not None:
         yield from _run_blocks(details.run, terminals, cwd)
         return

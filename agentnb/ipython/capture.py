@@ -84,6 +84,36 @@ class Sink:
             self.shown.append({kind: _encoded(value) for kind, value in bundle.items()})
 
 
+class _Echo:
+    """Where one of ipykernel's streams writes too what it sends to the page."""
+
+    def __init__(self, before: Any, write: Callable[[str], object]) -> None:
+        self._before = before
+        self._write = write
+
+    def write(self, text: str) -> None:
+        self._write(str(text))
+        if self._before is not None:
+            self._before.write(text)
+
+    def flush(self) -> None:
+        if self._before is not None:
+            self._before.flush()
+
+
+@contextlib.contextmanager
+def copied(write: Callable[[str], object]) -> Iterator[None]:
+    """Hand *write*, on any thread, what is printed while the body runs; it goes to the page all the same.
+
+    Only where the streams are ipykernel's, which can echo: they are left in place, and so is who holds one (a logger).
+    """
+    streams = [each for each in (sys.stdout, sys.stderr) if hasattr(each, "echo")]
+    with contextlib.ExitStack() as stack:
+        for stream in streams:
+            stack.enter_context(_replaced(stream, "echo", _Echo(stream.echo, write)))
+        yield
+
+
 def _encoded(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 

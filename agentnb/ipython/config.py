@@ -1,95 +1,111 @@
-"""The settings: ``%config Agentnb`` and ``c.Agentnb`` in ``ipython_config.py``."""
+"""The settings in IPython: ``%config Agentnb`` and ``c.Agentnb`` in ``ipython_config.py``, over the user's file."""
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
-from traitlets import Bool, Dict, Enum, Float, List, TraitError, Unicode, Union
+from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
-from agentnb.ipython.arguments import PERMISSIONS
+from agentnb.configuration import SETTINGS, Layer, Setting, Sources, read_settings
+from agentnb.configuration.sources import USER
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from traitlets import Bunch
+
+
+def _trait(setting: Setting) -> TraitType[Any, Any]:
+    """The trait of *setting*, as the table declares it."""
+    default = setting.default if setting.unset is None else setting.unset
+    traits: dict[str, TraitType[Any, Any]] = {
+        "switch": Bool(default, help=setting.about) if setting.kind == "switch" else Bool(),
+        "choice": Enum(setting.choices, default_value=default, help=setting.about),
+        "number": Float(default if setting.kind == "number" else 0.0, min=0.0, help=setting.about),
+        "names": List(Unicode(), help=setting.about),
+        "servers": Union([Dict(), Unicode()], default_value={}, help=setting.about),
+    }
+    return traits.get(setting.kind, Unicode(str(default), help=setting.about)).tag(config=True)
 
 
 class Agentnb(Configurable):
-    """Settings of the ``%agent`` magic.
+    """Settings of agentnb, those of :mod:`agentnb.configuration`.
+
+    A trait has the value that counts: what ``%config`` or ``ipython_config.py`` said, else what the environment, the
+    project's file or the user's file says (:meth:`refresh` reads these again), else the default.
 
     Example:
         ``%config Agentnb.agent = "claude"`` in a cell, or ``c.Agentnb.agent = "claude"`` in ``ipython_config.py``.
     """
 
-    agent = Unicode("eliza", help="The agent that `%agent` talks to without -a. `%agents known` lists them.").tag(
-        config=True
-    )
-    permissions = Enum(
-        PERMISSIONS,
-        default_value="ask",
-        help="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the notebook; "
-        "denied where no front end is attached), 'allow' or 'deny'.",
-    ).tag(config=True)
-    cwd = Unicode(
-        "", help="The workspace of tabs opened from now on: where the agent works. Empty: the kernel's current folder."
-    ).tag(config=True)
-    timeout = Float(0.0, min=0.0, help="Seconds after which a cell's turn is cancelled. 0 means no limit.").tag(
-        config=True
-    )
-    headless_timeout = Float(
-        1800.0,
-        min=0.0,
-        help="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, "
-        "a pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
-    ).tag(config=True)
-    mcp_servers = Union(
-        [Dict(), Unicode()],
-        default_value={},
-        help="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as other "
-        "tools keep it in mcp.json, or the path of such a file.",
-    ).tag(config=True)
-    kernel_tools = Bool(
-        False,
-        help="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, run code in "
-        "it, read and change the notebook's cells. What runs or changes something is asked for like everything else.",
-    ).tag(config=True)
-    cell_review = Enum(
-        ("policy", "first", "after"),
-        default_value="policy",
-        help="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
-        "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as cell_review "
-        "in your policy file says, else 'first'. Counts at once.",
-    ).tag(config=True)
-    changes = Bool(
-        True,
-        help="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "
-        "AGENTNB_CHANGES=off switches it off for all.",
-    ).tag(config=True)
-    store_sensitive = Bool(
-        False,
-        help="Whether the contents of files that may hold secrets are stored, too, so that their changes can be shown "
-        "and undone. Otherwise only that they changed is known.",
-    ).tag(config=True)
-    warm = List(
-        Unicode(),
-        help="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; one that "
-        "nobody uses is stopped after ten minutes.",
-    ).tag(config=True)
-    local_url = Unicode(
-        "",
-        help="The base URL of the model server that the agent `local` uses in tabs opened from now on, as "
-        "http://127.0.0.1:11434/v1. Empty: AGENTNB_LOCAL_URL, local.toml, else this machine is searched.",
-    ).tag(config=True)
-    local_model = Unicode(
-        "", help="The model that the agent `local` uses. Empty: AGENTNB_LOCAL_MODEL, local.toml, else the first."
-    ).tag(config=True)
-    local_key_variable = Unicode(
-        "",
-        help="The name of the environment variable that holds the key for that server; never the key itself. "
-        "Empty: AGENTNB_LOCAL_KEY_VARIABLE, local.toml, else no key is sent.",
-    ).tag(config=True)
-    view = Enum(
-        ("auto", "live", "text"),
-        default_value="auto",
-        help="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final output), "
-        "'live' (always the live view), 'text' (Markdown that grows, no widget).",
-    ).tag(config=True)
+    vars().update({each.name: _trait(each) for each in SETTINGS.values() if each.trait})
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, **arguments: Any) -> None:
+        self._chosen: set[str] = set()
+        self._startup: set[str] = set()
+        self._lock = threading.RLock()
+        self._is_reading = False
+        super().__init__(**arguments)
+        self._startup = set(self.config.get(Agentnb.__name__, {}))
+        self.observe(self._changed)
+
+    def refresh(self) -> Sources:
+        """Read files and variables again: traits of which nothing is said here have the values of these then."""
+        sources = read_settings(self.layers())
+        with self._lock:
+            self._is_reading = True
+            try:
+                for name, value in sources.values.items():
+                    which = value.setting
+                    if which.trait and which.file == USER and getattr(self, name) != value.value:
+                        setattr(self, name, value.value)
+            finally:
+                self._is_reading = False
+        return sources
+
+    def layers(self) -> dict[str, Layer]:
+        """What ``%config`` and ``ipython_config.py`` say, by name."""
+        said = {*self.config.get(Agentnb.__name__, {}), *self._chosen}
+        found = {}
+        for name in said & set(SETTINGS):
+            if SETTINGS[name].trait:
+                is_chosen = name in self._chosen or name not in self._startup
+                found[name] = Layer("%config" if is_chosen else "startup", getattr(self, name))
+        return found
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more.
+
+        Raises:
+            UsageError: If ``%config`` does not know it, or it does not take that value.
+        """
+        which = SETTINGS[name]
+        if not which.trait:
+            message = f"{name} cannot be set for this kernel alone."
+            raise UsageError(message, hint="Set it in your file, or in the environment.")
+        with self._lock:
+            if value is None:
+                self._chosen.discard(name)
+                self._startup.discard(name)
+                self.config.get(Agentnb.__name__, {}).pop(name, None)
+                self._is_reading = True
+                try:
+                    setattr(self, name, self.traits()[name].default())
+                finally:
+                    self._is_reading = False
+                self.refresh()
+            else:
+                setattr(self, name, which.check(value))
+                self._chosen.add(name)
+
+    def _changed(self, change: Bunch) -> None:
+        if not self._is_reading and change.name in SETTINGS:
+            self._chosen.add(change.name)
 
 
 def settings_of(shell: Any) -> Agentnb:
@@ -102,8 +118,15 @@ def settings_of(shell: Any) -> Agentnb:
         try:
             Agentnb(config=Config({Agentnb.__name__: {name: value}}))
         except TraitError as error:
-            from agentnb.ipython.notes import say
-
             del section[name]
-            say(f"The setting Agentnb.{name} is left out. {error}")
-    return Agentnb(parent=shell)
+            _say(f"The setting Agentnb.{name} is left out. {error}")
+    settings = Agentnb(parent=shell)
+    for problem in settings.refresh().problems:
+        _say(problem)
+    return settings
+
+
+def _say(text: str) -> None:
+    from agentnb.ipython.notes import say  # what masks credentials comes with it: not for a kernel where all is well
+
+    say(text)

@@ -23,7 +23,7 @@ from agentnb.kernel.code_runner import Failure, Ran
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from contextlib import AbstractContextManager
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from typing_extensions import Self
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
+CLEANUP_SECONDS = 5.0
+"""How long code that was interrupted may clean up, and its error be shown, before it is interrupted again."""
+SPARED_SECONDS = 0.05
+MOST_SPARED = 20
+"""How often an interrupt that would be swallowed where it comes is sent again soon, before it is raised even there."""
+_SWALLOWING = ("/_weakrefset.py", "/weakref.py", "/IPython/core/events.py")
 ARRIVAL_SECONDS = 1.0
 """How long an interrupt of ours that has not come yet is waited for."""
 
@@ -115,8 +121,10 @@ class Execution:
                     self._code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=failed
                 )
                 result = await _Stepped(cell, self._signals, self._running)
+                if sink.failure is None and self._signals.why is not None and result.error_in_exec is not None:
+                    sink.failure = _bare(result.error_in_exec)  # an interrupt came while IPython showed it
             except (KeyboardInterrupt, asyncio.CancelledError) as error:
-                sink.failure = Failure(name=type(error).__name__, message="", traceback="")
+                sink.failure = _bare(error)
             finally:
                 with contextlib.suppress(KeyboardInterrupt), self._running():
                     shell.events.trigger("post_execute")
@@ -169,6 +177,12 @@ class Look:
     def stop(self, why: Stop) -> None:
         """Interrupt it; from another thread."""
         self._signals.send(why)
+
+
+def _bare(error: BaseException) -> Failure:
+    """The failure of code whose error was not shown: what it is, without where."""
+    kind = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else type(error)
+    return Failure(name=kind.__name__, message="", traceback="")
 
 
 def _ran(sink: Sink, why: Stop | None) -> Ran:
@@ -229,6 +243,8 @@ class _Signals:
         self._lock = threading.Lock()
         self._entered = self._raises = False
         self._sent = self._come = False
+        self._raised = False
+        self._spared = 0
         self._sent_at = 0.0
         self._before: Any = None
 
@@ -276,25 +292,49 @@ class _Signals:
         """Interrupt the main thread, if the code is still at it; from another thread.
 
         Sent again it counts anew: one that comes just before a call of the system's is noticed when that returns, and
-        one in a finalizer goes no further.
+        one in a finalizer goes no further. One that was raised is given time.
         """
         with self._lock:
             now = time.monotonic()
-            if not self._entered or (self._sent and now - self._sent_at < AGAIN_SECONDS):
+            pause = CLEANUP_SECONDS if self._come and self._raised else AGAIN_SECONDS
+            if not self._entered or (self._sent and now - self._sent_at < pause):
                 return
             self.why = self.why or why
             self._sent, self._come, self._sent_at = True, False, now
             interrupt_main_thread()
+
+    def _repeat(self) -> None:
+        with self._lock:
+            if self._entered:
+                interrupt_main_thread()
 
     def hand_on(self) -> None:
         """The user's interrupt is that of whoever waits for the turn, too."""
         if self.why == "user" and callable(self._before) and self._before is not signal.default_int_handler:
             self._before(signal.SIGINT, None)
 
-    def _handle(self, _signal: int, _frame: object) -> None:
+    def _handle(self, _signal: int, frame: FrameType | None) -> None:
         self._come = self._come or self._sent
         self.why = self.why or "user"
+        if self._raises and self._spared < MOST_SPARED and _is_swallowed(frame):
+            self._spared += 1  # in the end it is raised also there: that may hang
+            self._come = False
+            again = threading.Timer(SPARED_SECONDS, self._repeat)
+            again.daemon = True
+            again.start()
+            return
         if self._raises:
+            self._raised = True
             raise KeyboardInterrupt
         if self.loop is not None:
             self.loop.call_soon_threadsafe(self.on_wait)
+
+
+def _is_swallowed(frame: FrameType | None) -> bool:
+    """Whether an exception would only be printed here: in ``__del__``, and in what weak references and IPython call."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__del__" or code.co_filename.endswith(_SWALLOWING):
+            return True
+        frame = frame.f_back
+    return False

@@ -18,7 +18,9 @@ from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
 if TYPE_CHECKING:
+    from agentnb.configuration import Sources
     from agentnb.policy.settings import CellReview
+    from agentnb.policy.situation import Mode
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
@@ -46,12 +48,37 @@ class Extension:
             return lines
         return awaited("".join(lines)).splitlines(keepends=True)
 
+    def sources(self) -> Sources:
+        """All settings as they are now, and where each comes from."""
+        return self.settings.refresh()
+
+    def choose(self, name: str, value: Any) -> None:
+        """Set one in this kernel, as ``%config`` does; None: nothing is said here any more."""
+        self.settings.choose(name, value)
+
+    def default_workspace(self) -> str:
+        """The folder of a session that names none, as the settings are now; empty: the kernel's."""
+        self.settings.refresh()
+        return str(self.settings.cwd)
+
+    def default_mode(self) -> Mode:
+        """What answers the permission requests of a session that does not say, as the settings are now."""
+        self.settings.refresh()
+        return cast("Mode", self.settings.permissions)
+
     def default_mcp_servers(self) -> Any:
         """The MCP servers for a session that names none, as the settings are now."""
+        self.settings.refresh()
         return self.settings.mcp_servers or ()
+
+    def default_components(self) -> list[str]:
+        """What stands between client and agent in a session that does not say, as the settings are now."""
+        self.settings.refresh()
+        return list(self.settings.components)
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say, as the settings are now."""
+        self.settings.refresh()
         return bool(self.settings.kernel_tools)
 
     def default_variables(self, agent: str) -> dict[str, str]:
@@ -66,9 +93,18 @@ class Extension:
         chosen: Any = self.settings.cell_review
         return None if chosen == "policy" else cast("CellReview", chosen)
 
+    def choose_cell_review(self, review: CellReview) -> None:
+        """Set when changes of cells are reviewed, as ``%config Agentnb.cell_review`` does."""
+        self.settings.choose("cell_review", review)
+
     def default_changes(self) -> tuple[bool, bool]:
         """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
+        self.settings.refresh()
         return bool(self.settings.changes), bool(self.settings.store_sensitive)
+
+    def refresh(self, *_: Any) -> None:
+        """IPython's ``pre_run_cell``: the user's file may have changed."""
+        self.settings.refresh()
 
     def load(self) -> None:
         """Put everything in."""
@@ -78,9 +114,15 @@ class Extension:
         shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
+        shell.events.register("pre_run_cell", self.refresh)
         self.cell_request.follow()
         connect_shell(shell)
-        current_environment().connect(settings=self, changes=self.default_changes)
+        environment = current_environment()
+        chosen = environment.cell_review()  # in a page, before the extension was there
+        environment.connect(settings=self, changes=self.default_changes)
+        if chosen is not None:
+            self.choose_cell_review(chosen)
+        self.settings.observe(_settings_changed, names="cell_review")
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)
         if (completer := getattr(shell, "Completer", None)) is not None:
@@ -105,13 +147,15 @@ class Extension:
         """Take everything out."""
         shell = self.shell
         for kind in ("line", "cell"):
-            for name in ("agent", "agents", AWAITED_MAGIC):
+            for name in ("agent", "agents", "rehearse", AWAITED_MAGIC):
                 shell.magics_manager.magics[kind].pop(name, None)
         shell.configurables.remove(self.settings)
         shell.input_transformer_manager.token_transformers.remove(AgentCommand)
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
+        shell.events.unregister("pre_run_cell", self.refresh)
         self.cell_request.stop()
+        self.settings.unobserve(_settings_changed, names="cell_review")
         current_environment().connect(settings=None)
         _forget_display(shell)
         if (completer := getattr(shell, "Completer", None)) is not None:
@@ -136,6 +180,10 @@ def unload(shell: Any) -> None:
     extension: Extension | None = shell.__dict__.pop(_ATTRIBUTE, None)
     if extension is not None:
         extension.unload()
+
+
+def _settings_changed(_: object) -> None:
+    current_environment().changed()
 
 
 def _forget_display(shell: Any) -> None:

@@ -6,7 +6,7 @@ import difflib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, line_magic, magics_class, no_var_expand
 
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
@@ -14,9 +14,11 @@ from agentnb.ipython.rewrite import AWAITED_MAGIC
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
+    from agentnb.batch.batch import Batch
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.prompt_command import PromptCommand
     from agentnb.ipython.tabs import Tabs
+    from agentnb.rehearsal.result import Rehearsal
 
 
 @magics_class
@@ -46,7 +48,7 @@ class AgentMagics(Magics):
 
     @no_var_expand
     @line_cell_magic
-    def agent(self, line: str, cell: str | None = None) -> Turn:
+    def agent(self, line: str, cell: str | None = None) -> Turn | Batch:
         """Prompt a coding agent and watch it answer.
 
         ::
@@ -80,6 +82,11 @@ class AgentMagics(Magics):
         %agent explain          have it explained; nothing is changed
         %%agent fix             the same, with more words below
 
+        The same about many inputs, in the background with -b, bound with -o:
+
+        %%agent map df          ask about each row of df: the cell is a template, `{column}` a field; a list's elements
+                                are `{input}`. See `agentnb.map`.
+
         Without -a and -t it talks in the current tab; the first use opens one with the default agent
         (`%config Agentnb.agent = "claude"` sets it).
 
@@ -108,9 +115,33 @@ class AgentMagics(Magics):
 
     @no_var_expand
     @line_cell_magic(AWAITED_MAGIC)  # type: ignore[arg-type] # typed for the form without a name
-    async def agent_awaited(self, line: str, cell: str | None = None) -> Turn:
+    async def agent_awaited(self, line: str, cell: str | None = None) -> Turn | Batch:
         """What `%agent` becomes in a cell that can await; see `%agent?`."""
         return await self._prompts.run_awaited(line, cell)
+
+    @no_var_expand
+    @cell_magic
+    def rehearse(self, line: str, cell: str) -> Rehearsal:
+        """See what a cell would do; nothing of it is done.
+
+        ::
+
+            %%rehearse [SECONDS]
+            df = df.dropna()
+            df.to_csv("clean.csv")
+
+        The cell runs in a copy of this kernel that is thrown away: no file, variable or server is touched. It shows an
+        `agentnb.Rehearsal`: variables and files that would change, with diffs, what was printed and drawn, programs and
+        addresses. SECONDS is how long it may take (5). It needs Linux.
+        """
+        from agentnb.ipython.rehearse import rehearse
+        from agentnb.rehearsal.limits import SECONDS
+
+        try:
+            seconds = float(line) if line.strip() else SECONDS
+        except ValueError:
+            raise UsageError(f"%%rehearse takes a number of seconds, not {line.strip()!r}.") from None
+        return rehearse(cell, seconds=seconds)
 
     @line_magic
     def agents(self, line: str) -> Any:
@@ -148,6 +179,10 @@ class AgentMagics(Magics):
             %agents policy [NAME]     what agents may do: the rules in force, and the last decisions
             %agents pair              let agents in a terminal of yours use this kernel (`agentnb mcp`)
             %agents unpair            end that, and their connections
+            %agents serve             let other programs join the conversations (Agent Host Protocol); `agentnb serve
+                                      --list` in a terminal shows the address
+            %agents serve NAME [RIGHTS]  let one more client connect: watch, drive, approve
+            %agents serve stop        end that, and their connections
             %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
             %agents untrust [FOLDER]  let it ask there again
             %agents sidebar           show the chat in JupyterLab's sidebar

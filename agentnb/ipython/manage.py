@@ -12,6 +12,7 @@ from agentnb.api.agents import doctor
 from agentnb.api.history import forget, history, resume
 from agentnb.api.pairing import pair, unpair
 from agentnb.api.policy import policy, trust, untrust
+from agentnb.api.serving import serve, serving
 from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
@@ -184,6 +185,21 @@ def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:
     return [turn for at, turn in enumerate(turns) if number in (at + 1, at - len(turns))]
 
 
+def _serve(_: Tabs, words: str) -> Note:
+    name, *rights = words.split()[:4] or [""]
+    server = serving()
+    if name == "stop":
+        if server is not None:
+            server.close()
+        return Note("This kernel is not served any more.")
+    server = serve() if server is None else server
+    if not name:
+        return Note(repr(server))
+    given: Any = rights or ["watch"]  # it says what the rights are
+    server.add_client(name, rights=given)
+    return Note(f"{name!r} may connect ({', '.join(given)}). `agentnb serve --list` in a terminal shows its address.")
+
+
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "list": lambda tabs, _: tab_table(tabs),
     "known": lambda *_: known_agents(),
@@ -210,6 +226,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "policy": _policy,
     "pair": lambda *_: Note(repr(pair())),
     "unpair": lambda *_: Note(repr(unpair())),
+    "serve": _serve,
     "trust": _trust,
     "untrust": _untrust,
     "sidebar": lambda *_: sidebar(),

@@ -10,6 +10,7 @@ from IPython.display import display
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
+from agentnb.ipython.batch_command import batch_of
 from agentnb.ipython.error_prompts import expanded
 from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.record import record, workspace
@@ -18,6 +19,7 @@ from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
+    from agentnb.batch.batch import Batch
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
@@ -40,9 +42,13 @@ class PromptCommand:
         self.tabs = tabs
         self._shown = shown
 
-    def run(self, line: str, cell: str | None) -> Turn:
-        """Prompt, and hold the thread until the turn ends."""
-        arguments, turn = self._begin(line, cell)
+    def run(self, line: str, cell: str | None) -> Turn | Batch:
+        """Prompt, and hold the thread until the turn, or the batch, ends."""
+        arguments = parse(line, cell)
+        batch = batch_of(arguments, self.shell, self.settings)
+        if batch is not None:
+            return batch if arguments.background else batch.wait()
+        turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
         shown = self._display_for(turn, blocking=True)
@@ -56,9 +62,13 @@ class PromptCommand:
             shown.close()
         return turn.raise_for_error()
 
-    async def run_awaited(self, line: str, cell: str | None) -> Turn:
-        """Prompt, and await the turn: clicks in the page come through meanwhile."""
-        arguments, turn = self._begin(line, cell)
+    async def run_awaited(self, line: str, cell: str | None) -> Turn | Batch:
+        """Prompt, and await the turn, or the batch: clicks in the page come through meanwhile."""
+        arguments = parse(line, cell)
+        batch = batch_of(arguments, self.shell, self.settings)
+        if batch is not None:
+            return batch if arguments.background else await batch
+        turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
         shown = self._display_for(turn, blocking=False)
@@ -81,8 +91,7 @@ class PromptCommand:
         finally:
             shown.close()
 
-    def _begin(self, line: str, cell: str | None) -> tuple[Arguments, Turn]:
-        arguments = parse(line, cell)
+    def _begin(self, arguments: Arguments) -> Turn:
         session = self.tabs.choose(arguments)
         if not arguments.background:
             current_environment().job_queue.check_can_wait(session.tab_id)
@@ -92,7 +101,7 @@ class PromptCommand:
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)
-        return arguments, turn
+        return turn
 
     def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
         audience, replaces = audience_of(self.shell), in_notebook(self.shell)

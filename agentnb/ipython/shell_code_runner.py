@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.rehearsal.code import CodeRehearsal
+    from agentnb.rehearsal.result import Rehearsal
 
 T = TypeVar("T")
 
@@ -96,6 +98,14 @@ class ShellCodeRunner:
         told = open_notebooks(lab())
         return [_live(each, file_of(os.environ.get(SESSION, ""), each, told), {}) for each in told]
 
+    def executed_cells(self) -> Sequence[CellView]:
+        """As IPython keeps them."""
+        sources = [*self._shell.history_manager.input_hist_raw][1:]
+        return [
+            CellView(cell_id=f"In [{number}]", kind="code", source=source, count=number)
+            for number, source in enumerate(sources, 1)
+        ]
+
     def work(self, code: str, watch: CodeWatch | None = None) -> Execution:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code, watch)
@@ -103,6 +113,12 @@ class ShellCodeRunner:
     def look(self, look: Callable[[], T]) -> Work[T]:
         """*look*, to be done on the main thread."""
         return Look(self._shell, look)
+
+    def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
+        """In a fork, where it runs as a cell does."""
+        from agentnb.ipython.rehearsed_code import begin_in_shell
+
+        return begin_in_shell(self._shell, code, seconds=seconds)
 
     async def edit(self, edit: Edit) -> Edited:
         """Ask the page that told of the notebook.
@@ -191,10 +207,10 @@ async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> 
 
 
 def _fit(notebook: str, cell_ids: Collection[str]) -> Callable[[Notebook], int]:
-    """How well a page's notebook fits: by its path, else by its cells, as it may have been renamed meanwhile."""
+    """How well a page's notebook fits: by its path, also an earlier one, else by its cells."""
 
     def fit(shown: Notebook) -> int:
-        return 2 * (shown.path == notebook) + any(cell.id in cell_ids for cell in shown.cells)
+        return 2 * shown.is_at(notebook) + any(cell.id in cell_ids for cell in shown.cells)
 
     return fit
 
@@ -216,11 +232,13 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
             output=outputs.get(cell.id, ""),
             cut=cell.cut,
             tags=cell.tags,
+            editable=cell.editable,
+            deletable=cell.deletable,
         )
         for cell in told.cells
     )
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first)
+    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first, read_only=told.read_only)
 
 
 def _variable(name: str, value: Any) -> Variable:

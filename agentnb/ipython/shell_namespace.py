@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentnb.ipython.capture import copied
 from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.ipython.mentions import visible
 from agentnb.kernel.variable_watch import VariableWatch, Watches
@@ -13,7 +14,7 @@ from agentnb.kernel.variable_watch import VariableWatch, Watches
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.kernel.code_runner import CodeWatch
+    from agentnb.kernel.code_runner import CellWatch
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
 
@@ -27,18 +28,19 @@ class _ExpectedCell(NamedTuple):
 
     cell_id: str
     source: str
-    watch: CodeWatch
+    watch: CellWatch
     late: bool
 
 
 class _WatchedCell:
     """Such a cell while it runs."""
 
-    def __init__(self, cell_id: str, watch: CodeWatch) -> None:
+    def __init__(self, cell_id: str, watch: CellWatch) -> None:
         self.cell_id = cell_id
         self.depth = 1
         self._watch = watch
         self._running = contextlib.ExitStack()
+        self._running.enter_context(copied(watch.write))
         self._running.enter_context(watch.running())
 
     def close(self) -> None:
@@ -82,7 +84,7 @@ class ShellNamespace:
         """A watch for one piece of code."""
         return VariableWatch(self.variables, self._following(), found)
 
-    def watch_cell(self, cell_id: str, source: str, watch: CodeWatch, *, late: bool) -> Callable[[], None]:
+    def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of the cell, as IPython's events tell of it."""
         self._following()
         expected = _ExpectedCell(cell_id, source, watch, late)

@@ -27,6 +27,20 @@ class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str
 
 
+class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where a cell was.
+
+    Attributes:
+        notebook: The notebook's path on the Jupyter server.
+        below: The cell above it, which may be gone as well; None: there was none.
+        index: Its place, from 0.
+    """
+
+    notebook: str
+    below: str | None = None
+    index: int = 0
+
+
 class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cell that a turn changed.
 
@@ -43,6 +57,7 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         offered: Whether the page has not been given it yet; it counts as undone until then.
         from_file: Whether the agent wrote it to the notebook's file.
         detail: What else the turn changed of the cell, in a few words: its place, type or tags.
+        place: Where the cell was; of a deleted one only.
     """
 
     id: str
@@ -57,6 +72,7 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     offered: bool = False
     from_file: bool = False
     detail: str = ""
+    place: CellPlace | None = None
 
 
 class CellRecord(msgspec.Struct, kw_only=True):
@@ -260,7 +276,13 @@ class CellRecord(msgspec.Struct, kw_only=True):
             offered=self.offered,
             from_file=self.from_file,
             detail=self.detail,
+            place=None if before is None or after is not None else self._old_place,
         )
+
+    @property
+    def _old_place(self) -> CellPlace:
+        below, index = (self.old_below, self.old_index) if self.moved else (self.below, self.index)
+        return CellPlace(notebook=self.notebook, below=below, index=index)
 
 
 def _listed(tags: tuple[str, ...]) -> str:

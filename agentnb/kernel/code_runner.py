@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentnb.kernel.variable_watch import NameChange
+    from agentnb.rehearsal.code import CodeRehearsal
+    from agentnb.rehearsal.result import Rehearsal
 
 T = TypeVar("T")
 
@@ -74,6 +76,8 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
         output: Its output, as text.
         cut: Whether *source* is cut short.
         tags: Its tags.
+        editable: Whether it may be edited.
+        deletable: Whether it may be deleted.
     """
 
     cell_id: str
@@ -83,6 +87,8 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
     cut: bool = False
     tags: tuple[str, ...] = ()
+    editable: bool = True
+    deletable: bool = True
 
 
 class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +100,7 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
         live: Whether this is the notebook as a browser page has it open, rather than as its file was last saved.
         cells: Its cells; of a notebook with more than 1,000 those round the active one.
         start: How many cells come before these.
+        read_only: Whether its file can't be written.
     """
 
     name: str
@@ -101,6 +108,7 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
     live: bool
     cells: tuple[CellView, ...]
     start: int = 0
+    read_only: bool = False
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -191,8 +199,19 @@ class CodeWatch(Protocol):
         ...
 
 
+class CellWatch(CodeWatch, Protocol):
+    """Watches a cell that a page runs."""
+
+    def write(self, text: str) -> object:
+        """The cell has printed *text*; called on any thread."""
+        ...
+
+
 class Namespace(Protocol):
-    """The user's variables. Only :meth:`release` and :meth:`stop_cell` may be called on another thread."""
+    """The user's variables. Only :meth:`variables`, :meth:`release` and :meth:`stop_cell` may be called elsewhere.
+
+    Elsewhere is on a thread that is not the main one.
+    """
 
     def variables(self) -> dict[str, Any]:
         """The user's own variables and imported modules, by name; a new dict. Private names and IPython's are none."""
@@ -206,7 +225,7 @@ class Namespace(Protocol):
         """Delete *name*, where it is there."""
         ...
 
-    def watch_cell(self, cell_id: str, source: str, watch: CodeWatch, *, late: bool) -> Callable[[], None]:
+    def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of a cell, which a page runs for an agent.
 
         Args:
@@ -281,6 +300,10 @@ class CodeRunner(Protocol):
         """The notebooks that pages have open with this kernel, the one that was used last first."""
         ...
 
+    def executed_cells(self) -> Sequence[CellView]:
+        """The cells that this kernel has run, as they were then; their ids are as ``In [3]``."""
+        ...
+
     @property
     def namespace(self) -> Namespace:
         """The user's variables, to be watched and bound."""
@@ -292,6 +315,18 @@ class CodeRunner(Protocol):
 
     def look(self, look: Callable[[], T]) -> Work[T]:
         """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
+        ...
+
+    def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
+        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`).
+
+        Args:
+            code: The code, as a cell has it.
+            seconds: How long it may take.
+
+        Returns:
+            What waits for its end; the rehearsal itself where there can be none.
+        """
         ...
 
     async def edit(self, edit: Edit) -> Edited:

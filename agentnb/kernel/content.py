@@ -77,7 +77,7 @@ def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
 
 def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
     """The open notebooks, the one that was used last first."""
-    lines = [f"{each.name}: {len(each.cells)} cells" for each in notebooks]
+    lines = [f"{each.name}: {len(each.cells)} cells{_read_only(each)}" for each in notebooks]
     if not lines:
         return said("No browser page has a notebook open with this kernel.")
     return said("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
@@ -86,15 +86,21 @@ def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
 def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
     """The *cells* of a notebook, and whether they come from the open page or from the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
-    pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells."]
+    pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells{_read_only(notebook)}."]
     for cell in cells:
-        named = f" (id {cell.cell_id})" if cell.cell_id else ""
+        locks = [lock for lock, is_open in (("edited", cell.editable), ("deleted", cell.deletable)) if not is_open]
+        locked = f", can't be {' or '.join(locks)}" if locks else ""
+        named = f" (id {cell.cell_id}{locked})" if cell.cell_id else ""
         pieces.append(f"--- {cell_name(cell.kind, cell.count)}{named}\n{cell.source}")
         if cell.cut:
             pieces.append("… (the rest of this cell is left out)")
         if cell.output:
             pieces.append(f"Output:\n{cell.output}")
     return said("\n".join(pieces))
+
+
+def _read_only(notebook: NotebookView) -> str:
+    return ", its file is read-only" if notebook.read_only else ""
 
 
 def text_block(text: str) -> dict[str, Any]:

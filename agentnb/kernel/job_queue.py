@@ -29,7 +29,7 @@ Stop = Literal["user", "timeout", "cancelled", "stopped"]
 
 AGAIN_SECONDS = 2.0
 TRIES = 5
-GRACE_SECONDS = 3.0
+GRACE_SECONDS = 6.0
 GO_ON = "The turn goes on. Ask the user before you run it again."
 """What an agent does whose code the user has stopped."""
 

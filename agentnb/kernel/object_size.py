@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ MOST_OBJECTS = 2_000
 """Objects that are visited; of a large container a sample stands for all."""
 SAMPLE = 200
 _NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
-_SIZED = (("numpy", "ndarray"), ("torch", "Tensor"), ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
+_SIZED = (("numpy", "ndarray"), ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
 
 
 def estimated_size(value: Any) -> int:
@@ -51,10 +52,24 @@ def _own(value: Any) -> int:
         base = base_class(module, name)
         if base is not None and issubclass(kind, base):
             return int(value.nbytes)
+    tensor = base_class("torch", "Tensor")
+    if tensor is not None and issubclass(kind, tensor):
+        return _of_tensor(value)
     sizer = getattr(kind, "__sizeof__", None)
     if not isinstance(sizer, types.MethodDescriptorType):  # a class's own, which is the user's code
         return object.__sizeof__(value)
     return int(sizer(value))
+
+
+def _of_tensor(value: Any) -> int:
+    torch = sys.modules["torch"]
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - runs no __torch_function__
+        if value.device.type == "meta":  # has a shape and no data
+            return 0
+        if value.layout is torch.strided:
+            return int(value.numel() * value.element_size())
+        count = value._nnz()  # noqa: SLF001 - of a sparse tensor: a value and an index of 64 bits per dimension for each
+        return int(count * (value.element_size() + 8 * value.dim()))
 
 
 def _inner(value: Any) -> tuple[Iterable[Any], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+\+json")
+CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
 FIGURES = (*PICTURES, "image/svg+xml")
 LARGEST_PICTURE = 3 * 1024 * 1024
 """Bytes of one picture."""

@@ -32,6 +32,8 @@ from agentnb.kernel.value_text import masked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_ALTAIR = re.compile(r"\}\)\(\s*(?=\{)")
+_PLOTLY = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
 LEFT_OUT = "agentnb/leftOut"
 """The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 LONGEST = 20_000
@@ -105,6 +107,12 @@ def picture_size(data: str) -> int:
     return len(data) * 3 // 4
 
 
+def _chart_in(html: str) -> str:
+    """What the HTML draws that Altair and Plotly give where no renderer is known to be there; empty for other HTML."""
+    found = _PLOTLY.search(html) or (_ALTAIR.search(html) if "vegaEmbed" in html else None)
+    return "" if found is None else html[found.end() :].partition("</script>")[0].strip()
+
+
 class _Reading:
     """One reading of outputs, which keeps count of what is left out."""
 
@@ -156,6 +164,8 @@ class _Reading:
 
     def _text(self, bundle: Mapping[str, Any], plain: str) -> str:
         html = _joined(bundle.get("text/html"))
+        if chart := _chart_in(html):
+            return "A chart, in HTML:\n" + self._safe(chart, LONGEST_SPECIFICATION, "A chart's JSON is")
         read = _read_html(html) if html else None
         if read is not None and read.rows:
             return self._table(read)

@@ -37,12 +37,17 @@ class JsonRpcConnection:
     Args:
         server: Answers the requests.
         write: Sends bytes.
+
+    Attributes:
+        on_notification: Called with the method and the parameters of each notification but a cancellation.
     """
 
     def __init__(self, server: Answers, write: Callable[[bytes], None]) -> None:
         self._server = server
         self._write = write
         self._serving: dict[str, asyncio.Task[None]] = {}
+        self.on_notification: Callable[[str, Any], None] = lambda _method, _params: None
+        self._asked: dict[str, Callable[[dict[str, Any]], None]] = {}
 
     def receive(self, line: bytes) -> None:
         """Take one line from the bridge."""
@@ -59,6 +64,22 @@ class JsonRpcConnection:
             self._keep(repr(said["id"]), self._single(said))
         elif said.get("method") == CANCELLED:
             self._cancel(said.get("params"))
+        elif "method" in said:
+            self.on_notification(said["method"], said.get("params"))
+        elif (done := self._asked.pop(repr(said.get("id")), None)) is not None:
+            done(said)
+
+    def ask(self, request: int | str, method: str, params: Any, done: Callable[[dict[str, Any]], None]) -> None:
+        """Send a request; *done* gets the answer as it comes.
+
+        Args:
+            request: Its id, which no other request to this client has.
+            method: The method.
+            params: Its parameters.
+            done: Takes the answer.
+        """
+        self._asked[repr(request)] = done
+        self._send({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.content import MOST_CHARACTERS, clipped, fenced, text_block
@@ -63,6 +64,16 @@ def of_cell(done: Edited, *, stopped: bool) -> Result:
 def image_blocks(read: OutputText) -> tuple[dict[str, Any], ...]:
     """The pictures among outputs as content blocks (MCP ``ImageContent``)."""
     return tuple({"type": "image", "data": each.data, "mimeType": each.content_type} for each in read.pictures)
+
+
+def picture_block(png: bytes) -> dict[str, Any]:
+    """A picture as a content block (MCP ``ImageContent``).
+
+    Example:
+        >>> picture_block(b"x")
+        {'type': 'image', 'data': 'eA==', 'mimeType': 'image/png'}
+    """
+    return {"type": "image", "data": base64.b64encode(png).decode(), "mimeType": "image/png"}
 
 
 def for_agent(result: Result, *, takes_pictures: bool) -> Result:

@@ -5,7 +5,7 @@ It answers what a server of tools needs: ``initialize``, ``ping``, ``tools/list`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.services import own_info
@@ -25,8 +25,27 @@ INSTRUCTIONS = (
 )
 
 
+class ServerAbout(NamedTuple):
+    """What a server of tools says of itself.
+
+    Attributes:
+        name: Its name.
+        title: What people call it.
+        instructions: How an agent should use the tools.
+        tools: The tools by name, as ``tools/list`` has them.
+    """
+
+    name: str
+    title: str
+    instructions: str
+    tools: dict[str, dict[str, Any]]
+
+
+KERNEL = ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, TOOLS)
+
+
 class ToolCaller(Protocol):
-    """Carries out calls of the kernel tools (:class:`agentnb.kernel.tool_runner.ToolRunner`)."""
+    """Carries out calls of the kernel tools (:class:`agentnb.kernel.tool_runner.ToolRunner`), or of a research."""
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name*; the result is an MCP ``CallToolResult``."""
@@ -38,10 +57,12 @@ class McpServer:
 
     Args:
         tool_runner: Carries out the calls.
+        about: What it says of itself, and its tools.
     """
 
-    def __init__(self, tool_runner: ToolCaller) -> None:
+    def __init__(self, tool_runner: ToolCaller, about: ServerAbout = KERNEL) -> None:
         self._tool_runner = tool_runner
+        self._about = about
 
     def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
         """The connection is open.
@@ -66,7 +87,7 @@ class McpServer:
             case "ping":
                 return {}
             case "tools/list":
-                return {"tools": list(TOOLS.values())}
+                return {"tools": list(self._about.tools.values())}
             case "tools/call":
                 return await self._called(params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
@@ -76,14 +97,14 @@ class McpServer:
         return {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
             "capabilities": {"tools": {}},
-            "serverInfo": {"name": "agentnb-kernel", "title": "The user's Jupyter kernel", "version": own["version"]},
-            "instructions": INSTRUCTIONS,
+            "serverInfo": {"name": self._about.name, "title": self._about.title, "version": own["version"]},
+            "instructions": self._about.instructions,
         }
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
         name = params.get("name")
-        if not isinstance(name, str) or name not in TOOLS:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(TOOLS)})
+        if not isinstance(name, str) or name not in self._about.tools:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(self._about.tools)})
         return await self._tool_runner.call(name, params.get("arguments"))
 
 
@@ -93,14 +114,16 @@ class RecordedServer(McpServer):
     Args:
         tool_runner: Carries out the calls.
         asked: Called with each call's method and parameters; what it returns is called with the result or the error.
+        about: What it says of itself, and its tools.
     """
 
     def __init__(
         self,
         tool_runner: ToolCaller,
         asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
+        about: ServerAbout = KERNEL,
     ) -> None:
-        super().__init__(tool_runner)
+        super().__init__(tool_runner, about)
         self._asked = asked
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:

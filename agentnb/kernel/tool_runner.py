@@ -7,6 +7,7 @@ import contextlib
 import fnmatch
 import functools
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -22,21 +23,28 @@ from agentnb.kernel.cell_order import order_of
 from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
 from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.kernel.code_runner import CellStep, Edit
+from agentnb.kernel.code_tool import CodeTool
+from agentnb.kernel.read_only import check_locks, note_on_file
 from agentnb.kernel.read_texts import ReadTexts
+from agentnb.kernel.skill_tool import skill_answer
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
+from agentnb.package_skills import SkillLibrary
+from agentnb.package_skills.library import shared_scan
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
+from agentnb.policy.store import PolicyFiles
 from agentnb.state import ToolCallRun, ToolDiffContent, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
     from agentnb.kernel.cell_order import CellOrder
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
+    from agentnb.package_research import Research
 
     Result = dict[str, Any]
 
@@ -49,6 +57,10 @@ LOOK_SECONDS = 20.0
 """How long reading the user's objects, or a notebook's file, may take."""
 PROGRESS_SECONDS = 0.5
 """How long code runs before its progress is told, and how long at least between two times."""
+LONGEST_PROGRESS = 4_000
+"""Characters of the end of what a cell has printed that are told while it runs."""
+_NAMES = "agentnb/names"
+"""Where a result says what became of variables; it goes no further than this module."""
 PROGRESS_SHARE = 0.1
 """How much of the time that code has run goes by between two times: long code is told about less often."""
 
@@ -62,11 +74,15 @@ class ToolRunner:
         authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
         interrupted: Called when the user interrupts the code; it ends the turn.
         job_queue: The jobs of the main thread.
-        finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, and why it failed, or None.
+        finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, why it failed, or None, and
+            what became of variables, each as ``n changed``; None where nobody looked.
         changes: Keeps what the tools change, by turn.
         access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
         progressed: Called with each call that runs code, and how that stands: while it runs and at its end.
         takes_pictures: Whether the agent takes pictures, now.
+        workspace: The folder whose files belong to the code.
+        research: Answers a question about a package: the question, the package, a version; None where nobody does.
+        researched: Called with each call that asked one, and the answer.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -81,11 +97,14 @@ class ToolRunner:
         interrupted: Callable[[], object],
         job_queue: JobQueue,
         *,
-        finished: Callable[[Call, str | None], object] = lambda _call, _failure: None,
+        finished: Callable[[Call, str | None, Collection[str] | None], object] = lambda _call, _failure, _names: None,
         changes: KernelChanges | None = None,
         access: Callable[[], str] = lambda: "run",
         progressed: Callable[[Call, ToolCallRun], object] = lambda _call, _run: None,
         takes_pictures: Callable[[], bool] = lambda: True,
+        workspace: Path | None = None,
+        research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
+        researched: Callable[[Call, Research], object] = lambda _call, _found: None,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -102,12 +121,19 @@ class ToolRunner:
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
         self._read = ReadTexts()
+        self._research_package = research
+        self._researched = researched
+        self._code = CodeTool(runner, Path.cwd() if workspace is None else workspace)
+        self._skills = SkillLibrary(workspace, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,
             "inspect": self._inspect,
             "run_code": self._run_code,
             "notebooks": self._notebooks,
             "cells": self._cells,
+            "look_up_code": self._look_up_code,
+            "read_skill": self._read_skill,
+            "research": self._research,
             "insert_cell": self._insert_cell,
             "replace_cell": self._replace_cell,
             "run_cell": self._run_cell,
@@ -138,6 +164,7 @@ class ToolRunner:
 
     async def _done(self, name: str, arguments: Any) -> Result:
         failure: str | None = TURN_IS_OVER
+        names: Collection[str] | None = None
         try:
             given = checked(name, arguments)
             demand_access(name, self._access())
@@ -146,13 +173,14 @@ class ToolRunner:
         try:
             result = await self._tools[name](given)
             failure = content.failure_of(result)
+            names = result.pop(_NAMES, None)
         except AgentnbError as error:
             failure = str(error)
             return content.said(failure, failed=True)
         else:
             return run_result.for_agent(result, takes_pictures=self._takes_pictures())
         finally:
-            self._finished(call_words(name, given), failure)
+            self._finished(call_words(name, given), failure, names)
 
     async def _variables(self, given: dict[str, Any]) -> Result:
         await self._authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
@@ -195,7 +223,8 @@ class ToolRunner:
             result = ended(run_result.of_run(ran))
         if ran.stopped == "user":
             self._interrupted()
-        return result | {"_meta": {CHANGED: sorted(change.description for change in changed)}}
+        names = sorted(change.description for change in changed)
+        return result | {"_meta": {CHANGED: names}, _NAMES: None if watch is None else names}
 
     @contextlib.asynccontextmanager
     async def _running(
@@ -252,6 +281,28 @@ class ToolRunner:
                 self._read.note(notebook.name, cell.cell_id, cell.source)
         return content.of_notebook(notebook, shown)
 
+    async def _look_up_code(self, given: dict[str, Any]) -> Result:
+        read = asyncio.to_thread(self._code.notebook, given.get("notebook"))
+        notebook = await asyncio.wait_for(read, LOOK_SECONDS)
+        path = str(self._code.service(notebook).file(given["file"])) if "file" in given else notebook.path
+        about = f": {given['symbol']}" if "symbol" in given else ""
+        await self._authorize(PolicyRequest(kind="read", title=f"Look up code{about}"[:200], path=path))
+        return content.said(await asyncio.to_thread(self._code.answer, given, notebook))
+
+    async def _read_skill(self, given: dict[str, Any]) -> Result:
+        await self._authorize(PolicyRequest(kind="read", title=f"Read a skill: {given.get('skill', 'list')}"[:200]))
+        return content.said(await asyncio.to_thread(skill_answer, self._skills, given))
+
+    async def _research(self, given: dict[str, Any]) -> Result:
+        title = f"Research {given['package']}: {given['question']}"
+        await self._authorize(PolicyRequest(kind="read", title=title[:200]))
+        if self._research_package is None:
+            message = "This program cannot be asked in a conversation of its own, so it cannot research."
+            raise UsageError(message, hint="Read the source yourself: look_up_code says where a name is defined.")
+        found = await self._research_package(given["question"], given["package"], given.get("version"))
+        self._researched(call_words("research", given), found)
+        return content.said(f"{found.package} {found.version}\n\n{found.text}")
+
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(given)
         below = named_cell(given["below"], notebook) if "below" in given else None
@@ -279,12 +330,13 @@ class ToolRunner:
         )
         step = CellStep(action="insert", cell_id=record.cell_id, below=record.below, index=record.index)
         self._changed(record, orders=(order_of(notebook), order_of(notebook).after([step])))
-        return content.said(done.text)
+        return content.said(done.text + note_on_file(notebook))
 
     async def _replace_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(given)
         cell = named_cell(given["cell"], notebook)
         self._check_unchanged(notebook.name, cell)
+        check_locks("replace_cell", [cell])
         call = call_words("replace_cell", given)
         title = f"Replace {_title(cell)}{_of(notebook, given)}"
         await self._change(notebook, title, call, given, before=cell.source)
@@ -310,7 +362,7 @@ class ToolRunner:
                 index=done.index,
             )
         )
-        return content.said(done.text)
+        return content.said(done.text + note_on_file(notebook))
 
     async def _change_cells(self, name: str, given: dict[str, Any]) -> Result:
         """Move, delete, split or merge cells, or set their type or tags."""
@@ -324,6 +376,7 @@ class ToolRunner:
         cells = planned_cells(name, given, notebook)
         for cell in cells:
             self._check_unchanged(notebook.name, cell)
+        check_locks(name, cells)
         plan = plan_cells(name, given, notebook)
         diff = ToolDiffContent(
             path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
@@ -347,7 +400,7 @@ class ToolRunner:
         for record in plan.records:
             self._read.note(notebook.name, record.cell_id, record.after)
         self._changed(*plan.records, orders=plan.orders)
-        return content.said(plan.done)
+        return content.said(plan.done + note_on_file(notebook))
 
     async def _with_text_of(self, cell: CellView, notebook: NotebookView) -> NotebookView:
         """*notebook* with all of the text of *cell*, of which the page told only the beginning."""
@@ -409,7 +462,8 @@ class ToolRunner:
 
     async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
         cell_id, late = edit.cell_id or "", self._job_queue.has_waiter
-        watch = _CellRun(None if self._changes is None else self._changes.watch())
+        changed: list[NameChange] = []
+        watch = _CellRun(None if self._changes is None else self._changes.watch(changed.extend))
         unwatch = self._runner.namespace.watch_cell(cell_id, edit.source, watch, late=late)
         was_stopped = False
 
@@ -427,7 +481,8 @@ class ToolRunner:
             raise
         if not late:
             unwatch()
-        return result
+        is_known = not late and self._changes is not None
+        return result | {_NAMES: sorted(change.description for change in changed) if is_known else None}
 
     def _changed(self, *changes: CellRecord, orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         if self._changes is not None:
@@ -458,22 +513,28 @@ class _Progress(Protocol):
 
 
 class _CellRun:
-    """Watches a cell that a page runs; what it prints stands in the notebook.
+    """Watches a cell that a page runs.
 
     Args:
         watch: What else watches it.
-    """
 
-    printed = ""
+    Attributes:
+        printed: The end of what it has printed so far. Of two threads that print at once one can be missing.
+    """
 
     def __init__(self, watch: CodeWatch | None) -> None:
         self._watch = watch
+        self.printed = ""
         self.started_at: int | None = None
 
     def running(self) -> contextlib.AbstractContextManager[None]:
         """While the cell runs."""
         self.started_at = self.started_at or now_ms()
         return contextlib.nullcontext() if self._watch is None else self._watch.running()
+
+    def write(self, text: str) -> None:
+        """The cell has printed *text*."""
+        self.printed = (self.printed + text)[-LONGEST_PROGRESS:]
 
     def finish(self) -> None:
         """The cell has ended."""

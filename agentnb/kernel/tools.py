@@ -100,6 +100,59 @@ TOOLS: dict[str, dict[str, Any]] = {
             reads=True,
         ),
         _tool(
+            "look_up_code",
+            "Look up code",
+            "Answers a question about the Python code of the user's notebook, of the files in the workspace and of the "
+            "installed packages: where a name is defined, where it is used, its signature and documentation, what can "
+            "follow it, syntax errors, or what renaming it would change. The cells are one module in the order in "
+            "which they ran. Nothing is run or changed.",
+            {
+                "question": {
+                    "type": "string",
+                    "enum": ["definition", "references", "describe", "complete", "problems", "rename"],
+                    "description": "What to look up.",
+                },
+                "symbol": {
+                    "type": "string",
+                    "description": "A name, as df.merge. Without cell and file: as if typed below the last cell.",
+                },
+                "cell": {**_CELL, "description": "The cell it stands in: its id, or the n of its In [n]."},
+                "file": {"type": "string", "description": "Instead of a cell: a Python file."},
+                "line": {"type": "integer", "description": "The line, from 1.", "minimum": 1},
+                "column": {"type": "integer", "description": "Instead of symbol: the column, from 0.", "minimum": 0},
+                "new_name": {"type": "string", "description": "For rename: the new name."},
+            },
+            "question",
+            reads=True,
+        ),
+        _tool(
+            "read_skill",
+            "Read a skill",
+            "Lists or reads skills: instructions for agents that installed packages and the workspace bring and that "
+            "the user trusts. Without arguments: each skill's name and description. They are advice on how to use a "
+            "package; the user's words come first.",
+            {
+                "skill": {"type": "string", "description": "Its name, as package/name: gives all of its text."},
+                "file": {"type": "string", "description": "Another file of it, by its path in the skill."},
+            },
+            reads=True,
+        ),
+        _tool(
+            "research",
+            "Research a package",
+            "Answers a question about an installed Python package from its source: another conversation with you reads "
+            "it and returns findings with file and line. Use it where documentation is missing or may be outdated; it "
+            "takes a minute or more.",
+            {
+                "question": {"type": "string", "description": "The question, in a sentence or two."},
+                "package": {"type": "string", "description": "The distribution's or the module's name."},
+                "version": {"type": "string", "description": "A version other than the installed one."},
+            },
+            "question",
+            "package",
+            reads=True,
+        ),
+        _tool(
             "insert_cell",
             "Insert a cell",
             "Puts a new cell into the notebook that the user has open; the user can undo it. It is not run.",
@@ -203,7 +256,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 
 OF_CELLS = (
     *("cells", "insert_cell", "replace_cell", "run_cell", "move_cell", "delete_cell", "split_cell", "merge_cells"),
-    *("set_cell_type", "set_cell_tags"),
+    *("set_cell_type", "set_cell_tags", "look_up_code"),
 )
 """The tools that work on the cells of a notebook, which they can be told."""
 for _name in OF_CELLS:
@@ -237,7 +290,7 @@ def demand_access(name: str, access: str) -> None:
         return
     what = "The user has set the kernel access of this conversation to"
     if access == "look":
-        hint = "Use variables, inspect and cells, or ask the user to choose Run below the message box."
+        hint = "Use variables, inspect, cells and look_up_code, or ask the user to choose Run below the message box."
         raise PermissionDenied(f"{what} Look: {name} is not allowed.", hint=hint)
     raise PermissionDenied(f"{what} Off.", hint="Go on without the kernel, or ask the user to choose another access.")
 

@@ -1,12 +1,13 @@
 """Fingerprints of the user's objects: whether an object was changed in place, seen by looking at some of it.
 
 Two fingerprints of one object differ where its contents differ, as far as they were looked at. Looking is cheap and
-bounded, and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, tensors, and the
-attributes of objects whose class is the notebook's own (or one of :data:`ATTRIBUTES_OF`) are read, with the methods of
-the base classes.
+bounded, and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, PyTorch's tensors,
+modules and optimizers, and the attributes of objects whose class is the notebook's own (or one of
+:data:`ATTRIBUTES_OF`) are read, with the methods of the base classes.
 
 Not seen: changes of other objects; in a large object those of the elements between the ones looked at
-(:data:`MOST_ELEMENTS`, :data:`MOST_BYTES`), and what is nested deeper than :data:`DEEPEST`.
+(:data:`MOST_ELEMENTS`, :data:`MOST_BYTES`); what is nested deeper than :data:`DEEPEST`; and of a tensor on another
+device, or that is sparse, those that PyTorch does not count (through ``.data``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 MOST_ELEMENTS = 10_000
 """Elements of one variable that are looked at; of a longer list evenly spaced ones, of a larger dict the first."""
@@ -30,6 +31,8 @@ MOST_SAMPLES = 20_000
 """Elements that are looked at in an array larger than that."""
 MOST_COLUMNS = 100
 """Columns of one data frame that are looked at, evenly spaced."""
+MOST_TENSORS = 1_000
+"""Tensors of one PyTorch module or optimizer that are looked at, evenly spaced."""
 DEEPEST = 3
 """How many levels of nested containers are looked at."""
 ATTRIBUTES_OF = frozenset({"__main__", "types", "sklearn", "statsmodels", "xgboost", "lightgbm"})
@@ -38,6 +41,7 @@ ATTRIBUTES_OF = frozenset({"__main__", "types", "sklearn", "statsmodels", "xgboo
 _PRIMITIVE = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _ARRAYS = (bytearray, array.array)
+_OF_MODULES = frozenset({"_parameters", "_buffers", "_modules", "training"})
 
 
 def fingerprint(value: Any) -> object | None:
@@ -184,8 +188,64 @@ class _Looking:
         return len(value), str(value.dtype), self.marks(value[::step].to_list(), depth)
 
     def tensor(self, value: Any, _depth: int) -> object:
-        # torch counts what is done to a tensor in place; reading its data might copy them from another device.
-        return tuple(value.shape), str(value.dtype), getattr(value, "_version", 0), value.data_ptr()
+        torch = sys.modules["torch"]
+        if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:  # its operations are code of its own
+            return id(value)
+        with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - the only way to run no __torch_function__
+            strided = value.layout is torch.strided
+            grad = value.grad if value.is_leaf else None
+            return (
+                (tuple(value.shape), str(value.dtype), str(value.device), value.requires_grad),
+                0 if value.is_inference() else value._version,  # noqa: SLF001 - PyTorch's count of changes in place
+                self._tensor_data(value) if strided else None,
+                None if grad is None or grad.layout is not torch.strided else (id(grad), self._tensor_data(grad)),
+            )
+
+    def _tensor_data(self, value: Any) -> object:
+        """Some of the data; of another device's the address alone, since to read it is to wait for that device."""
+        torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
+        lazy = value.is_quantized or value.is_conj() or value.is_neg()  # to read such is to compute it
+        if numpy is None or lazy or value.device.type != "cpu":
+            return 0 if value.device.type == "meta" else value.data_ptr()
+        plain = value.detach()
+        integers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}.get(plain.element_size())
+        return self.ndarray((plain if integers is None else plain.view(integers)).numpy(), DEEPEST)
+
+    def torch_module(self, value: Any, depth: int) -> object:
+        marks: list[object] = []
+        tensors: list[Any] = []
+        for at, (module, attributes) in enumerate(_torch_modules(value)):
+            named = {**attributes["_parameters"], **attributes["_buffers"]}
+            marks.append((id(module), attributes.get("training"), tuple(named)))
+            tensors += [each for each in named.values() if each is not None]
+            if _is_own(type(module)):
+                rest = {name: each for name, each in attributes.items() if name not in _OF_MODULES}
+                marks.append(self.mapping(rest, depth if at == 0 else DEEPEST - 1))
+        return tuple(marks), self.tensors(tensors)
+
+    def torch_optimizer(self, value: Any, depth: int) -> object:
+        held = object.__getattribute__(value, "__dict__")
+        options = [
+            {name: each for name, each in group.items() if name != "params"} for group in held.get("param_groups", ())
+        ]
+        state = [each for kept in dict(held.get("state", {})).values() for each in kept.values()]
+        tensor = sys.modules["torch"].Tensor
+        tensors = [each for each in state if issubclass(type(each), tensor)]
+        plain = [each for each in state if not issubclass(type(each), tensor)]
+        return self.mark(options, depth), self.mark(plain, depth), self.tensors(tensors)
+
+    def tensors(self, values: list[Any]) -> object:
+        """Many tensors, each with its share, so that a large one does not take the look from the others."""
+        step = max(1, -(-len(values) // MOST_TENSORS))
+        taken = values[::step]
+        share = max(1, len(taken))
+        room, self.samples = self.bytes // share, max(200, self.samples // share)
+        marks: list[object] = [len(values)]
+        for each in taken:
+            self.bytes = room
+            marks.append((id(each), self.tensor(each, DEEPEST)))
+        self.bytes = 0
+        return tuple(marks)
 
     def attributes(self, value: Any, depth: int) -> object:
         try:
@@ -218,6 +278,8 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[_Looking, Any, int], object]], ...] 
     ("polars", "DataFrame", _Looking.polars),
     ("polars", "Series", _Looking.polars_series),
     ("torch", "Tensor", _Looking.tensor),
+    ("torch.nn", "Module", _Looking.torch_module),
+    ("torch.optim", "Optimizer", _Looking.torch_optimizer),
 )
 
 
@@ -232,6 +294,25 @@ def _reader(kind: type) -> Callable[[_Looking, Any, int], object] | None:
             return read
     if issubclass(kind, _OPAQUE):
         return None
+    return _Looking.attributes if _is_own(kind) else None
+
+
+def _is_own(kind: type) -> bool:
+    """Whether the attributes of objects of the class *kind* are looked at."""
     package = getattr(kind, "__module__", None)
-    own = isinstance(package, str) and package.split(".")[0] in ATTRIBUTES_OF
-    return _Looking.attributes if own else None
+    return isinstance(package, str) and package.split(".")[0] in ATTRIBUTES_OF
+
+
+def _torch_modules(value: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """A PyTorch module and all inside it, each once, with its attributes; its ``modules()`` may be the user's code."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < MOST_ELEMENTS:
+        module = waiting.pop()
+        if module is None or id(module) in seen:
+            continue
+        seen.add(id(module))
+        attributes = object.__getattribute__(module, "__dict__")
+        if not _OF_MODULES - {"training"} <= attributes.keys():  # a class whose __init__ has not run
+            continue
+        yield module, attributes
+        waiting += attributes["_modules"].values()

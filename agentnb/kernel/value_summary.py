@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import msgspec
@@ -20,7 +21,6 @@ _SHAPED = (
     ("pandas", "Series"),
     ("pandas", "Index"),
     ("polars", "DataFrame"),
-    ("torch", "Tensor"),
 )
 
 
@@ -86,7 +86,8 @@ def _summary(value: Any, kind: type, name: str) -> ValueSummary:
         base = base_class(module, named)
         if base is not None and issubclass(kind, base):
             return _shaped(value, kind)
-    return ValueSummary(kind.__name__)
+    tensor = base_class("torch", "Tensor")
+    return _tensor(value, kind) if tensor is not None and issubclass(kind, tensor) else ValueSummary(kind.__name__)
 
 
 _COUNTED: tuple[tuple[Any, str, str], ...] = (
@@ -105,6 +106,13 @@ def _shaped(value: Any, kind: type) -> ValueSummary:
     if len(columns) > MOST_COLUMNS:
         return ValueSummary(shape)
     return ValueSummary(shape, tuple((str(name), str(dtype)) for name, dtype in zip(columns, dtypes, strict=False)))
+
+
+def _tensor(value: Any, kind: type) -> ValueSummary:
+    with sys.modules["torch"]._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - runs no __torch_function__
+        place = "" if value.device.type == "cpu" else f" on {value.device}"
+        gradient = ", with gradient" if value.requires_grad else ""
+        return ValueSummary(f"{kind.__name__} {tuple(map(int, value.shape))} {value.dtype}{place}{gradient}")
 
 
 def _columns(what: str, names: list[str]) -> str:

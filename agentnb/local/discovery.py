@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.local.settings import Settings
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
-LOOK_SECONDS, ASKED_SECONDS = 3.0, 30.0
+LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
 """How long a server may take to list its models: one that is looked for, and one that the user has named."""
 START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"

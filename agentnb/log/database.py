@@ -103,7 +103,7 @@ def connect(path: Path) -> Connection:
 
 
 def _opened(path: Path) -> Connection:
-    _private(path)
+    make_private(path)
     # Autocommit: each write says itself where its transaction begins.
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Connection
@@ -218,9 +218,14 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _private(path: Path) -> None:
-    """What was said to an agent is nobody else's business."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+def make_private(path: Path) -> None:
+    """Make the file of a database, which only its owner may read: what was said to an agent is nobody else's business.
+
+    One that is there is not opened: closing it would end all locks that this process has on it (POSIX), and another
+    process would take the database for unused and delete its write-ahead log.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 @contextlib.contextmanager

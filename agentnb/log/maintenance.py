@@ -10,9 +10,14 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.errors import LogUnavailable
+import msgspec
+
+from agentnb.errors import LogError, LogUnavailable
 from agentnb.log import database
+from agentnb.log.record import turn_record
+from agentnb.log.replay import replay
 from agentnb.log.writer import sound
+from agentnb.state import ChatState, reduce_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,6 +94,8 @@ def faults(path: Path) -> list[str]:
 def repair(path: Path) -> Repaired:
     """Copy what can be read to a new file that takes the place of the damaged one, which is kept beside it.
 
+    The texts that the search looks through are made anew from the conversations where they are missing.
+
     Kernels that have the old one open write what is open there into the new one.
 
     Raises:
@@ -139,7 +146,7 @@ def copy_out(path: Path, to: Path) -> int:
         raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
     with database.explained(to):
         to.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(to, os.O_CREAT | os.O_RDWR, 0o600))  # what was said to an agent is private
+        database.make_private(to)
     with _opened(path) as connection, database.explained(to):
         connection.execute("VACUUM INTO ?", (str(to),))
         return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
@@ -185,15 +192,30 @@ def _merged(path: Path, theirs: sqlite3.Connection) -> tuple[int, int]:
 
 def _rescued(old: sqlite3.Connection, new: sqlite3.Connection, uri: str) -> bool:
     """Copy what can be read of one session; False where that is not all of it."""
-    is_whole = True
+    damaged = set()
     for table in (*BY_URI, *BY_CHANNEL):
         try:
             with database.transaction(new):
                 _copy_rows(old, new, table, uri)
         except sqlite3.DatabaseError:
-            is_whole = False
+            damaged.add(table)
+    if _has_all_turns(new, uri):
+        damaged.discard("turns")
     rows = new.execute("SELECT state, checksum FROM snapshots WHERE channel IN (?, ?)", (uri, f"{uri}/chat")).fetchall()
-    return is_whole and len(rows) == 2 and all(sound(*row) for row in rows)  # noqa: PLR2004 - session and chat
+    return not damaged and len(rows) == 2 and all(sound(*row) for row in rows)  # noqa: PLR2004 - session and chat
+
+
+def _has_all_turns(new: sqlite3.Connection, uri: str) -> bool:
+    """Make the texts of turns that are missing or other from the chat's state; False where that is not whole."""
+    try:
+        chat, _, gap = replay(new, f"{uri}/chat", ChatState, reduce_chat)
+    except LogError:
+        return False
+    known = dict(new.execute("SELECT number, turn_id FROM turns WHERE uri = ?", (uri,)))
+    missing = [turn_record(uri, number, turn) for number, turn in enumerate(chat.turns) if known.get(number) != turn.id]
+    with database.transaction(new):
+        new.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", map(msgspec.structs.astuple, missing))
+    return gap is None
 
 
 def _copy_rows(source: sqlite3.Connection, to: sqlite3.Connection, table: str, uri: str) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.state import ChatState, Envelope, SessionState
+from agentnb.state import ChatState, Envelope, MarkdownResponsePart, SessionState
+
+if TYPE_CHECKING:
+    from agentnb.state import Turn
+
+SEARCHED_CHARACTERS = 20_000  # of an answer
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -70,6 +75,20 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     turn_id: str
     prompt: str
     answer: str
+
+
+def turn_record(uri: str, number: int, turn: Turn) -> TurnRecord:
+    """A finished turn as text.
+
+    Args:
+        uri: The session's channel.
+        number: 0 for the session's first.
+        turn: The turn.
+    """
+    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    return TurnRecord(
+        uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]
+    )
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):

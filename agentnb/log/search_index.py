@@ -9,7 +9,6 @@ many are still to be added.
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from bisect import bisect_left, bisect_right
@@ -18,7 +17,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.log.database import BUSY_SECONDS, transaction
+from agentnb.log.database import BUSY_SECONDS, make_private, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -146,7 +145,7 @@ class SearchIndex:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # what was said to an agent is private
+        make_private(self.path)
         index = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(index):
             index.execute("PRAGMA journal_mode = WAL")

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec.structs import replace
 
-from agentnb.errors import LogDamaged, LogUnavailable, ProtocolError, UnknownSession
+from agentnb.errors import UnknownSession
 from agentnb.log import database
 from agentnb.log.duplicate import copied
 from agentnb.log.process import alive
 from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
+from agentnb.log.replay import replay
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
 from agentnb.log.watch import LogWatch
-from agentnb.log.writer import Writer, enter, insert, sound
-from agentnb.state import ChatState, Envelope, SessionState, SessionStatus, decode, reduce_chat, reduce_session
+from agentnb.log.writer import Writer, enter, insert
+from agentnb.state import ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ _ACTIVITY = {
 }
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
-_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
 State: TypeAlias = Literal["", "running", "needs-you", "failed"]
@@ -255,8 +255,8 @@ class Store:
             row = None if connection is None else connection.execute(_ONE, (uri,)).fetchone()
             if connection is None or row is None:
                 raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
-            session, session_index, missing = _replay(connection, uri, SessionState, reduce_session)
-            chat, chat_index, gap = _replay(connection, f"{uri}/chat", ChatState, reduce_chat)
+            session, session_index, missing = replay(connection, uri, SessionState, reduce_session)
+            chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
         record = _record(row)
         session = replace(
             session, summary=replace(session.summary, title=record.title)
@@ -437,30 +437,6 @@ def _listed(connection: sqlite3.Connection, asked: dict[str, Any]) -> list[Sessi
     asked |= {"offset": max(0, first - len(pinned)), "limit": count - len(uris)}
     uris += [uri for (uri,) in connection.execute(_OTHERS, asked)]
     return [_record(row) for uri in uris for row in connection.execute(_ONE, (uri,))]
-
-
-def _replay(
-    connection: sqlite3.Connection, channel: str, kind: type[Any], reduce: Callable[[Any, Any], Any]
-) -> tuple[Any, int, str | None]:
-    """A channel's state, its index, and what is missing of it, if anything is."""
-    row = connection.execute("SELECT at, state, checksum FROM snapshots WHERE channel = ?", (channel,)).fetchone()
-    if row is None or not sound(row[1], row[2]):
-        message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
-        raise LogDamaged(message, hint="agentnb.sessions() lists the others.")
-    index, state = row[0], _decoded(kind, row[1], channel)
-    for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
-        if first != index + 1 or not sound(data, written):
-            return state, index, f"What came after entry {index} of {channel} is damaged in the log."
-        state, index = reduce(state, _decoded(Envelope, data, channel).action), at
-    return state, index, None
-
-
-def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
-    try:
-        return decode(kind, data)
-    except ProtocolError as error:
-        message = f"The session {channel.removesuffix('/chat')} cannot be read: {error.message}"
-        raise LogUnavailable(message, hint="It may have been written by a newer agentnb; update.") from error
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:

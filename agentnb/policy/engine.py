@@ -17,7 +17,7 @@ import msgspec
 
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
 from agentnb.policy.severity import Severity, rank
-from agentnb.policy.situation import Situation, Verdict
+from agentnb.policy.situation import Decider, Situation, Verdict
 from agentnb.policy.subjects import READING, Seen, seen
 from agentnb.policy.trust import shown
 
@@ -37,6 +37,7 @@ class _Said(msgspec.Struct, frozen=True):
     outcome: Outcome
     reason: str
     rule: InForce | None = None
+    by: Decider = "mode"
 
 
 def judge(request: PolicyRequest, situation: Situation) -> Verdict:
@@ -73,7 +74,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
         reason=first.reason,
         severity=risk.severity,
         risk=risk.reason,
-        decided_by="rule" if first.rule is not None else "user" if first.outcome == "ask" else "mode",
+        decided_by="rule" if first.rule is not None else "user" if first.outcome == "ask" else first.by,
         rule=None if first.rule is None else first.rule.rule.text,
         source="default" if first.rule is None else first.rule.source,
         floor=floor,
@@ -190,25 +191,18 @@ def _by(found: InForce) -> str:
 
 def _default(request: PolicyRequest, situation: Situation) -> _Said:
     if request.kind == "read":
-        return _Said("allow", "reading inside the workspace is allowed")
+        return _Said("allow", "reading inside the workspace is allowed", by="reading")
     if situation.mode == "deny":
         return _Said("deny", 'denied: this session has permissions="deny"')
     if situation.mode == "allow":
         return _Said("allow", 'allowed: this session has permissions="allow"')
     if situation.agent in situation.user.bypass and _standing_counts(request, situation):
-        return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}")
-    if request.tool == "cell" and _reviewed_after(request, situation):
-        return _Said("allow", 'allowed: cell_review = "after", so you review cell edits afterwards')
+        return _Said("allow", f"allowed: your policy file has bypass for {situation.agent}", by="bypass")
+    # Without a call: an agent can call anything a cell edit.
+    if request.tool == "cell" and request.call is not None and situation.review == "after":
+        reason = 'allowed: cell_review = "after", so you review cell edits afterwards'
+        return _Said("allow", reason, by="review")
     return _Said("ask", "the user decides")
-
-
-def _reviewed_after(request: PolicyRequest, situation: Situation) -> bool:
-    """Whether a change of a cell is made at once; a project can only want that it is reviewed first."""
-    if situation.project.cell_review == "first" or request.call is None:  # an agent can call anything a cell edit
-        return False
-    if situation.cell_review is not None:
-        return situation.cell_review == "after"
-    return situation.user.cell_review == "after" and _standing_counts(request, situation)
 
 
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
@@ -255,7 +249,7 @@ def _asked(verdict: Verdict, request: PolicyRequest, situation: Situation) -> Ve
     headless = situation.headless or (situation.user.headless if _standing_counts(request, situation) else "deny")
     if headless == "allow" and verdict.rule is None and verdict.floor is None:
         return msgspec.structs.replace(
-            verdict, outcome="allow", reason='allowed: headless = "allow"', decided_by="mode"
+            verdict, outcome="allow", reason='allowed: headless = "allow"', decided_by="headless"
         )
     reason = f"denied: {_why(verdict)}{_hint(verdict)}"
     return msgspec.structs.replace(verdict, outcome="deny", reason=reason, decided_by="nobody")

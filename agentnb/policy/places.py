@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from agentnb.folders import config_folder, data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import PurePath
 
 NAME = "policy.toml"
 PROJECT = Path(".agentnb", NAME)
@@ -24,6 +26,33 @@ def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
         '/home/ada/.jupyter/agentnb/policy.toml'
     """
     return config_folder(environment) / NAME
+
+
+def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Patterns of the files that say what agents may do and how they are started, wherever the environment puts them.
+
+    Args:
+        root: The workspace; files in it are named relative to it.
+        environment: The variables that count.
+
+    Example:
+        >>> from pathlib import PurePosixPath
+        >>> own_patterns(PurePosixPath("/w"), {"AGENTNB_CONFIG_DIR": "/w/conf"})
+        ('/w/conf/**', 'conf/**')
+    """
+    named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
+    folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
+    found = []
+    for folder in (Path(os.path.abspath(each)) for each in folders):  # noqa: PTH100 - links stay
+        found.append(f"{_literal(folder.as_posix())}/**")
+        if root in folder.parents:
+            found.append(f"{_literal(folder.relative_to(root).as_posix())}/**")
+    return tuple(dict.fromkeys(found))
+
+
+def _literal(path: str) -> str:
+    """*path* as a pattern; a letter that means something in patterns stands for any letter."""
+    return re.sub(r"[*?\[\]{}!\\,]", "?", path)
 
 
 def audit_log(environment: Mapping[str, str] = os.environ) -> Path:

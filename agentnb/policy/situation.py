@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.policy.places import own_patterns
 from agentnb.policy.rules import InForce, Outcome, Source, Subject
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.settings import CellReview, Settings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["ask", "allow", "deny"]
 """A session's mode: ask the user, allow what no floor holds, deny everything."""
 
-Decider: TypeAlias = Literal["rule", "mode", "floor", "user", "nobody"]
+Decider: TypeAlias = Literal["rule", "mode", "reading", "bypass", "review", "headless", "floor", "user", "nobody"]
 """What a verdict comes from: a policy rule, the session's mode, what no mode lowers, the user, or that nobody is there
 to be asked."""
 
@@ -54,9 +55,20 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     trusted: bool = False
 
     @property
+    def review(self) -> CellReview:
+        """When a change of a cell is reviewed. A project can only want it first; the user's file counts if trusted."""
+        if self.project.cell_review == "first":
+            return "first"
+        standing = self.user.cell_review if self.trusted else None
+        return self.cell_review or standing or "first"
+
+    @property
     def patterns(self) -> Patterns:
-        """The sensitive files: what is built in, then the user's words, then the project's."""
-        merged = dict(SENSITIVE)
+        """The sensitive files: what is built in, then the user's words, then the project's.
+
+        The files that decide what agents may do are sensitive wherever the environment puts them.
+        """
+        merged = {**SENSITIVE, **dict.fromkeys(own_patterns(self.root), True)}
         for pattern, sensitive in (*self.user.sensitive, *self.project.sensitive):
             merged.pop(pattern, None)  # the last that matches wins
             merged[pattern] = sensitive
@@ -71,7 +83,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why this outcome, for the user; for a denial also what to type for another.
         severity: How bad it can be.
         risk: Why that, a sentence.
-        decided_by: What this outcome comes from; ``"user"`` for a question.
+        decided_by: What this outcome comes from: ``"mode"`` is the session's, ``"reading"`` what is free to be read,
+            ``"bypass"``, ``"review"`` and ``"headless"`` are settings; ``"user"`` for a question.
         rule: The rule that decided, on one line; None: the mode or a floor did.
         source: Where that rule comes from.
         floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,

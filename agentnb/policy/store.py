@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentnb.atomic_write import write_atomically
-from agentnb.errors import PolicyError
+from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import Settings, load, parse
 from agentnb.policy.trust import trusting, with_folder, without_folder
+from agentnb.toml_file import ChangedMeanwhile, change_file, parsed, toml_text, with_key, without_entry, without_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Mapping
 
     from agentnb.policy.rules import Rule, Source
 
@@ -109,19 +106,63 @@ class PolicyFiles:
 
         return self._change(taken, "Remove it from [trust] folders by hand.")
 
+    def forget(self, number: int, text: str) -> Path:
+        """Remove a rule from the user's file.
+
+        Args:
+            number: Its number in the file, 1 for the first.
+            text: The rule on one line, as it was shown.
+
+        Returns:
+            The file.
+
+        Raises:
+            PolicyError: If another rule has that number now, or the file cannot be read as it is, or not be written.
+        """
+
+        def without(before: str) -> str:
+            rules = parse(before, str(self.user_path)).rules
+            if not 0 < number <= len(rules) or rules[number - 1].rule.text != text:
+                message = f"Rule {number} is not {text!r} any more."
+                raise PolicyError(message, hint="The file was changed meanwhile: look at its rules again.")
+            return without_entry(before, "rule", number)
+
+        return self._change(without, "Remove the rule by hand.")
+
+    def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None] | None = None) -> Path:
+        """Set a key of the user's file, such as ``headless``; None removes it.
+
+        Args:
+            key: The key.
+            value: Its value.
+            check: Called with what the file says; what it raises leaves the file as it is.
+
+        Returns:
+            The file.
+
+        Raises:
+            PolicyError: If it cannot have that value, or the file cannot be read as it is, or not be written.
+        """
+
+        def with_value(before: str) -> str:
+            if check is not None:
+                check(parsed(before))
+            return without_key(before, key) if value is None else with_key(before, key, value)
+
+        return self._change(with_value, f"Change {key} by hand.")
+
     def _change(self, change: Callable[[str], str], hint: str) -> Path:
         path = Path(os.path.realpath(self.user_path))
+
+        def changed(before: str) -> str:
+            parse(before, str(path))
+            after = change(before)
+            parse(after, str(path))
+            return after
+
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _locked(path):
-                before = path.read_text("utf-8") if path.exists() else _HEAD
-                parse(before, str(path))
-                after = change(before)
-                parse(after, str(path))
-                if after != before:
-                    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
-                    write_atomically(path, after.encode("utf-8"), mode=mode, sync=True)
-        except (OSError, UnicodeDecodeError) as error:
+            change_file(path, changed, head=_HEAD)
+        except (OSError, UnicodeDecodeError, UsageError, ChangedMeanwhile) as error:
             raise PolicyError(f"{path} could not be changed: {error}.", hint=hint) from error
         return path
 
@@ -149,37 +190,19 @@ def _trusting(text: str, folder: Path) -> str:
     """*text* with *folder* among the trusted ones, where it is not yet."""
     if trusting(_trusted(text), folder) is not None:
         return text
-    return with_folder(text, _text(os.path.realpath(folder)), _trusted)
+    return with_folder(text, toml_text(os.path.realpath(folder)), _trusted)
 
 
 def _toml(rule: Rule) -> str:
-    lines = ["[[rule]]", f"action = {_text(rule.action)}"]
+    lines = ["[[rule]]", f"action = {toml_text(rule.action)}"]
     for key in ("agent", "tool", "path", "command"):
         values = getattr(rule, key)
         if values:
-            lines.append(f"{key} = [{', '.join(map(_text, values))}]")
+            lines.append(f"{key} = [{', '.join(map(toml_text, values))}]")
     if rule.severity != "high":
-        lines.append(f"severity = {_text(rule.severity)}")
+        lines.append(f"severity = {toml_text(rule.severity)}")
     if rule.sensitive:
         lines.append("sensitive = true")
     if rule.note:
-        lines.append(f"note = {_text(rule.note)}")
+        lines.append(f"note = {toml_text(rule.note)}")
     return "\n".join([*lines, ""])
-
-
-def _text(value: str) -> str:
-    """A TOML string."""
-    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    inside = "".join(escapes.get(char, char if char.isprintable() else f"\\U{ord(char):08X}") for char in value)
-    return f'"{inside}"'
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One writer at a time, of all kernels."""
-    with path.with_name(f".{path.name}.lock").open("w", encoding="utf-8") as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

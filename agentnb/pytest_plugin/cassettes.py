@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.cassette.large_content import answers_of
 from agentnb.cassette.report import not_asked_for, reports
 from agentnb.errors import AgentnbError, CassetteMismatch, UsageError
 
@@ -56,7 +57,8 @@ class PytestCassettes:
 
     def wanted(self, notebook: Path) -> bool:
         """Whether *notebook* has a cassette, or is to get one."""
-        return self.record or cassette_of(notebook).exists()
+        cassette = cassette_of(notebook)
+        return self.record or cassette.exists() or answers_of(cassette).exists()
 
     def demand(self, notebook: Path) -> None:
         """Make sure that *notebook* is there and has a cassette, or is to get one.

@@ -38,6 +38,7 @@ from agentnb.state.chat_reducer import reduce_chat as reduce_chat
 from agentnb.state.chat_state import *
 from agentnb.state.chat_tool_actions import *
 from agentnb.state.chat_tool_content import *
+from agentnb.state.chat_tool_rehearsal import *
 from agentnb.state.chat_tool_state import *
 from agentnb.state.chat_turn_actions import *
 from agentnb.state.chat_turns import find_finished_turn as find_finished_turn

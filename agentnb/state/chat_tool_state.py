@@ -15,6 +15,7 @@ import msgspec
 
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolContent, ToolResultContent
+from agentnb.state.chat_tool_rehearsal import ToolCallRehearsal
 from agentnb.state.wire import JsonObject, StringOrMarkdown, Time, Wire
 
 ToolCallStatus: TypeAlias = Literal[
@@ -46,12 +47,16 @@ class Answerer(Wire, frozen=True, kw_only=True):
     Args:
         kind: ``"client"`` (the user, in a view), ``"python"`` (code in the kernel), ``"answer"`` (an earlier answer for
             the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (the session's permissions),
-            ``"nobody"`` (no front end was there to ask) or ``"cancelled"`` (the turn ended before an answer).
+            ``"reading"`` (inside the workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``)
+            and ``"headless"`` (settings of the user), ``"nobody"`` (no front end was there to ask) or ``"cancelled"``
+            (the turn ended before an answer).
         client_id: Which client, when ``kind`` is ``"client"``.
+        name: Its name, when it is connected from elsewhere.
     """
 
     kind: str
     client_id: str | None = None
+    name: str | None = None
 
 
 class ToolCallContributor(Wire, frozen=True, kw_only=True):
@@ -125,6 +130,40 @@ class ToolCallRun(Wire, frozen=True, kw_only=True):
     content: tuple[ToolContent, ...] = ()
 
 
+class ToolCallCitation(Wire, frozen=True, kw_only=True):
+    """Ours: one thing that a research found, and the place that shows it.
+
+    Args:
+        text: What was found, in Markdown.
+        place: The file within the package and the line, ``frame.py:12``; None for a statement about the whole.
+        path: The file, absolute.
+        line: The line, from 1.
+        excerpt: The text of that line.
+    """
+
+    text: str
+    place: str | None = None
+    path: str | None = None
+    line: int | None = None
+    excerpt: str | None = None
+
+
+class ToolCallResearch(Wire, frozen=True, kw_only=True):
+    """Ours: the answer to a question about a package, which a kernel tool gave.
+
+    Args:
+        package: The package.
+        version: Its version.
+        citations: What was found.
+        session: The conversation that found it, while it is open.
+    """
+
+    package: str
+    version: str
+    citations: tuple[ToolCallCitation, ...]
+    session: str | None = None
+
+
 class ToolCallDetails(Wire, frozen=True, kw_only=True):
     """Ours: what ACP says about a tool call and AHP has no field for.
 
@@ -138,6 +177,10 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
             Deny. The host sets it; an agent cannot.
         cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
         run: The code that it runs in the kernel. The host sets it; an agent cannot.
+        research: What it found in a package's source. The host sets it; an agent cannot.
+        rehearsal: What it would do, where that was looked at before it was allowed. The host sets it; an agent cannot.
+        differences: What came out otherwise than the rehearsal showed, a sentence each; empty: all as it showed. None
+            where that was not compared. The host sets it; an agent cannot.
     """
 
     kind: str | None = None
@@ -148,6 +191,9 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
     ran_without_asking: bool | None = None
     cell: ToolCallCell | None = None
     run: ToolCallRun | None = None
+    research: ToolCallResearch | None = None
+    rehearsal: ToolCallRehearsal | None = None
+    differences: tuple[str, ...] | None = None
 
 
 class ToolCallRisk(Wire, frozen=True, kw_only=True):

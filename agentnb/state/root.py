@@ -59,6 +59,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
         runner: Ours: the command that starts it without an install, as one line, where it is missing and npx or uvx,
             which that takes, is not.
         setup: Ours: its install, since the kernel started.
+        hidden: Ours: whether the user wants it in no list.
     """
 
     provider: str
@@ -72,6 +73,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
     can_install: bool | None = None
     runner: str | None = None
     setup: AgentSetup | None = None
+    hidden: bool | None = None
 
 
 class TerminalInfo(Wire, frozen=True, kw_only=True):

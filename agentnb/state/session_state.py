@@ -150,6 +150,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         message: What is to be said about it, such as why it failed.
         steering: Whether a message can be slipped into its running turn.
         fork: Whether it can copy a session (ACP ``session/fork``).
+        confined: What it is confined to, in a line; None where it is not.
     """
 
     name: str | None = None
@@ -158,6 +159,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     message: str | None = None
     steering: bool | None = None
     fork: bool | None = None
+    confined: str | None = None
 
 
 class SessionState(Wire, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-/** Says who is connected to a paired kernel, and ends it; fetched while a kernel is paired. */
+/** Says who is connected to this kernel, and ends a pairing; fetched while one is paired or a client is connected. */
 import type { ReadonlySignal } from "@preact/signals";
 import type { RootState } from "./state/types.gen";
 import { line } from "./view/plain";
@@ -21,7 +21,10 @@ export default function mount(into: HTMLElement, { root, pair }: PairingContext)
   end.addEventListener("click", () => pair(false));
   into.append(who, end);
   const unsubscribe = root.subscribe((state) => {
-    who.textContent = sentence(state);
+    who.textContent = [hostSentence(state), remoteSentence(state), pairedSentence(state)]
+      .filter((each) => each !== "")
+      .join(" ");
+    end.hidden = state?.config?.values.pairing !== true;
   });
   return () => {
     unsubscribe();
@@ -30,10 +33,30 @@ export default function mount(into: HTMLElement, { root, pair }: PairingContext)
   };
 }
 
-function sentence(root: RootState | undefined): string {
-  const paired: unknown = root?.config?.values.paired;
-  const uris: unknown[] = Array.isArray(paired) ? paired : [];
-  const connected = (root?.sessions ?? []).filter(({ resource }) => uris.includes(resource));
+function pairedSentence(root: RootState | undefined): string {
+  if (root?.config?.values.pairing !== true) return "";
+  const connected = (root.sessions ?? []).filter(({ resource }) => listed(root, "paired").includes(resource));
   if (connected.length > 0) return `Paired: ${connected.map(({ title }) => line(title, 60)).join(", ")}`;
   return "Paired. An agent in your terminal can connect; its MCP server is the command agentnb mcp.";
+}
+
+/** The other host whose conversations these are (`agentnb.connect`), and how the connection to it stands. */
+function hostSentence(root: RootState | undefined): string {
+  const { name, state, message = "" } = Object(root?.config?.values.remoteHost);
+  if (typeof name !== "string") return "";
+  const why = ` ${line(String(message), 300)}`;
+  if (state === "connected") return `Remote: the conversations of ${line(name, 80)}.`;
+  if (state === "ended") return `Remote: not connected to ${line(name, 80)}.${why}`;
+  return `Remote: disconnected from ${line(name, 80)}. Anything you miss will appear when it reconnects.${why}`;
+}
+
+/** The clients that are connected from elsewhere (`agentnb.serve`), each with what it may do. */
+function remoteSentence(root: RootState | undefined): string {
+  const lines = listed(root, "remoteClients").filter((each) => typeof each === "string");
+  return lines.length > 0 ? `Connected: ${lines.map((each) => line(each, 60)).join("; ")}.` : "";
+}
+
+function listed(root: RootState | undefined, name: "paired" | "remoteClients"): unknown[] {
+  const value: unknown = root?.config?.values[name];
+  return Array.isArray(value) ? value : [];
 }

@@ -1,6 +1,7 @@
 /** The host model's module (anywidget): one client per page and model, shared by every view of it. */
 import { type Client, createClient, type Wire } from "./comm/client";
 import { followProposals } from "./view/cell-proposals";
+import { followAttention, followCellChanges, followSettings } from "./view/followers";
 import { mount } from "./view/mount";
 import type { What } from "./view/store";
 
@@ -25,9 +26,9 @@ export default () => {
     initialize({ model, signal }: InitializeContext): Exports {
       const made = createClient(model);
       client = made;
-      const unfollow = followProposals(made);
+      const unfollow = [followProposals(made), followCellChanges(made), followAttention(made), followSettings(made)];
       signal?.addEventListener("abort", () => {
-        unfollow();
+        for (const end of unfollow) end();
         made.dispose();
       });
       return { mount: (el, what) => mount(el, made, what) };

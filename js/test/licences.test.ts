@@ -12,7 +12,9 @@ describe("the licences of what is bundled", () => {
   let names: string[];
 
   beforeAll(async () => {
-    const entryPoints = ["widget.ts", "math.ts", "lab/compare.ts"].map((name) => here(`../src/${name}`));
+    const entryPoints = ["widget.ts", "highlighting.ts", "math.ts", "lab/compare.ts"].map((name) =>
+      here(`../src/${name}`),
+    );
     const external = [
       "@codemirror/state",
       "@codemirror/view",

@@ -31,8 +31,8 @@ def answer(number):
 
 def new(asked):
     global connection  # noqa: PLW0603
-    (server,) = asked["params"]["mcpServers"]
-    connection = answer(request("mcp/connect", serverId=server["serverId"]))["result"]["connectionId"]
+    for server in asked["params"]["mcpServers"]:
+        connection = answer(request("mcp/connect", serverId=server["serverId"]))["result"]["connectionId"]
     wire.answer(asked, {"sessionId": wire.SESSION})
 
 

@@ -47,4 +47,4 @@ def prompt(request):
     wire.answer(request, {"stopReason": "end_turn"})
 
 
-wire.run(prompt, new)
+wire.run(prompt, new, mcpCapabilities={"acp": True})

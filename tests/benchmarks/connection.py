@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from agentnb.acp import Agent, OpenRequest  # noqa: E402 - runs as a script too
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent import AgentSpec  # noqa: E402
+from agentnb.agent.process import AgentProcess  # noqa: E402
 from agentnb.policy import PolicyRequest  # noqa: E402
 from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
@@ -106,9 +107,9 @@ async def routed(chunks: int) -> float:
     return took
 
 
-async def reduced(chunks: int) -> float:
+async def reduced(chunks: int, spawn: Any = AgentProcess.spawn) -> float:
     """Seconds for *chunks* to be in the state."""
-    agent = await Agent.launch(SPEC, cwd=Path.cwd())
+    agent = await Agent.launch(SPEC, cwd=Path.cwd(), spawn=spawn)
     listener = Reducing()
     new = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)
     answered = asyncio.Event()

@@ -33,7 +33,7 @@ def say(cell: Cell, text: str) -> None:
 def test_a_prompt_typed_in_the_box_is_answered(chat: Cell, lab: Lab) -> None:
     """Enter sends; question and answer are read in the transcript, and Python sees the turn.
 
-    Code is coloured also where the page must fetch the language's grammar first.
+    Code is coloured also where the page must fetch what colours it first.
     """
     say(chat, "/say A typed **answer** came.\n\n```rust\nfn main() {}\n```")
     expect(chat.output.get_by_text("answer", exact=True).first).to_be_visible(timeout=PATIENCE_MS)

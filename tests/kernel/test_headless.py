@@ -147,3 +147,15 @@ def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
     done = run("nbconvert", "--to", "notebook", "--execute", "--inplace", path.name, cwd=tmp_path, env=env)
     assert done.returncode == 0
     assert "has been working" not in done.stderr + done.stdout + path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
+def test_a_batch_that_no_cell_waits_for_is_waited_for_at_the_end(kernel: RunningKernel) -> None:
+    """What fails in it fails that cell, unless it is kept; where somebody watches the cell ends at once."""
+    kernel.run("import agentnb\ndef ask(text, **options):\n    return agentnb.map('{input}', [text], **options)")
+    assert kernel.run("batch = ask('/slow 20 5')").status == "ok"
+    assert kernel.run("batch.done").values == ["True"]
+    assert kernel.run("batch = ask('/fail', retries=0)").error.startswith("BatchFailed: Input 0 (0) failed: ")
+    assert kernel.run("batch = ask('/fail', on_error='keep', retries=0)").status == "ok"
+    assert kernel.run("batch.failures").values != ["{}"]
+    assert kernel.run("batch = ask('/hang')\nbatch.done", clickable=True).values == ["False"]

@@ -34,7 +34,7 @@ LONG = (
     "state/test_round_trip.py",
     "state/test_parts.py",
 )
-WITH_PROCESSES = {"agent", "api", "cassette", "checkup", "cli", "eliza", "events", "export", "host", "log"}
+WITH_PROCESSES = {"agent", "ahp", "api", "cassette", "checkup", "cli", "eliza", "events", "export", "host", "log"}
 
 
 @pytest.fixture

@@ -13,15 +13,22 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from agentnb.agent.catalog import read
+from agentnb.configuration import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
 from agentnb.local.settings import read_settings
 from agentnb.policy.settings import parse
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OURS = {  # from one of our processes to another
+    "AGENTNB_BATCH_PROCESS",
     "AGENTNB_KERNEL_SOCKET",
     "AGENTNB_KERNEL_TOKEN",
     "AGENTNB_OWNER",
@@ -87,10 +94,11 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
-    agent, local, codex, policy = (block for block in BLOCKS if block.language == "toml")
+    agent, local, codex, policy, settings = (block for block in BLOCKS if block.language == "toml")
     assert read(agent.text).name == "mine"
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3
+    assert tomllib.loads(settings.text).keys() <= SETTINGS.keys()
     (tmp_path / "local.toml").write_text(local.text, encoding="utf-8")
     assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"
 

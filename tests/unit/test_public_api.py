@@ -14,7 +14,39 @@ from agentnb.distribution import NAME
 PUBLIC = """
 agent_sessions(agent=None, *, command=None, env=None, cwd=None, everywhere=False, cursor=None, timeout=120.0)
 agents()
+Batch
+    as_completed()
+    cancel()
+    count(value)
+    counts
+    done
+    failed
+    failures
+    index(value, start=0, stop=None)
+    listen(listener)
+    pace
+    result(number)
+    results
+    retry()
+    seconds
+    seconds_left
+    stopped
+    summary
+    to_frame()
+    usage
+    wait(timeout=None, *, check=None)
+    wait_until_begun()
+BatchResult(number, label, prompt, state, text, output, error, reason, attempts, input_tokens, output_tokens, costs, seconds, session, log='', changes=(), folder='')
 chat(session=None)
+code(question, symbol=None, *, cell=None, file=None, line=None, column=None, new_name=None)
+compare(prompt, agents, inputs, **options)
+Comparison
+    agreement
+    cancel()
+    majority
+    to_frame()
+    wait(timeout=None)
+connect(url, token=None, *, certificate=None, insecure=False)
 delete_session(session, agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
 doctor(*names)
 duplicate_session(session)
@@ -30,6 +62,7 @@ InputQuestion
     url
 history(search='', *, here=False, folder=None, agent=None, since=None, until=None, state='', archived=False, limit=50)
 logout(agent=None, *, command=None, env=None, cwd=None, timeout=120.0)
+map(prompt, inputs, *, agent=None, command=None, env=None, model=None, cwd=None, permissions='deny', mcp_servers=(), concurrency=4, processes=1, output=None, timeout=None, retries=1, backoff=1.0, on_error='raise', max_failures=None, max_cost=None, resume=None, cassette=None, executor=None, progress=True)
 pair()
 PermissionQuestion
     agent
@@ -44,6 +77,7 @@ PermissionQuestion
     option(answer)
     options
     paths
+    preview()
     reason
     severity
     tab_id
@@ -63,7 +97,45 @@ PermissionRequest
     tab_id
     title
     turn_id
+Rehearsal
+    available
+    connections
+    error
+    exit_code
+    files
+    memory
+    more_files
+    pictures
+    processes
+    reason
+    refused
+    result
+    seconds
+    stdout
+    summary
+    traceback
+    variables
+    way
+rehearse(code=None, *, command=None, cwd=None, env=None, seconds=5.0)
+Remote
+    address
+    chat(session=None)
+    close()
+    message
+    sessions
+    state
+research(question, package, version=None, *, agent=None)
 resume(session, *, command=None, permissions='ask', permission_timeout=60.0, env=None, mcp_servers=None, directories=(), kernel_tools=None)
+serve(host='127.0.0.1', port=0, token=None, *, name='client', rights=('watch', 'drive', 'approve'), certificate=None, key=None, insecure=False, hosts=(), origins=())
+Server
+    add_client(name, *, rights=('watch',), sessions=None, expires=None)
+    address
+    clients
+    close()
+    closed
+    revoke(name)
+    token
+    url
 Session
     aclose(timeout=10.0)
     agent
@@ -104,18 +176,22 @@ Session
     undo(*items, choices=None)
     waiting
 sessions(search='', *, here=False, cwd=None, limit=50)
+settings()
 sidebar(session=None)
-start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, title=None, mcp_servers=None, directories=(), kernel_tools=False, session=None)
+skills()
+start(agent=None, *, command=None, env=None, cwd=None, permissions='ask', permission_timeout=60.0, title=None, mcp_servers=None, directories=(), components=None, kernel_tools=False, confine=None, network='all', session=None)
 storage()
 ToolCall
     content
     count(value, /)
+    differences
     exit_code
     id
     index(value, start=0, stop=9223372036854775807, /)
     kind
     locations
     output
+    preview
     ran_without_asking
     raw_input
     raw_output
@@ -151,7 +227,7 @@ unpair()
 untrust(folder='.')
 update_session(session, *, title=None, pinned=None, archived=None)
 usage(by='day', *, session=None, folder=None, agent=None, since=None, until=None, limit=100)
-warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=())
+warm(agent=None, *, command=None, env=None, cwd=None, mcp_servers=None, directories=(), components=None)
 """  # noqa: E501 - as they are
 TYPES = {
     "PermissionAnswer": "str | ConfirmationOption",
@@ -161,14 +237,25 @@ TYPES = {
     "TurnState": Literal["queued", "running", "complete", "cancelled", "error"],
 }
 ERRORS = """
-AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired CassetteBroken
-CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable FilesConflict
-KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered OutsideWorkspace PermissionDenied
-PolicyError ProtocolError SessionClosed SessionError TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout
-UnknownAgent UnknownMention UnknownSession
-UnsupportedVersion UsageError
+AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired BatchFailed
+CassetteBroken CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable
+FilesConflict HostUnavailable KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered
+OutsideWorkspace PermissionDenied PolicyError ProtocolError SessionClosed SessionError SettingsError TurnCancelled
+TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession UnsupportedVersion UsageError
 """
-CLASSES = ("InputQuestion", "PermissionQuestion", "PermissionRequest", "Session", "ToolCall", "Turn")
+CLASSES = (
+    "Batch",
+    "Comparison",
+    "InputQuestion",
+    "PermissionQuestion",
+    "PermissionRequest",
+    "Rehearsal",
+    "Remote",
+    "Server",
+    "Session",
+    "ToolCall",
+    "Turn",
+)
 MODULES = {"errors", "testing"}
 HEAVY = ["acp", "agentnb.errors", "agentnb.testing", "anywidget", "asyncio", "IPython", "ipywidgets", "json", "logging"]
 HEAVY += ["msgspec", "pydantic", "traitlets"]
@@ -177,7 +264,7 @@ HEAVY += ["msgspec", "pydantic", "traitlets"]
 def test_the_public_names_are_those_written_here() -> None:
     """Names, arguments and defaults, of everything in ``agentnb.__all__``."""
     others = {"__version__", *MODULES, *TYPES, *ERRORS.split()}
-    names = sorted(set(agentnb.__all__) - others, key=str.casefold)
+    names = sorted({*agentnb.__all__, "map"} - others, key=str.casefold)
     assert sorted(_lines(names)) == sorted(PUBLIC.strip().splitlines())
     assert others <= set(agentnb.__all__)
     assert {name: getattr(agentnb, name) for name in TYPES} == TYPES
@@ -193,7 +280,7 @@ def test_every_error_is_reachable_from_the_package() -> None:
 
 def test_dir_shows_the_public_names_only() -> None:
     """What a Tab key offers."""
-    assert dir(agentnb) == sorted(agentnb.__all__)
+    assert dir(agentnb) == sorted({*agentnb.__all__, "map"})  # `import *` must not hide the built-in one
 
 
 def test_every_public_name_tells_what_it_is() -> None:

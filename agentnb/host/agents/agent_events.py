@@ -10,6 +10,9 @@ from agentnb.state import (
     ChatToolCallReady,
     ChatToolCallStart,
     SessionMetaChanged,
+    ToolResultTextContent,
+    ToolTextContent,
+    XTerminalExited,
     XToolCallDetailsChanged,
 )
 
@@ -44,6 +47,7 @@ class AgentEvents:
         extensions: Answers the agent's extension requests.
         unsaved: What an editor holds of a file and has not saved.
         lost: Called when the agent's process is gone.
+        printed: Called with what a command or a tool call of the agent's has printed, at its end.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class AgentEvents:
         *,
         unsaved: Callable[[str], Unsaved | None],
         lost: Callable[[AgentnbError], None],
+        printed: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self._channels = channels
         self._inactivity = inactivity
@@ -64,6 +69,7 @@ class AgentEvents:
         self._extensions = extensions
         self._unsaved = unsaved
         self._lost = lost
+        self._printed = printed
 
     @property
     def chat(self) -> ChatState:
@@ -84,6 +90,23 @@ class AgentEvents:
                 self._permissions.join(action.tool_call_id)
             if isinstance(action, ChatToolCallComplete):
                 self._permissions.mark_unasked(action.tool_call_id)
+            self._permissions.rehearsals.seen(action)
+            if isinstance(action, ChatToolCallComplete | XTerminalExited) and (text := self._text_of(action)):
+                self._printed(text)
+
+    def _text_of(self, ended: ChatToolCallComplete | XTerminalExited) -> str:
+        """What a command, or a tool call, has printed that has just ended."""
+        if isinstance(ended, XTerminalExited):
+            terminals = self._channels.chat.state.terminals or ()
+            return next((each.output for each in terminals if each.id == ended.terminal_id), "")
+        call = self._channels.tool_call(ended.tool_call_id)
+        details = call.details if call is not None else None
+        content = (details.content if details is not None else None) or ()
+        pieces = [each.text for each in content if isinstance(each, ToolTextContent)]
+        pieces += [each.text for each in ended.result.content or () if isinstance(each, ToolResultTextContent)]
+        raw = details.raw_output if details is not None else None
+        values = raw.values() if isinstance(raw, dict) else (raw,)
+        return "\n".join([*pieces, *(each for each in values if isinstance(each, str))])
 
     async def permission(self, question: PermissionQuestion) -> str | None:
         """Answer the agent's permission request."""

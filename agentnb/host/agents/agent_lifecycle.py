@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec.structs import replace
 
@@ -30,13 +30,14 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
     from agentnb.acp.agent import Agent
     from agentnb.acp.listener import Listener
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.acp.opening import SessionOpened
     from agentnb.agent.mcp import McpServer
     from agentnb.host.agents.agent_pool import AgentPool
-    from agentnb.host.agents.kernel_tools import KernelTools
     from agentnb.host.agents.login import Login
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
@@ -46,8 +47,23 @@ WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
 """After how many failures to take up an old session (not refusals) a new one is opened."""
 
+MOST_REFUSED = 20
+REMEDY = (
+    "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
+    "(agentnb/agents), or start it without confine."
+)
+"""What to do where a confined agent needs more."""
+
 Reopened = Literal["resumed", "loaded", "new", "forked"]
 """How an old session was taken up: without replay, with one, not at all, or as a copy."""
+
+
+class ToolServer(Protocol):
+    """Serves a session's agent tools of ours, by MCP."""
+
+    async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
+        """The MCP server; see :meth:`agentnb.host.agents.kernel_tools.KernelTools.serve`."""
+        ...
 
 
 class AgentLifecycle:
@@ -61,6 +77,7 @@ class AgentLifecycle:
         login: Lets the user log in.
         listener: Hears what the agent says.
         kernel_tools: What the agent gets of the kernel; None for nothing.
+        opened: Called each time that the agent has a session of ours.
 
     Attributes:
         agent: The running agent, or None.
@@ -69,6 +86,7 @@ class AgentLifecycle:
         outcome: How the session was opened last.
         barred: Why the session is only to be read; None where it can go on.
         closed: Whether the session was closed.
+        refused: What the agent's confinement has refused, each as ``writing ~/.bashrc``.
     """
 
     def __init__(
@@ -80,7 +98,8 @@ class AgentLifecycle:
         loop: HostLoop,
         login: Login,
         listener: Listener,
-        kernel_tools: KernelTools | None,
+        kernel_tools: ToolServer | None,
+        opened: Callable[[], object] = lambda: None,
     ) -> None:
         self.agent: Agent | None = None
         self.session_id: str | None = None
@@ -95,12 +114,14 @@ class AgentLifecycle:
         self._login = login
         self._listener = listener
         self._kernel_tools = kernel_tools
+        self._opened = opened
         self._copied: str | None = None
         self._insists = False
         self._was_ready = False
         self._fruitless = 0
         self._starting: asyncio.Task[Agent] | None = None
         self._notices: list[str] = []
+        self.refused: list[str] = []
 
     async def ready(self) -> Agent:
         """The agent, launched and with a session of ours; launches it where there is none.
@@ -226,8 +247,11 @@ class AgentLifecycle:
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
             self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
+        if agent.confined and not self._was_ready:
+            self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
+        self._opened()
         return agent
 
     def _tell_ready(self, session_id: str) -> None:
@@ -260,7 +284,11 @@ class AgentLifecycle:
         """What is asked of *agent* for a new session."""
         configuration = self._configuration
         servers: list[McpServer | ServedMcpServer] = [*configuration.components]
-        if self._kernel_tools is not None:
+        if not configuration.spec.takes_mcp:
+            if servers or configuration.chain or self._kernel_tools is not None:
+                self.note(f"{agent.name} takes no MCP servers: it gets no tools from them, from components, or here.")
+            servers = []
+        elif self._kernel_tools is not None:
             try:
                 servers.append(await self._kernel_tools.serve(agent, {server.name for server in servers}))
             except NotOffered as error:
@@ -318,6 +346,20 @@ class AgentLifecycle:
         if words not in self._notices:
             self._notices.append(words)
 
+    def look_for_refusals(self, text: str) -> None:
+        """Say which accesses the confinement of the agent has refused, as *text* tells, which it has printed."""
+        agent = self.agent
+        if agent is None or not agent.confined:
+            return
+        for path, what in agent.refused_accesses(text):
+            refused = f"{what} {path}"
+            if refused in self.refused or len(self.refused) >= MOST_REFUSED:
+                continue
+            self.refused.append(refused)
+            title, turn_id = self._configuration.spec.title, self._channels.speaking
+            if turn_id is not None:
+                self._channels.say(turn_id, f"{title} was kept from {refused}: it is confined. {REMEDY}")
+
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))
         SESSION_FAILED.tell(tab=self._channels.tab_id, agent=self._configuration.spec.name, error=str(error))
@@ -333,6 +375,7 @@ class AgentLifecycle:
             message=message,
             steering=True if agent is not None and agent.steers else None,
             fork=True if agent is not None and agent.offers("fork") else None,
+            confined=agent.confined or None if agent is not None else None,
         )
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 

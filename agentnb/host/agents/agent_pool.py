@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import PATIENCE, Agent
+from agentnb.agent.process import AgentProcess
+from agentnb.components.given import components
+from agentnb.components.shipped import Surroundings
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
+    from agentnb.package_research import Research
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -85,6 +91,7 @@ class AgentPool:
     Attributes:
         backoff: Makes what says how long to wait after a death.
         start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
+        research: Answers a question about a package, by an agent of that configuration; for components.
         stop_patience: How long, in seconds, an agent launched from now on may take to leave when it is stopped.
     """
 
@@ -92,6 +99,7 @@ class AgentPool:
         self.backoff: Callable[[], Backoff] = Backoff
         self.start_timeout: float | None = None
         self.stop_patience = PATIENCE
+        self.research: Callable[[Configuration, str, str, str | None], Awaitable[Research]] | None = None
         self._loop = loop
         self._environment = environment
         self._warm_seconds = warm_seconds
@@ -201,7 +209,12 @@ class AgentPool:
             launched, tap = self._environment.cassette.launching(configuration.spec, configuration.env)
             limit = self.start_timeout
             agent = await Agent.launch(
-                launched, cwd=configuration.cwd, env=configuration.env, initialize_timeout=limit, tap=tap
+                launched,
+                cwd=configuration.cwd,
+                env=configuration.env,
+                initialize_timeout=limit,
+                tap=tap,
+                spawn=self._spawn(configuration, is_replay=launched != configuration.spec),
             )
         except (AgentNotFound, AuthenticationRequired):
             raise
@@ -213,6 +226,24 @@ class AgentPool:
         self._configured[agent] = configuration
         self._loop.spawn(self._until_gone(agent))
         return agent
+
+    def _spawn(self, configuration: Configuration, *, is_replay: bool) -> Spawn:
+        """What starts the agent: alone, or at the end of its chain of components.
+
+        A cassette has what the chain said, so a replay starts none; and it does nothing, so it is not confined. Only
+        the agent is confined, not its components: these are programs that the user chose.
+
+        Raises:
+            UsageError: If a component makes no sense.
+        """
+        confine = None if is_replay else configuration.confine
+        if not configuration.chain or is_replay:
+            return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
+        from agentnb.conductor import ChainProcess
+
+        research = None if self.research is None else partial(self.research, configuration)
+        chain = components(configuration.chain, Surroundings(self._environment.code_runner, research))
+        return partial(ChainProcess.spawn, components=chain, confine=confine)
 
     async def _until_gone(self, agent: Agent) -> None:
         await agent.wait_closed()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentnb.host.agents.agent_lifecycle import REMEDY
+
 if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.agents.agent_pool import AgentPool
@@ -26,6 +28,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         silent: Seconds since it last said anything in a turn that runs; None where none runs.
         stray: How many lines on its stdout were no message.
         message: What was said about its state, such as why it failed.
+        confined: What it is confined to, in a line; ``"no"`` where it runs with all your rights.
+        refused: What its confinement has refused, as far as that was told, such as ``writing ~/.bashrc``, and what to
+            do; empty where nothing was.
         stderr: The last lines that it wrote to stderr, without secrets.
     """
 
@@ -38,6 +43,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     silent: float | None = None
     stray: int = 0
     message: str = ""
+    confined: str = "no"
+    refused: str = ""
     stderr: str = ""
 
     def __repr__(self) -> str:
@@ -75,6 +82,8 @@ def examined(
         silent=None if heard is None else round(now - heard, 1),
         stray=agent.stray if agent is not None else 0,
         message=(process.message if process is not None else None) or "",
+        confined=(agent.confined if agent is not None else "") or "no",
+        refused=f"{', '.join(lifecycle.refused)}. {REMEDY}" if lifecycle.refused else "",
         stderr=agent.stderr_tail if agent is not None else "",
     )
 

@@ -18,10 +18,12 @@ from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container
+    from collections.abc import Awaitable, Callable, Collection, Container
+    from pathlib import Path
 
     from agentnb.acp.agent import Agent
     from agentnb.host.environment import Environment
+    from agentnb.package_research import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ToolCallRun
 
@@ -39,9 +41,12 @@ class KernelTools:
         environment: Its code runner does the work.
         authorize: Asks the policy and the user.
         interrupted: Called when the user interrupts the code that the agent runs.
-        finished: Called with each tool that has ended, and why it failed, or None.
+        finished: Called with each tool that has ended, why it failed, or None, and what became of variables.
         access: What the agent may do with the tools, now: ``"off"``, ``"look"`` or ``"run"``.
         progressed: Called with each tool that runs code, and how that stands.
+        workspace: The session's folder.
+        research: Answers a question about a package; None: the agent cannot ask one.
+        researched: Called with each call that asked one, and the answer.
 
     Attributes:
         changes: What the agent has changed in the kernel and the notebook, by turn.
@@ -53,10 +58,13 @@ class KernelTools:
         environment: Environment,
         authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
         interrupted: Callable[[], None],
-        finished: Callable[[tuple[str, str], str | None], None],
+        finished: Callable[[tuple[str, str], str | None, Collection[str] | None], None],
         *,
         access: Callable[[], str] = lambda: "run",
         progressed: Callable[[tuple[str, str], ToolCallRun], object] = lambda _call, _run: None,
+        workspace: Path | None = None,
+        research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
+        researched: Callable[[tuple[str, str], Research], object] = lambda _call, _found: None,
     ) -> None:
         self._tab_id = tab_id
         self._environment = environment
@@ -65,6 +73,9 @@ class KernelTools:
         self._finished = finished
         self._access = access
         self._progressed = progressed
+        self._workspace = workspace
+        self._research = research
+        self._researched = researched
         self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
         self._server_id = new_id()
         self._agent: Agent | None = None
@@ -113,6 +124,9 @@ class KernelTools:
             changes=self.changes,
             progressed=self._progressed,
             takes_pictures=lambda: self._agent is None or self._agent.takes_pictures,
+            workspace=self._workspace,
+            research=self._research,
+            researched=self._researched,
         )
         return self._tool_runner
 

@@ -9,6 +9,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import msgspec
+
 from agentnb.clock import now_ms
 from agentnb.host.changes.undo import merged
 from agentnb.host.channels import CHANGES, Channel
@@ -154,6 +156,7 @@ def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
         "mode": _mode(item),
         "binary": item.binary or None,
         "language": item.language,
+        "place": None if item.place is None else msgspec.to_builtins(item.place),
     }
     return ChangesetFile(
         id=item.id,

@@ -73,6 +73,7 @@ def kernel_item(change: CellChange | VariableChange, *, is_kept: bool) -> Item:
         added=added,
         removed=removed,
         language=language,
+        place=change.place,
     )
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from agentnb.atomic_write import write_atomically
 from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
+from agentnb.kernel.cell_changes import CellPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,6 +55,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         after: The text after, of a cell.
         language: What the text is written in, where it is known.
         binary: Whether the contents are known to be no text.
+        place: Where it was, of a cell that was deleted.
     """
 
     id: str
@@ -73,6 +75,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     after: str | None = None
     language: str | None = None
     binary: bool = False
+    place: CellPlace | None = None
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.host.history.turn_usage import UsageWatch
-from agentnb.log.record import Batch, SessionRecord, TurnRecord
+from agentnb.log.record import Batch, SessionRecord, turn_record
 from agentnb.log.store import Store
-from agentnb.state import MarkdownResponsePart, SessionIsArchivedChanged, SessionStatus, XSessionRemoved
+from agentnb.state import SessionIsArchivedChanged, SessionStatus, XSessionRemoved
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
     from agentnb.host.loop import HostLoop
-    from agentnb.log.record import TurnUsage
+    from agentnb.log.record import TurnRecord, TurnUsage
     from agentnb.log.store import Which
-    from agentnb.state import ChatState, Envelope, SessionState, Turn
+    from agentnb.state import ChatState, Envelope, SessionState
 
 log = logger("agentnb.log")
 
@@ -32,7 +32,6 @@ BATCH_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back quickly
 MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
-SEARCHED_CHARACTERS = 20_000  # of an answer
 
 
 class Recorded(Protocol):
@@ -258,11 +257,4 @@ class Recorder:
         uri, turns = conversation.session.uri, conversation.chat.state.turns
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)
-        return [_turn_record(uri, number, turns[number]) for number in range(first, len(turns))]
-
-
-def _turn_record(uri: str, number: int, turn: Turn) -> TurnRecord:
-    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
-    return TurnRecord(
-        uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]
-    )
+        return [turn_record(uri, number, turns[number]) for number in range(first, len(turns))]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import SessionOptions
     from agentnb.log.record import SessionRecord, StoredSession
     from agentnb.log.store import Store
+    from agentnb.policy.settings import CellReview
     from agentnb.state import SessionState
 
 KERNEL_ENDED = "The kernel ended while this turn ran."
@@ -148,7 +149,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     configured = replace(options, cwd=cwd).configuration(host.environment.cassette.apart())
     conversation = Conversation(host, configured, tab_id=record.tab_id, mode=options.mode, title=record.title)
     offered = conversation.session.state.changesets
-    session = replace(_open_again(stored.session, options), changesets=offered)
+    session = replace(_open_again(stored.session, options, conversation.review), changesets=offered)
     conversation.session.restore(session, stored.session_index)
     conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
@@ -167,14 +168,14 @@ def keep_open(conversation: Conversation) -> None:
         conversation.dispatch(SessionIsArchivedChanged(is_archived=False, time=now_ms()))
 
 
-def _open_again(session: SessionState, options: SessionOptions) -> SessionState:
+def _open_again(session: SessionState, options: SessionOptions, review: CellReview) -> SessionState:
     """The session with today's settings, and shown: closing its tab had archived it.
 
     Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
     """
     shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
     access = kept_access(session.config) or options.kernel_access or "off"
-    config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access)
+    config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
     return replace(session, summary=replace(session.summary, status=shown), config=config)
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from agentnb.configuration import read_settings
+from agentnb.errors import LogUnavailable
 from agentnb.folders import data_folder
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import all_records
 from agentnb.log import maintenance
+from agentnb.log.batch_file import count_batches, delete_batches, files_of_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
 What: TypeAlias = Literal["kind", "agent", "folder"]
 """What the figures of a row have in common."""
 
-DAYS, LARGEST = "AGENTNB_LOG_DAYS", "AGENTNB_LOG_MAX"
-"""The variables with limits that kernels keep by themselves."""
 DAY_MS = 86_400_000
 _EVERY = 10**9
 """More sessions than a log has."""
@@ -59,10 +61,13 @@ def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept
     log = [path for path in log_files if path not in index]
     aside = sorted(store.path.parent.glob(f"{store.path.name}.damaged-*"))
     data, known = data_folder(environ), {*log_files, *aside, store.path.with_name(f"{store.path.name}.lock")}
+    batches = files_of_batches(store.path)
+    known.update(batches)
     others = [path for path in _files(data) if path not in known and changes not in path.parents]
     rows = [
         Kept("kind", "conversations", _bytes(log), len(records)),
         Kept("kind", "search index", _bytes(index), len(index)),
+        Kept("kind", "batches", _bytes(batches), count_batches(store.path)),
         Kept("kind", "changes of turns", _bytes(_files(changes)), sum(1 for _ in all_records(changes))),
         Kept("kind", "damaged logs put aside", _bytes(aside), len(aside)),
         Kept("kind", "everything else", _bytes(others), len(others)),
@@ -132,16 +137,23 @@ def size_of(text: str) -> int | None:
 
 
 async def keep_limits(store: Store, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
-    """Delete what is beyond the limits of the environment, if there are any; says how many conversations.
+    """Delete what is beyond the limits of the settings, if there are any; says how many conversations.
 
     Raises:
         LogError: If the log cannot be read or written.
     """
-    days, most = environ.get(DAYS, "").strip(), size_of(environ.get(LARGEST, ""))
-    before = oldest_kept(int(days)) if days.isdecimal() else None
+    limits = read_settings(environ=environ)
+    before, most = limits_of(limits["log_days"].value, limits["log_max"].value)
     if before is None and most is None:
         return 0
+    if before is not None:
+        await asyncio.to_thread(forget_batches, store, before)
     return await forget(store, stores, await asyncio.to_thread(lambda: outdated(store, before=before, most_bytes=most)))
+
+
+def limits_of(days: float, most: str) -> tuple[int | None, int | None]:
+    """The settings ``log_days`` and ``log_max`` as a moment and as bytes; None: no limit."""
+    return oldest_kept(days) if days > 0 else None, size_of(most)
 
 
 async def forget(store: Store, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
@@ -155,6 +167,22 @@ async def forget(store: Store, stores: WorkspaceStores, records: Iterable[Sessio
         count += await asyncio.to_thread(store.forget, record.uri)
         await stores.forget(Path(record.cwd), record.tab_id)
     return count
+
+
+def forget_batches(store: Store, before: int | None = None) -> int:
+    """Delete batches that do not run; says how many.
+
+    Args:
+        store: The log that they are beside.
+        before: Those in which nothing has ended since then, in milliseconds since 1970; all by default.
+
+    Raises:
+        LogError: If their file cannot be written.
+    """
+    try:
+        return delete_batches(store.path, before=None if before is None else before / 1000)
+    except sqlite3.Error as error:
+        raise LogUnavailable(f"The batches cannot be deleted: {error}.") from error
 
 
 def _records(store: Store) -> list[SessionRecord]:

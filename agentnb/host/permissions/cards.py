@@ -135,8 +135,9 @@ def shown_cell(turn_id: str, call_id: str, cell: ToolCallCell) -> XToolCallDetai
 def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyRequest) -> Iterator[Action]:
     """What puts *card*, a question of ours, and its answer onto the agent's tool call *call_id* in its place."""
     yield XPartRemoved(turn_id=turn_id, part_id=card.tool_call_id, time=now_ms())
-    if card.details is not None and card.details.run is not None:
-        shown = ToolCallDetails(run=card.details.run)
+    details = card.details
+    if details is not None and (details.run is not None or details.rehearsal is not None):
+        shown = ToolCallDetails(run=details.run, rehearsal=details.rehearsal, differences=details.differences)
         yield XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=shown, time=now_ms())
     option = getattr(card, "selected_option", None)
     options = getattr(card, "options", None) or (() if option is None else (option,))

@@ -8,17 +8,18 @@ decides (:mod:`agentnb.policy.engine`); every decision is logged.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.errors import AgentnbError, PermissionDenied, PolicyError
+from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
 from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
+from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.kernel.tools import TURN_IS_OVER
@@ -39,7 +40,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Collection, Coroutine, Mapping
 
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.host.channels import SessionChannels
@@ -49,7 +50,20 @@ if TYPE_CHECKING:
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
+    from agentnb.rehearsal.result import Rehearsal
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallRun
+
+
+class Limit(Protocol):
+    """What a conversation may do that nobody looks at (:class:`agentnb.host.research.limit.ResearchLimit`)."""
+
+    def opens(self, path: str, tool: str) -> bool:
+        """Whether *path*, outside the workspace, may be opened for *tool*."""
+        ...
+
+    def verdict(self, request: PolicyRequest, verdict: Verdict) -> Verdict:
+        """What the policy's *verdict* becomes: allowed or denied."""
+        ...
 
 
 class Permissions:
@@ -62,9 +76,12 @@ class Permissions:
         spawn: Starts a task on the host's loop.
         has_kernel_tools: Whether a permission request can be about code for the kernel.
         cwd: The workspace.
+        variables: The variables that the agent gets.
 
     Attributes:
         callback: Answers, before the user, what the policy would ask; None: the user answers.
+        limit: Decides in the place of questions, where nobody sees them; None: the user is asked.
+        rehearsals: The previews of open questions.
     """
 
     def __init__(
@@ -73,9 +90,10 @@ class Permissions:
         policy: SessionPolicy,
         environment: Environment,
         *,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         has_kernel_tools: bool,
         cwd: str,
+        variables: Mapping[str, str],
     ) -> None:
         self._channels = channels
         self._policy = policy
@@ -85,11 +103,13 @@ class Permissions:
         self._cwd = cwd
         self._waiting: dict[str, Question] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
+        self.limit: Limit | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
         self._own: dict[str, Question] = {}
         self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables)
 
     @property
     def grants(self) -> tuple[InForce, ...]:
@@ -162,7 +182,22 @@ class Permissions:
             self._running.setdefault(request.call, []).append((turn.id, question.call_id))
         return request if answer.edited is None else self._edited(request, answer.edited)
 
-    def finished(self, call: tuple[str, str], failure: str | None) -> None:
+    def rehearse(self, call_id: str, edited: str | None = None) -> asyncio.Task[Rehearsal]:
+        """Begin the preview of the open question on the tool call *call_id*; see :meth:`Rehearsals.begin`.
+
+        Args:
+            call_id: The tool call.
+            edited: The command as the user has changed it.
+
+        Raises:
+            SessionError: If the question is not open, or there is nothing that could be previewed.
+        """
+        question = self._waiting.get(call_id)
+        if question is None:
+            raise SessionError("That question was answered before, or is no longer open.")
+        return self.rehearsals.begin(question, edited)
+
+    def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None = None) -> None:
         """Complete our own card of a kernel tool call that was allowed; a failed one also on the agent's tool call.
 
         Some agents report code that raised as completed, because it was answered: this comes before, and counts.
@@ -170,7 +205,9 @@ class Permissions:
         Args:
             call: The tool and its arguments (``PolicyRequest.call``).
             failure: Why it failed; None where it did not.
+            variables: What became of the kernel's variables, each as ``n changed``; None where nobody looked.
         """
+        self.rehearsals.finished(call, failure, variables)
         if cards_of_call := self._running.get(call):
             self._close_card(*cards_of_call.pop(0), failure)
         turn = self._channels.chat.state.active_turn
@@ -189,7 +226,10 @@ class Permissions:
             call: The tool and its arguments (``PolicyRequest.call``).
             run: The code.
         """
-        shown = ToolCallDetails(run=run)
+        self.show_on_card(call, ToolCallDetails(run=run))
+
+    def show_on_card(self, call: tuple[str, str], shown: ToolCallDetails) -> None:
+        """Show *shown* on the tool call of a kernel tool, where one is known for it."""
         if (found := self._card_of(call)) is not None:
             turn_id, call_id = found
             self._channels.dispatch(
@@ -221,6 +261,8 @@ class Permissions:
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether a rule of the user's allows *path*, which is outside the workspace."""
+        if self.limit is not None:
+            return self.limit.opens(path, tool)
         return opens(path, tool, self._policy.situation(self.grants))
 
     def answer(self, call_id: str, option: ConfirmationOption, edited: str | None = None, by: str = "user") -> None:
@@ -252,6 +294,7 @@ class Permissions:
         self._grants.forget_turn()
         self._own.clear()
         self._running.clear()
+        self.rehearsals.forget()
 
     def mark_unasked(self, call_id: str) -> None:
         """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
@@ -331,7 +374,8 @@ class Permissions:
 
     def _judge(self, request: PolicyRequest, *, attached: bool = True) -> Verdict:
         situation = self._policy.situation(self.grants, attached=attached)
-        return judge(request, replace(situation, cell_review=self._environment.cell_review()))
+        verdict = judge(request, replace(situation, cell_review=self._environment.cell_review()))
+        return verdict if self.limit is None else self.limit.verdict(request, verdict)
 
     def _put(self, ready: ChatToolCallReady, request: PolicyRequest, verdict: Verdict) -> Question:
         """Show the question, with the danger and our wider answers."""
@@ -361,7 +405,10 @@ class Permissions:
             )
             if self.callback is not None:
                 self._spawn(self._ask_callback(self.callback, question))
+            self.rehearsals.begin_by_itself(question, others=len(self._waiting) > 1)
             answer = await question.answer
+            if answer is not None and answer.approved:
+                await self.rehearsals.allowed(question, answer.edited)
         else:
             answer = self._decided(question, verdict)
         if answer is not None and answer.approved and question.request.kind == "permission":
@@ -491,6 +538,6 @@ class Permissions:
 
 def _by(verdict: Verdict) -> str:
     """Who decided what nobody was asked about."""
-    if verdict.decided_by == "nobody":
-        return "nobody"
+    if verdict.decided_by in {"nobody", "mode", "reading", "bypass", "review", "headless"}:
+        return verdict.decided_by
     return "rule" if verdict.rule is not None else "mode"

@@ -6,6 +6,7 @@ import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentnb.credentials import Credentials
 from agentnb.events.kinds import POLICY_DECIDED, POLICY_UNASKED
 from agentnb.policy.audit import AuditLog, Record
 from agentnb.policy.offers import offers
@@ -14,16 +15,21 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from agentnb.host.channels import KernelAccess, SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Outcome, Scope
+    from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode, Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
+
+
+_REASON = 500
 
 
 class HostPolicy:
@@ -44,6 +50,11 @@ class HostPolicy:
         self.files = files or PolicyFiles()
         self.audit = audit or AuditLog()
         self.environment = environment
+
+    def review(self, workspace: Path, chosen: CellReview | None) -> CellReview:
+        """When a change of a cell is reviewed in *workspace*, where the user has *chosen* that in this kernel."""
+        user, project, trusted = self.files.user, self.files.project(workspace), self.files.trusts(workspace)
+        return Situation(agent="", user=user, project=project, trusted=trusted, cell_review=chosen).review
 
     @property
     def headless(self) -> Literal["allow", "deny"] | None:
@@ -113,6 +124,12 @@ class SessionPolicy:
         outcome: Outcome = "deny" if access == "off" else "allow"
         self._add({}, kind="session", tool="kernel access", what=what, outcome=outcome, by=by)
 
+    def record_cell_review(self, review: CellReview, by: str) -> None:
+        """Write into the log that the user is changing when changes of cells are reviewed to *review*."""
+        what = f"{self._channels.shown_review} → {review}"
+        outcome: Outcome = "allow" if review == "after" else "ask"
+        self._add({}, kind="session", tool="cell review", what=what, outcome=outcome, by=by)
+
     def record_changes(self, operation: str, what: str, by: str) -> None:
         """Write into the log that changes of turns were undone, redone or kept: *what*, *by* whom."""
         self._add({}, kind="changes", tool=operation, what=what, outcome="allow", by=by)
@@ -134,6 +151,13 @@ class SessionPolicy:
         )
         told = {"rule": verdict.rule, "source": verdict.source, "reason": verdict.reason}
         self._add_request(request, verdict, outcome=outcome, by=by, scope=scope, edited=edited, **told)
+
+    def record_rehearsal(self, request: PolicyRequest, verdict: Verdict, summary: str) -> None:
+        """Write into the log that *request* was previewed, and what came of it; nothing was decided by that."""
+        about = {"tool": request.tool, "what": _what(request), "severity": verdict.severity}
+        env = dict(request.env)
+        reason = Credentials({**self._host.environment, **self._configuration.env, **env}).hidden(summary[:_REASON])
+        self._add(env, kind="rehearsal", outcome="ask", by="preview", reason=reason, **about)
 
     def record_unasked(self, request: PolicyRequest, verdict: Verdict, call_id: str) -> None:
         """Write into the log that the agent ran *request* without asking, although the permissions are Deny."""

@@ -389,6 +389,17 @@ class Turns:
             return
         self._lifecycle.worked()
         self._count(turn_id, usage)
+        if self._permissions.rehearsals.is_comparing:
+            self._loop.spawn(self._complete_when_compared(turn_id, stop_reason))
+        else:
+            self._complete(turn_id, stop_reason)
+
+    async def _complete_when_compared(self, turn_id: str, stop_reason: str | None) -> None:
+        """The turn says what came out otherwise than its preview showed, so it ends after that."""
+        await self._permissions.rehearsals.compared()
+        self._complete(turn_id, stop_reason)
+
+    def _complete(self, turn_id: str, stop_reason: str | None) -> None:
         if self._channels.is_active(turn_id):
             ended = ChatTurnCancelled if stop_reason == CANCELLED else ChatTurnComplete
             now = now_ms()

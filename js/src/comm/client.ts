@@ -8,6 +8,7 @@ import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
 import { isObject } from "../state/guard.ts";
 import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../state/types.gen.ts";
+import { isRemote } from "../view/identity.ts";
 import type {
   ChangeText,
   Connection,
@@ -46,6 +47,7 @@ export function createClient(wire: Wire): Client {
 class PageClient implements Client {
   kernelAccess = "off";
   readonly sessionsChanged = signal<unknown>(undefined);
+  readonly settingsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);
@@ -108,7 +110,11 @@ class PageClient implements Client {
   }
 
   get notebook(): NotebookActions | undefined {
-    return notebookOf(this.#wire.widget_manager);
+    const found = notebookOf(this.#wire.widget_manager);
+    if (!found || !isRemote(this.root.peek())) return found;
+    // Cells and files that another host's agents name are not those of this notebook.
+    const { insertBelow, replaceActive, run, drawDiagram } = found;
+    return { insertBelow, replaceActive, run, ...(drawDiagram && { drawDiagram }) };
   }
 
   get root(): ReadonlySignal<RootState | undefined> {
@@ -249,6 +255,7 @@ class PageClient implements Client {
     if (isObject(result.drafts)) this.drafts.value = result.drafts as Record<string, string>;
     this.#handshake.notice();
     this.#presence.stand();
+    if (isRemote(this.root.peek())) return; // it is in no other chat's place
     announceLive({ manager: this.#wire.widget_manager, show: () => this.#views.show() });
   }
 
@@ -260,6 +267,7 @@ class PageClient implements Client {
       this.#handshake.initialize();
     } else if (method === "draft") this.#drafted(params);
     else if (method === "sessionsChanged") this.sessionsChanged.value = params;
+    else if (method === "settingsChanged") this.settingsChanged.value = params;
     else if (method === "pong" && isObject(params)) this.#presence.pong(params);
     else this.#misunderstood(method);
   }

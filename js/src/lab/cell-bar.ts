@@ -1,4 +1,5 @@
 /** The toolbar of a proposed change in its cell: what is proposed, what answers it, and what goes to the next one. */
+import type { NotebookPanel } from "@jupyterlab/notebook";
 import { line } from "../view/plain";
 import type { CellProposal } from "../view/store";
 
@@ -31,6 +32,28 @@ function sentence({ action, others, newKind, newTags, title }: CellProposal): st
   }
 }
 
+/**
+ * Puts a bar above the input of a cell, and again where JupyterLab puts the input back in front of it, as it does with
+ * cells that come into sight; the result ends that.
+ */
+export function putAbove(cell: HTMLElement, bar: HTMLElement): () => void {
+  const put = (): void => {
+    const input = cell.querySelector(":scope > .jp-Cell-inputWrapper");
+    if (!input && !bar.isConnected) cell.prepend(bar);
+    else if (input && input.previousElementSibling !== bar) input.before(bar);
+  };
+  put();
+  const observer = new MutationObserver(put);
+  observer.observe(cell, { childList: true });
+  return () => observer.disconnect();
+}
+
+/** What to know of a notebook whose file cannot be written; "" where it can. */
+export function readOnlyNote({ context }: NotebookPanel): string {
+  if (context.contentsModel?.writable !== false) return "";
+  return " Its file is read-only: save the notebook under another name to keep the change.";
+}
+
 export interface Doings {
   answer(how: "accept" | "reject" | "run"): void;
   answerAll(how: "accept" | "reject"): void;
@@ -51,36 +74,34 @@ export class Bar {
   #isArmed = false;
   #obstacle = "";
 
-  constructor(proposal: CellProposal, canRun: boolean, doings: Doings) {
+  /** `note`: what else there is to know, in a sentence. */
+  constructor(proposal: CellProposal, canRun: boolean, doings: Doings, note = "") {
     this.#proposal = proposal;
     const { node } = this;
     node.className = "agentnb-cell-bar";
     node.setAttribute("role", "toolbar");
-    node.dataset.lmSuppressShortcuts = "true"; // Enter and Space press the button
-    this.#said.textContent = sentence(proposal);
+    leaveShortcuts(node);
+    this.#said.textContent = sentence(proposal) + note;
     node.setAttribute("aria-label", this.#said.textContent);
     this.#why.className = "agentnb-cell-bar-why";
     this.#why.setAttribute("role", "status");
-    this.#accept = button("Accept", "agentnb-accept", () => doings.answer("accept"));
-    this.#run = canRun ? button("Accept and run", "", () => doings.answer("run")) : undefined;
+    this.#accept = barButton("Accept", "agentnb-accept", () => doings.answer("accept"));
+    this.#run = canRun ? barButton("Accept and run", "", () => doings.answer("run")) : undefined;
     this.#all = [
-      button("Accept all", "", () => doings.answerAll("accept")),
-      button("Reject all", "", () => doings.answerAll("reject")),
+      barButton("Accept all", "", () => doings.answerAll("accept")),
+      barButton("Reject all", "", () => doings.answerAll("reject")),
     ];
-    const previous = button("↑", "", () => doings.step(-1));
-    previous.setAttribute("aria-label", "Previous change");
-    const next = button("↓", "", () => doings.step(1));
-    next.setAttribute("aria-label", "Next change");
+    const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
+    const next = barButton("↓", "", () => doings.step(1), "Next change");
     const buttons = [
       this.#accept,
       ...(this.#run ? [this.#run] : []),
-      button("Reject", "", () => doings.answer("reject")),
+      barButton("Reject", "", () => doings.answer("reject")),
       ...this.#all,
       previous,
       next,
     ];
-    for (const one of [previous, next]) one.title = one.getAttribute("aria-label") ?? "";
-    node.append(this.#said, this.#why, ...buttons);
+    node.append(this.#said, this.#why, ...buttons.slice(0, -2), together(previous, next));
     node.addEventListener("keydown", (event) => {
       if (event.key === "Escape") doings.leave();
       else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
@@ -134,17 +155,42 @@ export class Bar {
   }
 }
 
-function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "ArrowRight"): void {
+const SUPPRESSED = "data-lm-suppress-shortcuts";
+
+/** Keys in a bar are the bar's: Enter and Space press a button. */
+export const leaveShortcuts = (bar: HTMLElement): void => bar.setAttribute(SUPPRESSED, "true");
+
+/** Lets through from all bars what is pressed together with Alt, as the shortcuts for changes are. */
+export function passShortcuts(): void {
+  const listen = ({ altKey, target }: KeyboardEvent): void => {
+    const bar = target instanceof Element && target.closest(".agentnb-cell-bar");
+    if (bar) bar.toggleAttribute(SUPPRESSED, !altKey);
+  };
+  window.addEventListener("keydown", listen, { capture: true }); // before JupyterLab's own
+}
+
+/** Buttons that stay on one line. */
+export function together(...buttons: HTMLElement[]): HTMLElement {
+  const node = document.createElement("span");
+  node.className = "agentnb-cell-bar-steps";
+  node.append(...buttons);
+  return node;
+}
+
+export function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "ArrowRight"): void {
   const shown = buttons.filter((one) => !one.hidden);
   const at = shown.indexOf(document.activeElement as HTMLButtonElement);
   shown[(at + (key === "ArrowRight" ? 1 : -1) + shown.length) % shown.length]?.focus();
 }
 
-function button(name: string, className: string, onClick: () => void): HTMLButtonElement {
+/** A button of such a bar; `label` says what it does where its text is a sign. */
+export function barButton(name: string, className: string, onClick: () => void, label = ""): HTMLButtonElement {
   const made = document.createElement("button");
   made.type = "button";
   made.className = className;
   made.textContent = name;
+  made.title = label;
+  if (label) made.setAttribute("aria-label", label);
   made.addEventListener("click", onClick);
   return made;
 }

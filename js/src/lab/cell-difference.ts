@@ -1,6 +1,6 @@
 /**
  * Shows in a cell's own editor what an agent would make of its text: lines that would go are struck, and below them
- * stand those that would come. The editor stays the user's: nothing of it is changed, and the difference follows what
+ * stand those that would come. Or what an agent has made of it: then the lines that went stand above those that came. The editor stays the user's: nothing of it is changed, and the difference follows what
  * they type. Built with `@codemirror/merge` on the page's own CodeMirror, as a part that is loaded when it is wanted.
  */
 import { highlightingFor, language } from "@codemirror/language";
@@ -13,6 +13,9 @@ import { highlightTree } from "@lezer/highlight";
 const DIFF = { scanLimit: 2_000, timeout: 200 };
 /** Longer additions have no colours. */
 const LONGEST_COLOURED = 5_000;
+
+/** Which text the other one is: `proposed` may take the editor's place, `before` had it. */
+type When = "proposed" | "before";
 
 interface Shown {
   readonly chunks: readonly Chunk[];
@@ -28,10 +31,10 @@ export class CellDifference {
   readonly #view: EditorView;
   readonly #field: StateField<Shown>;
 
-  /** Shows the difference between what is in `view`, now and later, and `proposed`. */
-  constructor(view: EditorView, proposed: string) {
+  /** Shows the difference between what is in `view`, now and later, and `other`: a text to come, or the one before. */
+  constructor(view: EditorView, other: string, when: When = "proposed") {
     this.#view = view;
-    this.#field = difference(Text.of(proposed.split(/\r\n?|\n/)));
+    this.#field = difference(Text.of(other.split(/\r\n?|\n/)), when);
     latest.set(view, this);
     put(view, this.#field.extension);
   }
@@ -60,10 +63,10 @@ function put(view: EditorView, extension: Extension): void {
   view.dispatch({ effects: known ? place.reconfigure(extension) : StateEffect.appendConfig.of(place.of(extension)) });
 }
 
-function difference(proposed: Text): StateField<Shown> {
+function difference(other: Text, when: When): StateField<Shown> {
   const shown = (doc: Text): Shown => {
-    const chunks = Chunk.build(ended(doc), ended(proposed), DIFF);
-    const ranges = chunks.flatMap((chunk) => [...removed(doc, chunk), ...added(doc, proposed, chunk)]);
+    const chunks = Chunk.build(ended(doc), ended(other), DIFF);
+    const ranges = chunks.flatMap((chunk) => [...present(doc, chunk, when), ...absent(doc, other, chunk, when)]);
     return { chunks, decorations: Decoration.set(ranges, true) };
   };
   return StateField.define<Shown>({
@@ -76,48 +79,60 @@ function difference(proposed: Text): StateField<Shown> {
 /** With a line break behind the last line: without it a line that becomes the last one would be another. */
 const ended = (text: Text): Text => text.append(Text.of(["", ""]));
 
-function removed(doc: Text, { fromA, toA, endA, changes }: Chunk): DecorationRange[] {
+/** The class of lines and of text: of the later version they are new, of the earlier one old. */
+const classOf = (isLater: boolean, what: string): string => `agentnb-${isLater ? "new" : "old"}-${what}`;
+
+/** The lines of the editor that the other text has not. */
+function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): DecorationRange[] {
   if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];
   const ranges: DecorationRange[] = [];
   for (let line = doc.lineAt(fromA); ; line = doc.lineAt(line.to + 1)) {
-    ranges.push(Decoration.line({ class: "agentnb-old-line" }).range(line.from));
+    ranges.push(Decoration.line({ class: classOf(when === "before", "line") }).range(line.from));
     if (line.to >= endA) break;
   }
   for (const change of changes) {
     const [from, to] = [fromA + change.fromA, Math.min(fromA + change.toA, endA)];
-    if (from < to) ranges.push(Decoration.mark({ class: "agentnb-old-text" }).range(from, to));
+    if (from < to) ranges.push(Decoration.mark({ class: classOf(when === "before", "text") }).range(from, to));
   }
   return ranges;
 }
 
-function added(doc: Text, proposed: Text, { fromA, toA, endA, fromB, toB, endB, changes }: Chunk): DecorationRange[] {
+/** The lines of the other text that the editor has not. */
+function absent(
+  doc: Text,
+  other: Text,
+  { fromA, toA, endA, fromB, toB, endB, changes }: Chunk,
+  when: When,
+): DecorationRange[] {
   if (fromB >= toB) return [];
-  const isBelow = fromA < toA || fromA > doc.length;
-  const at = isBelow ? Math.min(endA, doc.length) : fromA;
   const isPart = fromA < toA;
-  const widget = new AddedLines(proposed.sliceString(fromB, endB), isPart ? changes : []);
+  const isBelow = (isPart && when === "proposed") || fromA > doc.length;
+  const at = isBelow ? Math.min(endA, doc.length) : fromA;
+  const widget = new OtherLines(other.sliceString(fromB, endB), isPart ? changes : [], when);
   return [Decoration.widget({ widget, block: true, side: isBelow ? 1 : -1 }).range(at)];
 }
 
-/** The lines that would come, in the colours of the cell's language. */
-class AddedLines extends WidgetType {
+/** Lines of the other text, in the colours of the cell's language. */
+class OtherLines extends WidgetType {
   readonly #text: string;
   readonly #changes: readonly Change[];
+  readonly #isLater: boolean;
 
-  constructor(text: string, changes: readonly Change[]) {
+  constructor(text: string, changes: readonly Change[], when: When) {
     super();
+    this.#isLater = when === "proposed";
     this.#text = text;
     this.#changes = changes;
   }
 
   override eq(other: WidgetType): boolean {
-    return other instanceof AddedLines && other.#text === this.#text && other.#changes === this.#changes;
+    return other instanceof OtherLines && other.#text === this.#text && other.#changes === this.#changes;
   }
 
   override toDOM({ state }: EditorView): HTMLElement {
     const node = document.createElement("div");
-    node.className = "agentnb-new-lines";
-    node.append(...linesOf(this.#text, this.#pieces(state)));
+    node.className = classOf(this.#isLater, "lines");
+    node.append(...linesOf(this.#text, this.#pieces(state), this.#isLater ? "ins" : "del"));
     return node;
   }
 
@@ -125,7 +140,7 @@ class AddedLines extends WidgetType {
   #pieces(state: EditorState): Piece[] {
     const pieces: Piece[] = this.#changes
       .filter(({ fromB, toB }) => fromB < toB)
-      .map(({ fromB, toB }) => ({ from: fromB, to: toB, classes: "agentnb-new-text" }));
+      .map(({ fromB, toB }) => ({ from: fromB, to: toB, classes: classOf(this.#isLater, "text") }));
     const parser = this.#text.length > LONGEST_COLOURED ? undefined : state.facet(language)?.parser;
     if (parser)
       highlightTree(parser.parse(this.#text), { style: (tags) => highlightingFor(state, tags) }, (from, to, classes) =>
@@ -142,11 +157,11 @@ interface Piece {
 }
 
 /** Text as lines of spans; nothing in it is taken for HTML. */
-function linesOf(text: string, pieces: readonly Piece[]): HTMLElement[] {
+function linesOf(text: string, pieces: readonly Piece[], tag: "ins" | "del"): HTMLElement[] {
   const ends = new Set(pieces.flatMap(({ from, to }) => [from, to]));
   let start = 0;
   return text.split("\n").map((line) => {
-    const node = document.createElement("ins");
+    const node = document.createElement(tag);
     const end = start + line.length;
     const cuts = [start, ...[...ends].filter((at) => at > start && at < end).sort((a, b) => a - b), end];
     for (let index = 0; index + 1 < cuts.length; index++) {

@@ -7,8 +7,9 @@ import { EditorView } from "@codemirror/view";
 import type { Application } from "@jupyterlab/application";
 import { jupyterTheme, type Languages } from "@jupyterlab/codemirror";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
-import type { CellProposal } from "../view/store";
+import { passShortcuts } from "./cell-bar";
 import styles from "./cell-review.css";
+import type { AbsentCell } from "./shown-changes";
 import { ShownProposals } from "./shown-proposals";
 
 export interface Page {
@@ -28,33 +29,32 @@ export function shownProposals(panel: NotebookPanel, page: Page, run: (index: nu
     });
     return isFound;
   };
-  const drawNewCell = (parent: HTMLElement, proposal: CellProposal): (() => void) =>
-    newCell(parent, proposal, page.languages);
-  const made = shown.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawNewCell });
+  const drawCell = (parent: HTMLElement, cell: AbsentCell): (() => void) => draw(parent, cell, page.languages);
+  const made = shown.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawCell });
   shown.set(panel, made);
   addCommands(page);
   return made;
 }
 
-function newCell(parent: HTMLElement, { kind, newText }: CellProposal, languages: Languages | null): () => void {
+function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages: Languages | null): () => void {
   let view: EditorView | undefined;
   let isGone = false;
-  const draw = (language: object | undefined): void => {
+  const show = (language: object | undefined): void => {
     if (isGone) return;
     view = new EditorView({
       parent,
-      doc: newText ?? "The text of the new cell is too long to be shown here.",
+      doc: text ?? "The text of the cell is too long to be shown here.",
       extensions: [
         jupyterTheme,
         EditorView.lineWrapping,
         EditorState.readOnly.of(true),
         EditorView.editable.of(false),
-        EditorView.contentAttributes.of({ "aria-label": "New cell", "aria-readonly": "true", tabindex: "0" }),
+        EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", tabindex: "0" }),
         ...(language ? [language] : []),
       ],
     });
   };
-  void languageOf(kind, languages).then(draw);
+  void languageOf(kind, languages).then(show);
   return () => {
     isGone = true;
     view?.destroy();
@@ -72,21 +72,36 @@ async function languageOf(kind = "code", languages: Languages | null): Promise<o
 function addCommands({ app, tracker }: Page): void {
   if (app.commands.hasCommand("agentnb:accept-cell-change")) return;
   document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  passShortcuts();
   const current = (): ShownProposals | undefined =>
     tracker.currentWidget ? shown.get(tracker.currentWidget) : undefined;
-  const add = (name: string, label: string, act: (proposals: ShownProposals) => void): void => {
+  const add = (
+    name: string,
+    label: string,
+    act: (proposals: ShownProposals) => void,
+    isIdle = (proposals: ShownProposals): boolean => proposals.isIdle,
+  ): void => {
     app.commands.addCommand(`agentnb:${name}`, {
       label,
-      isEnabled: () => current()?.isEmpty === false,
+      isEnabled: () => {
+        const proposals = current();
+        return proposals !== undefined && !isIdle(proposals);
+      },
       execute: () => {
         const proposals = current();
         if (proposals) act(proposals);
       },
     });
   };
-  add("accept-cell-change", "Accept the Proposed Change of the Cell", (proposals) => proposals.answer("accept"));
-  add("run-cell-change", "Accept the Proposed Change of the Cell and Run It", (proposals) => proposals.answer("run"));
-  add("reject-cell-change", "Reject the Proposed Change of the Cell", (proposals) => proposals.answer("reject"));
-  add("next-cell-change", "Next Proposed Change", (proposals) => proposals.step(1));
-  add("previous-cell-change", "Previous Proposed Change", (proposals) => proposals.step(-1));
+  const run = "Accept the Agent's Change of the Cell and Run It";
+  add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (proposals) => proposals.answer("accept"));
+  add(
+    "run-cell-change",
+    run,
+    (proposals) => proposals.answer("run"),
+    ({ isEmpty }) => isEmpty,
+  );
+  add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (proposals) => proposals.answer("reject"));
+  add("next-cell-change", "Next Change by the Agent", (proposals) => proposals.step(1));
+  add("previous-cell-change", "Previous Change by the Agent", (proposals) => proposals.step(-1));
 }

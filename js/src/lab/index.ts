@@ -20,7 +20,7 @@ import {
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
 import { offer } from "../notebooks";
-import type { NotebookActions as Actions, Review } from "../view/store";
+import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
@@ -35,11 +35,17 @@ import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 
+const ATTENTION = "agentnb-attention";
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
 const ADD = "agentnb:add-to-chat";
-const COMMANDS = { toggle: "agentnb:toggle", focus: "agentnb:focus", reconnect: "agentnb:reconnect" };
+const COMMANDS = {
+  toggle: "agentnb:toggle",
+  focus: "agentnb:focus",
+  reconnect: "agentnb:reconnect",
+  settings: "agentnb:settings",
+};
 
 function activate(
   app: Application,
@@ -88,7 +94,19 @@ function activate(
       return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
     });
     proposals.set(panel, proposed);
-    Object.assign(made, { propose: proposed.show.bind(proposed) });
+    Object.assign(made, {
+      settings: (access: SettingsAccess): void =>
+        void part<typeof import("./settings-editor")>("settings-editor")
+          .then(({ joinSettings }) => joinSettings(app, access, warn))
+          .catch(console.debug),
+      propose: proposed.show.bind(proposed),
+      applied: proposed.applied.bind(proposed),
+      attention: (count: number): void => {
+        sidebar.attend(panel, count);
+        document.body.classList.toggle(ATTENTION, sidebar.hasAttention); // Notebook 7 has a button in place of the icon
+      },
+    });
+    panel.disposed.connect(() => sidebar.attend(panel, 0));
     const manager = managerOf(panel);
     managers.set(panel, manager);
     Object.assign(made, diagrams(panel));
@@ -134,7 +152,7 @@ function activate(
     if (sidebar.isVisible) app.shell.collapseRight?.();
     else reveal();
   };
-  addCommands(app, palette, sidebar, { toggle, reveal });
+  addCommands(app, palette, tracker, sidebar, { toggle, reveal });
   addErrorCommands(app, palette, tracker, (panel) => failures.get(panel));
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
@@ -160,7 +178,7 @@ function mainArea(
   notebook: NotebookPanel,
   languages: Languages | null,
   warn: (sentence: string) => void,
-): Pick<Actions, "compare" | "openFile"> {
+): Pick<Actions, "compare" | "openFile" | "showCell"> {
   const panels = new Map<string, ReviewPanel>();
   // Without the notebook there is no view left that could undo or keep what they show.
   notebook.disposed.connect(() => {
@@ -187,6 +205,10 @@ function mainArea(
           openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
         )
         .catch((error: unknown) => warn(String(error))),
+    showCell: (id) =>
+      void part<typeof import("./workspace-files")>("workspace-files").then(({ showCell }) =>
+        showCell(notebook.content, id, warn),
+      ),
   };
 }
 
@@ -205,7 +227,13 @@ interface Doings {
   reveal(): void;
 }
 
-function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar, { toggle, reveal }: Doings): void {
+function addCommands(
+  app: Application,
+  palette: Palette | null,
+  tracker: Tracker,
+  sidebar: Sidebar,
+  { toggle, reveal }: Doings,
+): void {
   const focus = (): void => {
     const inside = sidebar.node.contains(document.activeElement);
     if (inside && app.shell.currentWidget) app.shell.activateById(app.shell.currentWidget.id);
@@ -228,6 +256,16 @@ function addCommands(app: Application, palette: Palette | null, sidebar: Sidebar
     caption: "Load the chat from the notebook's kernel again",
     isEnabled: () => sidebar.current !== undefined,
     execute: () => sidebar.current?.again(),
+  });
+  app.commands.addCommand(COMMANDS.settings, {
+    label: "Agent Settings",
+    caption: "Open the settings of agents, permissions and the chat",
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => {
+      reveal();
+      sidebar.follow();
+      sidebar.current?.showSettings();
+    },
   });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
 }

@@ -392,6 +392,7 @@ declare module "@jupyterlab/application" {
   export interface Application {
     readonly name: string;
     readonly restored: Promise<unknown>;
+    resolveRequiredService<T>(token: { readonly prototype?: T } | symbol): Promise<T>;
     /** The element that the open context menu is for, if it fits. */
     contextMenuHitTest(fits: (node: HTMLElement) => boolean): HTMLElement | undefined;
     readonly serviceManager: ServiceManager;
@@ -423,9 +424,35 @@ declare module "@jupyterlab/apputils" {
   }
   export const ICommandPalette: unique symbol;
   export const Notification: { warning(message: string, options?: unknown): string };
+  export const Dialog: {
+    cancelButton(options?: { label: string }): unknown;
+    warnButton(options: { label: string }): unknown;
+  };
+  export function showDialog(options: {
+    title: string;
+    body: string;
+    buttons: readonly unknown[];
+  }): Promise<{ readonly button: { readonly accept: boolean } }>;
   export class ToolbarButton extends Widget {
     constructor(options: unknown);
   }
+}
+
+declare module "@jupyterlab/settingregistry" {
+  import type { Signal } from "@lumino/widgets";
+
+  /** `ISettingRegistry.ISettings`. */
+  export interface Settings {
+    /** What the user has set; the defaults are not in it. */
+    readonly user: Readonly<Record<string, unknown>>;
+    readonly changed: Signal<unknown>;
+    set(key: string, value: unknown): Promise<void>;
+    remove(key: string): Promise<void>;
+  }
+  export interface SettingRegistry {
+    load(plugin: string): Promise<Settings>;
+  }
+  export const ISettingRegistry: unique symbol;
 }
 
 declare module "@jupyter-widgets/jupyterlab-manager" {

@@ -76,16 +76,25 @@ export class Link {
       this.#follow(content.model.stateChanged, later); // saved, or no longer as saved
     }
     this.#follow(context.pathChanged, later);
+    window.addEventListener("focus", this.#back);
+    this.#endings.push(() => window.removeEventListener("focus", this.#back));
     this.#watch();
     this.flush();
   }
+
+  /** The user has come back to the page: of several with the notebook this is the one that they work in. */
+  #back = (): void => {
+    if (!this.#panel.isVisible) return;
+    this.#last = "";
+    this.flush();
+  };
 
   /** Says now what else would wait for a pause. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#open) return;
-    const state = notebookState(this.#panel.context.path, this.#panel.content);
+    const state = notebookState(this.#panel.context, this.#panel.content);
     const whole = JSON.stringify(state);
     if (whole === this.#last) return;
     this.#last = whole;

@@ -4,7 +4,7 @@
  * Bounded: of a big notebook the cells far from the active one come without their source, then not at all. A cell's
  * source is sent once and again only when it has changed (agentnb/comm/messages.py: `NotebookParams`).
  */
-import type { Cell, Notebook, SharedCell } from "@jupyterlab/notebook";
+import type { Cell, Notebook, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
 import { tagsOf } from "./edits";
 
 export const MOST_CELLS = 1_000;
@@ -23,6 +23,9 @@ export interface CellState {
   cut?: boolean;
   /** Absent where it has none, or more than are told. */
   tags?: readonly string[];
+  /** What its metadata forbids; absent where it may be done. */
+  editable?: false;
+  deletable?: false;
 }
 
 export interface NotebookState {
@@ -33,6 +36,8 @@ export interface NotebookState {
   selected?: string[];
   /** Whether it has changes that are not in its file. */
   unsaved?: boolean;
+  /** Whether its file can't be written. */
+  readOnly?: boolean;
   /** How many cells come before `cells`; absent for none. */
   first?: number;
   /** Absent where they are as they were. */
@@ -45,6 +50,8 @@ export interface RawCell {
   count: number | null | undefined;
   source: string;
   tags?: readonly string[];
+  isEditable?: boolean;
+  isDeletable?: boolean;
 }
 
 /** The place of the first cell that is told. */
@@ -55,11 +62,13 @@ const firstNear = (length: number, active: number): number =>
 export function boundedCells(cells: readonly RawCell[], active: number): CellState[] {
   const from = firstNear(cells.length, active);
   const near = cells.slice(from, from + MOST_CELLS);
-  const bounded: CellState[] = near.map(({ id, kind, count, tags }) => ({
+  const bounded: CellState[] = near.map(({ id, kind, count, tags, isEditable, isDeletable }) => ({
     id,
     kind,
     ...(count ? { count } : {}),
     ...(tags?.length ? { tags } : {}),
+    ...(isEditable === false ? { editable: false } : {}),
+    ...(isDeletable === false ? { deletable: false } : {}),
   }));
   const distance = (index: number): number => Math.abs(index + from - active);
   let room = LONGEST_NOTEBOOK;
@@ -99,7 +108,7 @@ function withoutSource({ source: _, ...cell }: CellState): CellState {
 }
 
 /** The notebook as it is now. */
-export function notebookState(path: string, notebook: Notebook): NotebookState {
+export function notebookState({ path, contentsModel }: NotebookPanel["context"], notebook: Notebook): NotebookState {
   const all = notebook.model?.sharedModel.cells ?? [];
   const at = Math.max(0, notebook.activeCellIndex);
   const first = firstNear(all.length, at);
@@ -110,6 +119,8 @@ export function notebookState(path: string, notebook: Notebook): NotebookState {
     count: cell.execution_count,
     source: cell.getSource(),
     tags: toldTags(cell),
+    isEditable: cell.getMetadata("editable") !== false,
+    isDeletable: cell.getMetadata("deletable") !== false,
   }));
   const active = notebook.activeCell;
   const selection = active && selectedText(active);
@@ -121,6 +132,7 @@ export function notebookState(path: string, notebook: Notebook): NotebookState {
     ...(selection ? { selection } : {}),
     ...(selected.length > 1 ? { selected } : {}),
     ...(notebook.model?.dirty ? { unsaved: true } : {}),
+    ...(contentsModel?.writable === false ? { readOnly: true } : {}),
     ...(first ? { first } : {}),
     cells: boundedCells(cells, at - first),
   };

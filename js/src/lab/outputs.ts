@@ -27,7 +27,9 @@ const WIDEST = 1_568;
 const DRAW_MS = 700;
 const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;
 const SVG = "image/svg+xml";
-const CHART = /^application\/vnd\.(?:plotly|vega|vegalite)\.v\d+\+json$/;
+const CHART = /^application\/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json$/;
+/** In the HTML that draws a chart by itself, as Altair and Plotly give it where no renderer is known to be there. */
+const CHART_HTML = /\bvegaEmbed\b|\bplotly-graph-div\b/;
 
 /** The outputs of the cells with these ids; without ids, of the one with a figure that has the highest count. */
 export async function outputsOf(notebook: Notebook, ids: readonly string[]): Promise<CellOutputs[]> {
@@ -51,8 +53,11 @@ function raw({ outputArea }: Cell): Output[] {
 }
 
 const kindsOf = ({ data }: Output): string[] => (isObject(data) ? Object.keys(data) : []);
+const showsChart = (data: Output) =>
+  Object.keys(data).some((kind) => CHART.test(kind)) || CHART_HTML.test(joined(data["text/html"]));
 const showsFigure = (output: Output) =>
-  kindsOf(output).some((kind) => PICTURE.test(kind) || kind === SVG || CHART.test(kind));
+  kindsOf(output).some((kind) => PICTURE.test(kind) || kind === SVG) ||
+  (isObject(output.data) && showsChart(output.data));
 
 async function outputs(cell: Cell): Promise<Output[]> {
   const room = { pictures: MOST_PICTURES, bytes: LARGEST_ALL };
@@ -117,7 +122,7 @@ async function toldValue(kind: string, value: unknown, ground: string): Promise<
 async function drawnOf(data: Output, node: HTMLElement | undefined, ground: string): Promise<string | undefined> {
   const svg = joined(data[SVG]);
   if (svg) return drawn([{ source: svgSource(svg) }], ground);
-  if (!node || !Object.keys(data).some((kind) => CHART.test(kind))) return undefined;
+  if (!node || !showsChart(data)) return undefined;
   const frame = node.getBoundingClientRect();
   const layers = [...node.querySelectorAll<SVGElement | HTMLCanvasElement>("canvas, svg")]
     .filter((each) => !each.parentElement?.closest("svg"))

@@ -5,6 +5,16 @@ interface Container {
 
 /** A part by its name; `T` is the module that it is built from. */
 export const part = <T>(
-  name: "agent-text" | "attach" | "cell-review" | "cell-steps" | "compare" | "mermaid" | "review" | "workspace-files",
+  name:
+    | "agent-text"
+    | "attach"
+    | "cell-review"
+    | "cell-steps"
+    | "compare"
+    | "mermaid"
+    | "rejoin"
+    | "review"
+    | "settings-editor"
+    | "workspace-files",
 ): Promise<T> =>
   (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name) as Promise<T>;

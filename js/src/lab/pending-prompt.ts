@@ -1,8 +1,12 @@
 /** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
 
-/** What the message box listens to (js/src/view/prompt.tsx); who takes the prompt prevents the default. */
-export type Taking = "agentnb-send" | "agentnb-add";
-const STARTS = { "agentnb-send": "waits to be sent", "agentnb-add": "waits to be added to a message" };
+/** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
+export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-settings";
+const STARTS = {
+  "agentnb-send": "waits to be sent",
+  "agentnb-add": "waits to be added to a message",
+  "agentnb-settings": "wait for the chat",
+};
 
 export class PendingPrompt {
   readonly node = document.createElement("div");

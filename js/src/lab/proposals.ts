@@ -1,5 +1,5 @@
 /** Hands what agents propose for a notebook's cells to the part that shows it, which is loaded when it is wanted. */
-import type { CellProposal } from "../view/store";
+import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
 import type { ShownProposals } from "./shown-proposals";
 
@@ -7,6 +7,7 @@ export class Proposals {
   readonly #load: () => Promise<ShownProposals | undefined>;
   #shown: Promise<ShownProposals | undefined> | undefined;
   #latest: readonly CellProposal[] = [];
+  #applied: readonly CellChange[] = [];
 
   constructor(load: () => Promise<ShownProposals | undefined>) {
     this.#load = load;
@@ -15,6 +16,11 @@ export class Proposals {
   show(proposals: readonly CellProposal[]): void {
     this.#latest = proposals;
     if (proposals.length || this.#shown) this.#do((shown) => shown.show(this.#latest));
+  }
+
+  applied(changes: readonly CellChange[]): void {
+    this.#applied = changes;
+    if (changes.length || this.#shown) this.#do((shown) => shown.showChanges(this.#applied));
   }
 
   /** An agent's edit was done in the cell at `index`, which had the text `before`. */

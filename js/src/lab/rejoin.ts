@@ -14,6 +14,8 @@ import { knowsSubshells, onSubshell, rememberSubshell, subshellOf } from "./subs
 
 const TARGET = "agentnb.rejoin";
 const SUBSHELL_MS = 1_500;
+const MODEL_MS = 20_000;
+const LOOK_MS = 100;
 
 export interface SentModel {
   id: string;
@@ -56,11 +58,27 @@ export async function rejoin(kernel: Kernel): Promise<Rejoined> {
 export async function adopt(manager: Manager, models: readonly SentModel[]): Promise<void> {
   for (const { id, state } of models) {
     if (manager.has_model(id)) continue;
-    const comm = await manager._create_comm("jupyter.widget", id);
+    // One that is there belongs to a model which the manager itself is just making: `modelOf` waits for that.
+    const comm = await manager._create_comm("jupyter.widget", id).catch(() => undefined);
+    if (!comm) continue;
     const { _model_name, _model_module, _model_module_version } = state;
     const named = { model_name: _model_name, model_module: _model_module, model_module_version: _model_module_version };
     await manager.new_model({ ...named, model_id: id, comm }, state);
   }
+}
+
+/** A model that was made before this page was there, or that it has not heard of yet: the kernel is asked for all. */
+export async function modelOf(manager: Manager, notebook: unknown, id: string) {
+  let failure: unknown;
+  await manager.restoreWidgets(notebook as never, { loadKernel: true, loadNotebook: false }).catch((error: unknown) => {
+    failure = error; // such as "Comm is already created": the manager has begun to make it, when the kernel came back
+  });
+  const until = Date.now() + MODEL_MS;
+  while (!manager.has_model(id) && failure && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  if (!manager.has_model(id) && failure) throw failure;
+  return manager.get_model(id);
 }
 
 /** Over the control channel, which no cell blocks; JupyterLab's own request wants to know first that it can be had. */

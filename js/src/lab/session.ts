@@ -11,8 +11,9 @@ import type { Failed } from "./failed-cells";
 import { Link, type Saved } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
+import { part } from "./parts";
 import { PendingPrompt } from "./pending-prompt";
-import { adopt, type Rejoined, rejoin, type SentModel } from "./rejoin";
+import type { Rejoined, SentModel } from "./rejoin";
 import { knowsSubshells, subshellOf } from "./subshell";
 
 const SLOW_MS = 1_500;
@@ -93,6 +94,11 @@ export class Session {
   add({ about, mentions }: Addition): void {
     const text = this.#linked().then((link) => mentions(link));
     void this.#pending.send(this.node.node, about, text, "agentnb-add");
+  }
+
+  /** Opens the settings, as soon as the chat is there. */
+  showSettings(): void {
+    void this.#pending.send(this.node.node, "The settings", Promise.resolve(""), "agentnb-settings");
   }
 
   async #linked(): Promise<Link> {
@@ -188,7 +194,9 @@ export class Session {
       slow = setTimeout(() => {
         onSlow();
         again = setInterval(onSlow, SLOW_MS);
-        rejoin(kernel).then((found) => resolve({ state: "rejoined", ...found }), reject);
+        rejoining()
+          .then(({ rejoin }) => rejoin(kernel))
+          .then((found) => resolve({ state: "rejoined", ...found }), reject);
       }, SLOW_MS);
     });
     return Promise.race([usual(kernel), around]).finally(() => {
@@ -209,12 +217,10 @@ export class Session {
     const { panel } = this.#parts;
     const manager = await this.#parts.manager().catch(() => undefined);
     if (!manager) return this.#say("failed", notices.noManager());
-    if (models) await adopt(manager, models);
-    const model = await manager.get_model(modelId).catch(async () => {
-      // Made before this page was there, or not yet heard of: ask the kernel for all it has.
-      await manager.restoreWidgets(panel.content.model, { loadKernel: true, loadNotebook: false });
-      return manager.get_model(modelId);
-    });
+    if (models) await (await rejoining()).adopt(manager, models);
+    const model = await manager
+      .get_model(modelId)
+      .catch(async () => (await rejoining()).modelOf(manager, panel.content.model, modelId));
     const view = await manager.create_view(model);
     if (stale()) return view.luminoWidget.dispose();
     view.luminoWidget.addClass("agentnb-chat-view");
@@ -287,6 +293,8 @@ export class Session {
     this.#head.node.title = path;
   };
 }
+
+const rejoining = () => part<typeof import("./rejoin")>("rejoin");
 
 interface Language {
   state: "language";

@@ -3,10 +3,11 @@
  * none of it can be saved, and all of it goes when the question is answered or withdrawn.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
-import type { CellProposal } from "../view/store";
+import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
-import { Bar } from "./cell-bar";
+import { Bar, type Doings, putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
+import { type AbsentCell, ShownChanges } from "./shown-changes";
 
 const REVIEWED = "agentnb-reviewed";
 const STALE = "agentnb-stale";
@@ -18,8 +19,8 @@ export interface Surroundings {
   isOpen(path: string): boolean;
   /** Runs the cell at an index. */
   run(index: number): void;
-  /** Shows the text of a cell that is not there yet in `parent`; the result takes it away. */
-  drawNewCell(parent: HTMLElement, proposal: CellProposal): () => void;
+  /** Shows the text of a cell that is not in the notebook in `parent`; the result takes it away. */
+  drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
 }
 
 /** One proposal, as it is drawn in a cell. */
@@ -38,6 +39,7 @@ export class ShownProposals {
   readonly #paths: Set<string>;
   #proposals: readonly CellProposal[] = [];
   readonly #drawn = new Map<string, Drawn>();
+  readonly #changes: ShownChanges;
   /** The change that *Next* and *Previous* begin from. */
   #at: { id: string; change: number } | undefined;
   #isStale = false;
@@ -48,6 +50,12 @@ export class ShownProposals {
     this.#panel = panel;
     this.#surroundings = surroundings;
     this.#paths = new Set([panel.context.path]);
+    this.#changes = new ShownChanges(panel, {
+      isTaken: (cell) => [...this.#drawn.values()].some((drawn) => drawn.cell === cell),
+      isHere: (notebook, cellId) => this.#isHere({ notebook, cellId }),
+      drawCell: surroundings.drawCell,
+      drawn: () => this.#mark(),
+    });
     panel.context.pathChanged.connect(() => this.#paths.add(panel.context.path));
     panel.content.model?.cells.changed.connect(() => this.#redraw());
     panel.disposed.connect(() => {
@@ -58,26 +66,37 @@ export class ShownProposals {
   /** Shows these, and no others. */
   show(proposals: readonly CellProposal[]): void {
     const known = new Set(this.#proposals.map(({ id }) => id));
-    const ids = this.#panel.content.model?.sharedModel.cells.map(({ id }) => id) ?? [];
-    const here = new Set(ids);
-    this.#proposals = proposals.filter((one) => this.#isHere(one, here));
+    this.#proposals = proposals.filter((one) => this.#isHere(one));
     this.#draw();
     const fresh = this.#proposals.find(({ id }) => !known.has(id));
     if (fresh) this.#reveal(fresh.id);
   }
 
+  /** Shows these changes that were made without a question, and no others. */
+  showChanges(changes: readonly CellChange[]): void {
+    this.#changes.show(changes);
+  }
+
+  /** Whether no change waits for an answer. */
   get isEmpty(): boolean {
     return this.#drawn.size === 0;
   }
 
-  /** Answers the proposal of the active cell, else the first. */
+  /** Whether the cells show nothing at all. */
+  get isIdle(): boolean {
+    return this.isEmpty && this.#changes.isEmpty;
+  }
+
+  /** Answers the proposal of the active cell, else the first; without proposals keeps or undoes a change likewise. */
   answer(how: "accept" | "reject" | "run"): void {
     const current = this.#current;
     if (current) this.#answer(current, how);
+    else if (how !== "run") this.#changes.do(how === "accept" ? "keep" : "undo");
   }
 
   /** Goes to the next change, or the previous one: within a cell, then in the next cell. */
   step(by: 1 | -1): void {
+    if (this.isEmpty) return this.#changes.step(by);
     const stops = this.#inOrder.flatMap((drawn) => {
       const changes = drawn.difference?.changes ?? [];
       return (changes.length ? changes : [undefined]).map((position, change) => ({ drawn, position, change }));
@@ -113,9 +132,15 @@ export class ShownProposals {
   }
 
   /** By its path, also an earlier one; else by its cell, unless another notebook is open there. */
-  #isHere({ notebook, cellId }: CellProposal, ids: ReadonlySet<string>): boolean {
+  #isHere({ notebook, cellId }: { notebook: string; cellId?: string | undefined }): boolean {
     if (this.#paths.has(notebook)) return true;
-    return cellId !== undefined && ids.has(cellId) && !this.#surroundings.isOpen(notebook);
+    if (cellId === undefined || this.#surroundings.isOpen(notebook)) return false;
+    return this.#panel.content.model?.sharedModel.cells.some(({ id }) => id === cellId) ?? false;
+  }
+
+  /** For the shortcuts, which hold in a notebook with changes. */
+  #mark(): void {
+    this.#panel.content.node.classList.toggle(REVIEWED, !this.isIdle);
   }
 
   #redraw(): void {
@@ -146,7 +171,8 @@ export class ShownProposals {
     for (const [id, [proposal, cell]] of wanted)
       if (!this.#drawn.has(id)) this.#drawn.set(id, this.#drawIn(cell, proposal));
     for (const { bar } of this.#drawn.values()) bar.others = this.#drawn.size - 1;
-    content.node.classList.toggle(REVIEWED, !this.isEmpty);
+    this.#changes.redraw();
+    this.#mark();
     if (hadFocus && ![...this.#drawn.values()].some(({ bar }) => bar.hasFocus)) {
       const [next] = this.#inOrder;
       if (next) next.bar.focus();
@@ -158,14 +184,15 @@ export class ShownProposals {
     const endings: (() => void)[] = [];
     const isText = proposal.action === "insert" || proposal.action === "replace";
     const canRun = isText && (proposal.kind ?? "code") === "code" && proposal.newText !== undefined;
-    const bar = new Bar(proposal, canRun, {
+    const doings: Doings = {
       answer: (how) => this.#answer(drawn, how),
       answerAll: (how) => {
         for (const one of this.#inOrder) this.#answer(one, how);
       },
       step: (by) => this.step(by),
       leave: () => this.#panel.content.activate(),
-    });
+    };
+    const bar = new Bar(proposal, canRun, doings, readOnlyNote(this.#panel));
     const drawn: Drawn = {
       proposal,
       cell,
@@ -192,8 +219,8 @@ export class ShownProposals {
     body.className = "agentnb-new-cell-text";
     node.append(...(bar ? [bar.node] : []), body);
     cell.node.append(node);
-    const newText = proposal.action === "split" ? proposal.moreText : proposal.newText;
-    const erase = this.#surroundings.drawNewCell(body, { ...proposal, newText });
+    const text = proposal.action === "split" ? proposal.moreText : proposal.newText;
+    const erase = this.#surroundings.drawCell(body, { kind: proposal.kind, text, label: "New cell" });
     return () => {
       erase();
       node.remove();
@@ -203,9 +230,7 @@ export class ShownProposals {
   #changedCell(drawn: Drawn): () => void {
     const { bar, cell, proposal } = drawn;
     const { node, model, editor } = cell;
-    const input = node.querySelector(":scope > .jp-Cell-inputWrapper");
-    if (input) input.before(bar.node);
-    else node.prepend(bar.node);
+    const leave = putAbove(node, bar.node);
     const mark = `agentnb-proposed-${proposal.action === "delete" ? "delete" : "change"}`;
     node.classList.add(mark);
     const wasRendered = cell.rendered;
@@ -225,6 +250,7 @@ export class ShownProposals {
     model.contentChanged.connect(check);
     return () => {
       model.contentChanged.disconnect(check);
+      leave();
       node.classList.remove(mark);
       drawn.difference?.remove();
       for (const end of erase) end();

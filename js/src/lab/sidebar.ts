@@ -13,6 +13,7 @@ export const ID = "agentnb-sidebar";
 
 export class Sidebar extends Panel {
   readonly #sessions = new Map<NotebookPanel, Session>();
+  readonly #attention = new Map<NotebookPanel, number>();
   readonly #tracker: Tracker;
   readonly #make: (panel: NotebookPanel) => Session;
   readonly #onVisible: (visible: boolean) => void;
@@ -58,6 +59,17 @@ export class Sidebar extends Panel {
 
   forEach(callback: (session: Session) => void): void {
     this.#sessions.forEach(callback);
+  }
+
+  /** A notebook's conversations have so much that the user should look at. */
+  attend(panel: NotebookPanel, count: number): void {
+    if (count && !panel.isDisposed) this.#attention.set(panel, count);
+    else this.#attention.delete(panel);
+    this.title.caption = this.hasAttention ? "Agent chat: an agent needs you" : "Agent chat";
+  }
+
+  get hasAttention(): boolean {
+    return this.#attention.size > 0;
   }
 
   /** Shows what belongs to the active notebook. */

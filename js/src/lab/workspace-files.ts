@@ -1,5 +1,6 @@
 /** Opens files of an agent's workspace in JupyterLab, which knows them by their path below the server's own folder. */
 import type { Application } from "@jupyterlab/application";
+import type { Notebook } from "@jupyterlab/notebook";
 
 /** Opens it in the editor that JupyterLab has for it; says why where it cannot. */
 export async function openFile(
@@ -15,6 +16,20 @@ export async function openFile(
     if (isThere) return void (await app.commands.execute("docmanager:open", { path }));
   }
   warn("JupyterLab cannot open this file: it is not below the folder that the server shows, or it is gone.");
+}
+
+let marked: HTMLElement | undefined;
+
+/** Scrolls to a cell and marks it, until another is shown. The keyboard's focus stays where it is. */
+export async function showCell(notebook: Notebook, id: string, warn: (sentence: string) => void): Promise<void> {
+  const index = notebook.model?.sharedModel.cells.findIndex((cell) => cell.id === id) ?? -1;
+  const cell = notebook.widgets[index];
+  marked?.style.removeProperty("outline");
+  if (!cell) return warn("The cell is no longer in the notebook.");
+  notebook.activeCellIndex = index;
+  await notebook.scrollToItem?.(index, "smart").catch(() => undefined);
+  marked = cell.node;
+  marked.style.outline = "2px solid var(--jp-brand-color1)";
 }
 
 /**

@@ -42,6 +42,7 @@ export interface AgentInfo {
   readonly canInstall?: boolean;
   readonly runner?: string;
   readonly setup?: AgentSetup;
+  readonly hidden?: boolean;
 }
 
 /** Ours: the process that serves the session. */
@@ -52,6 +53,7 @@ export interface AgentProcess {
   readonly message?: string;
   readonly steering?: boolean;
   readonly fork?: boolean;
+  readonly confined?: string;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */
@@ -70,6 +72,7 @@ export interface AgentSetup {
 export interface Answerer {
   readonly kind: string;
   readonly clientId?: string;
+  readonly name?: string;
 }
 
 /** How much a session has changed: lines and files (AHP `ChangesSummary`). */
@@ -839,6 +842,23 @@ export interface ReasoningResponsePart {
   readonly messageId?: string;
 }
 
+/** Ours: a file that would change. */
+export interface RehearsalFile {
+  readonly path: string;
+  readonly status: string;
+  readonly added?: number;
+  readonly removed?: number;
+  readonly diff?: string;
+}
+
+/** Ours: a variable of the kernel that would change. */
+export interface RehearsalVariable {
+  readonly name: string;
+  readonly status: string;
+  readonly detail: string;
+  readonly value?: string;
+}
+
 export type ResponsePart =
   | MarkdownResponsePart
   | ReasoningResponsePart
@@ -1429,6 +1449,15 @@ export interface ToolCallCell {
   readonly newTags?: readonly string[];
 }
 
+/** Ours: one thing that a research found, and the place that shows it. */
+export interface ToolCallCitation {
+  readonly text: string;
+  readonly place?: string;
+  readonly path?: string;
+  readonly line?: number;
+  readonly excerpt?: string;
+}
+
 /** It ended, well or not (AHP `ToolCallCompletedState`). */
 export interface ToolCallCompletedState {
   readonly status: "completed";
@@ -1467,6 +1496,9 @@ export interface ToolCallDetails {
   readonly ranWithoutAsking?: boolean;
   readonly cell?: ToolCallCell;
   readonly run?: ToolCallRun;
+  readonly research?: ToolCallResearch;
+  readonly rehearsal?: ToolCallRehearsal;
+  readonly differences?: readonly string[];
 }
 
 /** Why a tool failed (AHP `ToolCallResult.error`). */
@@ -1518,6 +1550,37 @@ export interface ToolCallPendingResultConfirmationState {
   readonly content?: readonly ToolResultContent[];
   readonly structuredContent?: JsonObject;
   readonly error?: ToolCallError;
+}
+
+/** Ours: what code or a command did in a closed-in copy. Nothing of it has been done for real. */
+export interface ToolCallRehearsal {
+  readonly status: string;
+  readonly input?: string;
+  readonly reason?: string;
+  readonly isAvailable?: boolean;
+  readonly summary?: string;
+  readonly printed?: string;
+  readonly result?: string;
+  readonly error?: string;
+  readonly exitCode?: number;
+  readonly variables?: readonly RehearsalVariable[];
+  readonly files?: readonly RehearsalFile[];
+  readonly moreFiles?: number;
+  readonly pictures?: readonly ToolBlockContent[];
+  readonly processes?: readonly string[];
+  readonly connections?: readonly string[];
+  readonly refused?: readonly string[];
+  readonly seconds?: number;
+  readonly memory?: number;
+  readonly way?: string;
+}
+
+/** Ours: the answer to a question about a package, which a kernel tool gave. */
+export interface ToolCallResearch {
+  readonly package: string;
+  readonly version: string;
+  readonly citations: readonly ToolCallCitation[];
+  readonly session?: string;
 }
 
 /** A tool call (AHP `ToolCallResponsePart`). Its part id is the tool call's id. */

@@ -1,6 +1,7 @@
 /** How a permission request was answered, in words that a reader understands: never an id. */
 import { table } from "../state/object";
 import type { Answerer } from "../state/types.gen";
+import { line } from "./plain";
 import { store as keep, stored } from "./storage";
 
 const WINDOW = "agentnb window";
@@ -11,6 +12,8 @@ const BY: Readonly<Record<string, string>> = table({
   answer: "by an earlier answer",
   rule: "by a rule",
   mode: "by the permissions setting",
+  bypass: "by your policy file: this agent need not ask",
+  headless: "by a setting: no one could be asked",
 });
 
 /** This browser window answers as `clientId` from now on; after a reload it is still the same window. */
@@ -29,6 +32,9 @@ export function verdict(isAllowed: boolean, by: Answerer | undefined, clientId: 
   const answer = isAllowed ? "Allowed" : "Denied";
   if (by?.kind === "cancelled") return "Not answered: the turn ended first";
   if (by?.kind === "nobody") return `${answer} automatically: no one could be asked`;
+  if (by?.kind === "review") return `${answer}: you review cell edits afterwards`;
+  if (by?.kind === "reading") return `${answer}: reading in the workspace needs no permission`;
+  if (by?.name) return `${answer} by ${line(by.name, 40)}`;
   if (by?.kind === "client" && !isHere(by, clientId)) return `${answer} in another window`;
   if (by?.kind === "client") return isAllowed ? "Allowed here" : "Denied by you";
   const who = by && BY[by.kind];

@@ -3,6 +3,14 @@ import { table } from "../state/object";
 import type { ChangesetState, JsonObject, TurnChanges } from "../state/types.gen";
 import { count, line } from "./plain";
 
+/** Where a cell was: in which notebook, below which cell and at which place from 0. */
+export interface CellPlace {
+  readonly notebook: string;
+  readonly below: string | undefined;
+  readonly index: number;
+  readonly kind: "code" | "markdown";
+}
+
 export interface Change {
   readonly id: string;
   readonly kind: "file" | "cell" | "variable";
@@ -15,6 +23,8 @@ export interface Change {
   readonly status: "added" | "changed" | "deleted" | "moved";
   /** `offered`: a cell that is in the notebook's file and not yet in the notebook. */
   readonly state: "open" | "kept" | "undone" | "offered";
+  /** What else than the text was changed, in a few words. */
+  readonly detail: string;
   /** Whose it is, and what else there is to know, in a few words each. */
   readonly remarks: readonly string[];
   readonly undoable: boolean;
@@ -23,6 +33,8 @@ export interface Change {
   readonly isBinary: boolean;
   /** Lines that came and went; absent where they are not known. */
   readonly lines: { readonly added: number; readonly removed: number } | undefined;
+  /** Where a deleted cell was. */
+  readonly place: CellPlace | undefined;
   /** Where each side's content is; "" for a side that is not there. */
   readonly before: string;
   readonly after: string;
@@ -53,6 +65,7 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
       was: line(meta.was, 500),
       status: (meta.status as Change["status"]) ?? "changed",
       state: (meta.state as Change["state"]) ?? "open",
+      detail: line(meta.detail, 300),
       remarks: [line(meta.detail, 300), line(meta.mode, 60), ...by, undoable ? "" : line(meta.reason, 300)].filter(
         (one): one is string => Boolean(one),
       ),
@@ -63,6 +76,7 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
         typeof diff.added === "number" && typeof diff.removed === "number"
           ? { added: diff.added, removed: diff.removed }
           : undefined,
+      place: placeOf(meta),
       before: address(edit?.before),
       after: address(edit?.after),
     };
@@ -71,6 +85,17 @@ export function changesOf(state: ChangesetState | undefined): Change[] {
 
 const object = (value: unknown): JsonObject =>
   value !== null && typeof value === "object" ? (value as JsonObject) : {};
+
+function placeOf({ place, language }: JsonObject): CellPlace | undefined {
+  const { notebook, below, index } = object(place);
+  if (typeof notebook !== "string") return undefined;
+  return {
+    notebook,
+    below: typeof below === "string" ? below : undefined,
+    index: typeof index === "number" ? index : 0,
+    kind: language === "markdown" ? "markdown" : "code",
+  };
+}
 
 /** Where the content of one side is: another address where the content is another. */
 function address(side: unknown): string {

@@ -4,10 +4,11 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useMemory, useView } from "./context";
 import { Conversation, type ConversationTask } from "./conversation";
-import { History } from "./history";
+import { ErrorCard } from "./error-card";
+import { Panel, type PanelName } from "./history";
 import { isHistoryKey } from "./history/key";
 import { Spacer, Waiting } from "./icons";
-import { isTab, ROOT, sessionChannel } from "./identity";
+import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
 import { Banner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
 import { line, reason } from "./plain";
@@ -16,7 +17,6 @@ import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, NewTab, Tabs, tabId } from "./tabs";
-import { ErrorCard } from "./turn";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
 const UNDO_FOR = 10_000;
@@ -29,7 +29,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const root = cadence.paced(store.root).value;
   const sessions = useMemo(() => (root?.sessions ?? []).filter((one) => !isArchived(one)), [root?.sessions]);
   const { active, select: choose } = useActive(sessions, tab);
-  const history = useHistory();
+  const history = usePanel();
   const [isAdding, setAdding] = useState(false);
   const select = (resource: string) => {
     leave();
@@ -47,6 +47,16 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(resource);
     toBox();
   });
+  useEffect(() => {
+    const onOpen = (event: Event) => {
+      const resource = (event as CustomEvent<unknown>).detail;
+      if (typeof resource !== "string" || !root?.sessions?.some((one) => one.resource === resource)) return;
+      store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
+      reopened(resource);
+    };
+    shadow.host.addEventListener("agentnb-open", onOpen);
+    return () => shadow.host.removeEventListener("agentnb-open", onOpen);
+  });
   const [doing, setDoing] = useState<ConversationTask>();
   const begin = (task: ConversationTask) => {
     leave();
@@ -57,7 +67,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     store.request("restartAgent", { channel }).catch((error) => setTrouble({ what: "restarted", why: reason(error) }));
   };
   const agents = root?.agents ?? [];
+  const offered = agents.filter((agent) => !agent.hidden);
   const pairing = root?.config?.values.pairing;
+  const remote = root?.config?.values.remoteClients;
+  const isElsewhere = isRemote(root);
+  const hasRemote = isElsewhere || (Array.isArray(remote) && remote.length > 0);
   const pair = (pairing: boolean) => store.dispatch(ROOT, { type: "root/configChanged", config: { pairing } });
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
@@ -75,7 +89,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     <section
       class="chat"
       aria-label="Agent chat"
-      onKeyDown={(event) => (isHistory(event) ? history.toggle() : isFind(event) && find())}
+      onKeyDown={(event) => (isHistory(event) ? isElsewhere || history.toggle("history") : isFind(event) && find())}
     >
       {(sessions.length > 0 || !root) && (
         <div class="tabs">
@@ -89,13 +103,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             onClose={close}
           />
           <NewTab
-            agents={agents}
+            agents={offered}
             onNew={create}
             onMore={() => {
               history.leave();
               setAdding(true);
             }}
-            onHistory={history.show}
+            onHistory={isElsewhere ? undefined : () => history.show("history")}
             onPair={pairing === false ? () => pair(true) : undefined}
             disabled={dead}
           />
@@ -103,7 +117,8 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             <TabMenu
               session={active}
               onDo={begin}
-              onHistory={history.show}
+              onHistory={() => history.show("history")}
+              onSettings={() => history.show("settings")}
               onDuplicate={duplicate}
               onRestart={restart}
               onClose={close}
@@ -112,7 +127,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         </div>
       )}
       <Banner session={active} />
-      {pairing === true && (
+      {(pairing === true || hasRemote) && (
         <OnDemand
           name="pairing"
           what="who is connected"
@@ -124,7 +139,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       {closed && (
         <div class="banner plain-banner">
           <span class="cut">
-            Closed {agentName(agents, closed.provider)}
+            Closed {agentName(agents, closed.provider, closed.title)}
             {closed.title && `: ${line(closed.title, 60)}`}
           </span>
           <Spacer />
@@ -136,8 +151,9 @@ export function Chat({ tab }: { tab?: string | undefined }) {
       {trouble && <ErrorCard title={`The conversation couldn't be ${trouble.what}`} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && history.isShown && (
-        <History
+        <Panel
           id={`${id}-panel`}
+          name={history.isShown}
           onClose={history.close}
           onOpen={(resource) => {
             leave();
@@ -146,7 +162,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         />
       )}
       {root && !history.isShown && (isAdding || sessions.length === 0) && (
-        <Start agents={agents} onNew={create} onHistory={history.show} disabled={dead} all={isAdding} />
+        <Start agents={offered} onNew={create} onPanel={history.show} disabled={dead} all={isAdding} />
       )}
       {root && !history.isShown && !isAdding && active && (
         <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
@@ -166,21 +182,30 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   );
 }
 
-/** Whether the history stands in the place of the conversation, and where the keyboard's focus goes after it. */
-function useHistory() {
+/** The panel that stands in the place of the conversation, and where the keyboard's focus goes after it. */
+function usePanel() {
   const { root } = useView();
-  const [isShown, show] = useState(false);
+  const [isShown, show] = useState<PanelName>();
   const before = useRef<Element | null>(null);
   const close = () => {
-    show(false);
+    show(undefined);
     const opener = before.current as HTMLElement | null;
     if (opener?.isConnected) opener.focus();
   };
-  const open = () => {
-    before.current = root.activeElement;
-    show(true);
+  const open = (name: PanelName) => {
+    if (!isShown) before.current = root.activeElement;
+    show(name);
   };
-  return { isShown, show: open, close, leave: () => show(false), toggle: () => (isShown ? close() : open()) };
+  useEffect(() => {
+    const onSettings = (event: Event) => {
+      event.preventDefault();
+      open("settings");
+    };
+    root.host.addEventListener("agentnb-settings", onSettings);
+    return () => root.host.removeEventListener("agentnb-settings", onSettings);
+  });
+  const toggle = (name: PanelName) => (isShown === name ? close() : open(name));
+  return { isShown, show: open, close, leave: () => show(undefined), toggle };
 }
 
 function isHistory(event: KeyboardEvent): boolean {

@@ -10,9 +10,10 @@ import { chatMarkdown, fetchAll } from "./export";
 import { Find } from "./find";
 import { FollowUps } from "./follow-ups";
 import { Waiting } from "./icons";
-import { chatChannel, sessionChannel } from "./identity";
+import { chatChannel, isInTerminal, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
+import { useOnScreen } from "./on-screen";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
@@ -23,6 +24,7 @@ import { isIdle, isRead } from "./status";
 import { Meter } from "./status-bar";
 import { agentName } from "./tabs";
 import { type Jump, Transcript } from "./transcript";
+import { Uses } from "./uses";
 import { WaitingQuestions } from "./waiting-questions";
 
 /** What the conversation's menu can ask for. */
@@ -47,9 +49,10 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
   const [started, setStarted] = useState(0);
-  const agent = nameOf(agents, session, resource);
   const title = line(summary?.title ?? session?.summary.title ?? "", 200);
+  const agent = agentName(agents, session?.summary.provider ?? provider(resource), title);
   useAnnouncements(chat, agent);
+  useOnScreen(resource);
   useMarkRead(resource, session, chat);
   useTaking(doing, setDoing, channel, chat, title || agent);
   const gap = useGap(resource);
@@ -58,13 +61,14 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess;
   const failed = session.lifecycle === "creationFailed";
+  const inTerminal = isInTerminal(session.summary.provider);
   const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
     <PlaceContext.Provider value={place}>
       {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
       {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
       {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
-      {isEmpty && !failed && <EmptyChat agent={agent} />}
+      {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <AgentWarning session={session} />
@@ -74,23 +78,27 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
         <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />
         <FollowUps chat={chat} disabled={dead || failed} />
         <Queue messages={chat.queuedMessages ?? []} running={chat.activeTurn?.id} />
-        <Prompt
-          chat={chat}
-          agent={agent}
-          commands={session.commands}
-          disabled={dead}
-          held={failed}
-          onIntent={asleep && !dead ? wake : undefined}
-          onStart={() => setStarted(started + 1)}
-        />
+        {inTerminal ? (
+          <p class="note">
+            {agent.replace(/ \(terminal\)$/, "")} works in a terminal: write to it there. What it does with this kernel
+            is shown here.
+          </p>
+        ) : (
+          <Prompt
+            chat={chat}
+            agent={agent}
+            commands={session.commands}
+            disabled={dead}
+            held={failed}
+            onIntent={asleep && !dead ? wake : undefined}
+            onStart={() => setStarted(started + 1)}
+          />
+        )}
+        <Uses session={session} />
         <Meter agent={agent} session={session} chat={chat} disabled={dead || failed} />
       </div>
     </PlaceContext.Provider>
   );
-}
-
-function nameOf(agents: readonly AgentInfo[], session: SessionState | undefined, resource: string): string {
-  return agentName(agents, session?.summary.provider ?? resource.slice(0, resource.indexOf(":")));
 }
 
 /** Who has a conversation on screen has read it. */

@@ -1,23 +1,29 @@
-/** The place of the history panel in the chat; the panel itself is a module that is fetched when it is opened first. */
+/** The place of the history and of the settings in the chat; each is a module that is fetched when it is opened first. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useView } from "./context";
 import type { HistoryContext } from "./history/panel";
 import { IconButton, Spacer } from "./icons";
 import { OnDemand } from "./on-demand";
+import type { SettingsContext } from "./settings/panel";
+
+export type PanelName = "history" | "settings";
 
 interface Props {
   id: string;
+  name: PanelName;
   onOpen: (resource: string) => void;
   onClose: () => void;
 }
 
-export function History({ id, onOpen, onClose }: Props) {
+export function Panel({ id, name, onOpen, onClose }: Props) {
+  const title = name === "history" ? "History" : "Settings";
   const { store, announce } = useView();
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
-  const context: HistoryContext = {
+  const context: HistoryContext & SettingsContext = {
     root: store.root,
     changed: store.sessionsChanged,
+    settingsChanged: store.settingsChanged,
     request: (method, params) => store.request(method, params),
     open: onOpen,
     close: onClose,
@@ -29,7 +35,7 @@ export function History({ id, onOpen, onClose }: Props) {
       class="panel"
       id={id}
       tabIndex={-1}
-      aria-label="History"
+      aria-label={title}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
         event.stopPropagation();
@@ -37,11 +43,11 @@ export function History({ id, onOpen, onClose }: Props) {
       }}
     >
       <div class="history-bar">
-        <h3>History</h3>
+        <h3>{title}</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />
       </div>
-      <OnDemand name="history" what="the history" className="panel" context={context} />
+      <OnDemand key={name} name={name} what={`the ${name}`} className="panel" context={context} />
     </section>
   );
 }

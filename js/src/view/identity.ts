@@ -1,4 +1,6 @@
 /** Names of things: fresh ids, and the channels that belong together. */
+import { isObject } from "../state/guard.ts";
+import type { RootState } from "../state/types.gen.ts";
 
 /** The channel of what there is in all. */
 export const ROOT = "ahp-root://";
@@ -38,6 +40,16 @@ export function chatChannel(channel: string): string {
 /** Whether the session at `resource` is the tab called `tab` (a tab id, or its channel). */
 export function isTab(resource: string, tab: string): boolean {
   return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
+}
+
+/** Whether an agent is a program in a terminal that is paired with the kernel (agentnb/host/pairing/paired_client.py). */
+export function isInTerminal(provider: string): boolean {
+  return provider.startsWith("terminal-");
+}
+
+/** Whether the conversations are those of another host, with which this page's own kernel is connected. */
+export function isRemote(root: RootState | undefined): boolean {
+  return isObject(root?.config?.values.remoteHost);
 }
 
 export function provider(channel: string): string {

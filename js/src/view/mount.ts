@@ -1,6 +1,7 @@
 /** Puts a view into an element: a shadow root of its own, styles, the app, and what must end with it. */
 import { effect, type Signal, signal } from "@preact/signals";
 import { h, render } from "preact";
+import { isObject } from "../state/guard";
 import { thisWindowIs } from "./answered-by";
 import { App } from "./app";
 import { Cadence } from "./cadence";
@@ -71,6 +72,11 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
   const stopStanding = effect(() => {
     body.classList.toggle("is-over", isOver(store.connection.value));
   });
+  const stopLooking = effect(() => {
+    const look = store.root.value?.config?.values.look;
+    const { density, text_width, font_size } = isObject(look) ? look : {};
+    Object.assign(body.dataset, { density, width: text_width, font: font_size });
+  });
   const stopWatching = watchVisibility(host, (seen) => {
     visible.value = seen;
     view.cadence.setVisible(seen);
@@ -87,6 +93,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     stopFollowing();
     stopWatching();
     stopStanding();
+    stopLooking();
     stopKeys();
     render(null, body);
     view.cadence.dispose();

@@ -7,12 +7,13 @@ import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { useMemory, usePlace, useView } from "./context";
 import { Earlier } from "./earlier-conversations";
+import { ErrorCard } from "./error-card";
+import type { PanelName } from "./history";
 import { Icon, Spinner } from "./icons";
-import { chatChannel, ROOT } from "./identity";
+import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
 import { line, plain, reason } from "./plain";
 import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
-import { ErrorCard } from "./turn";
 
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = table({
@@ -78,15 +79,16 @@ function Gap({ channel, text }: { channel: string; text: string }) {
 interface StartProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string, kernel: string) => void;
-  onHistory: () => void;
+  onPanel: (name: PanelName) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
   all: boolean;
 }
 
-export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
+export function Start({ agents, onNew, onPanel, disabled, all }: StartProps) {
   const { store } = useView();
   const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
+  const isElsewhere = isRemote(store.root.value);
   return (
     <div class="empty">
       <Icon name="chat" className="large" />
@@ -97,14 +99,22 @@ export function Start({ agents, onNew, onHistory, disabled, all }: StartProps) {
         </p>
       ) : (
         <>
-          <StartAccess value={access} disabled={disabled} onChoose={choose} />
+          {!isElsewhere && <StartAccess value={access} disabled={disabled} onChoose={choose} />}
           <Agents agents={agents} onNew={(agent) => onNew(agent, access)} disabled={disabled} all={all} />
         </>
       )}
-      <Earlier />
-      <button type="button" class="text-button" onClick={onHistory}>
-        All conversations
-      </button>
+      {!isElsewhere && <Earlier />}
+      {!isElsewhere && (
+        <p>
+          <button type="button" class="text-button" onClick={() => onPanel("history")}>
+            All conversations
+          </button>{" "}
+          ·{" "}
+          <button type="button" class="text-button" onClick={() => onPanel("settings")}>
+            Settings
+          </button>
+        </p>
+      )}
     </div>
   );
 }
@@ -124,7 +134,7 @@ export function SessionTrouble({ agent, session }: { agent: string; session: Ses
     return (
       <div class="note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
-        <Restart />
+        {!isInTerminal(session.summary.provider) && <Restart />}
       </div>
     );
   }

@@ -1,10 +1,10 @@
 /** The place of a module that is fetched when it is needed first: it mounts what it shows there. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useView } from "./context";
+import { ErrorCard } from "./error-card";
 import { Waiting } from "./icons";
 import { reason } from "./plain";
 import type { Store } from "./store";
-import { ErrorCard } from "./turn";
 
 type Mount<C> = (into: HTMLElement, context: C) => () => void;
 

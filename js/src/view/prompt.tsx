@@ -2,6 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isObject } from "../state/guard";
 import type { AgentCommand, ChatState, Message } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
 import { usePlace, useView } from "./context";
@@ -118,6 +119,8 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
     if (isComposing(event) || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
+    const look = store.root.peek()?.config?.values.look;
+    if (isObject(look) && look.send_key === "ctrl-enter" && !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     send();
   };

@@ -1,5 +1,6 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
 import { useState } from "preact/hooks";
+import { isObject } from "../state/guard";
 import type { SessionModes, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { line, reason } from "./plain";
@@ -52,10 +53,27 @@ function readChoice(raw: Loose | null): Choice[] {
   return [{ value: raw.value, name: line(raw.name ?? raw.value, 60), description: line(raw.description ?? "", 200) }];
 }
 
+/** The models of `agent` that the user wants in no list, by id; else those named as `agent/id`. */
+function hiddenModels(look: unknown, agent: string): ReadonlySet<unknown> {
+  const names = isObject(look) && Array.isArray(look.models_hidden) ? look.models_hidden : [];
+  const own = `${agent}/`;
+  return new Set(names.map((one) => (typeof one === "string" && one.startsWith(own) ? one.slice(own.length) : one)));
+}
+
+/** `option` with less to choose from; what is chosen stays. */
+function without(option: Option, hidden: ReadonlySet<unknown>): Option {
+  const isOffered = ({ value }: Choice) => value === option.value || !hidden.has(value);
+  const groups = option.groups.map((group) => ({ ...group, choices: group.choices.filter(isOffered) }));
+  return { ...option, groups: groups.filter(({ choices }) => choices.length > 0) };
+}
+
 export function Selectors({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { store } = useView();
   const place = usePlace();
-  const options = readOptions(session.configOptions);
+  const hidden = hiddenModels(store.root.value?.config?.values.look, session.summary.provider);
+  const options = readOptions(session.configOptions).map((one) =>
+    one.category === "model" ? without(one, hidden) : one,
+  );
   const choose = (configId: string, value: string | boolean) =>
     store.dispatch(place.session, { type: "x-agentnb/configOptionChosen", configId, value });
   const hasMode = options.some((option) => option.category === "mode");
@@ -124,7 +142,7 @@ function Permissions({ session, disabled }: { session: SessionState; disabled: b
 function KernelAccess({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { store, memory, announce } = useView();
   const { session: uri, chat } = usePlace();
-  const { permissions, kernel } = session.config?.values ?? {};
+  const { permissions, kernel, cellReview } = session.config?.values ?? {};
   const [said, say] = useState("");
   if (typeof permissions !== "string") return null;
   const choose = (access: string) => {
@@ -151,10 +169,29 @@ function KernelAccess({ session, disabled }: { session: SessionState; disabled: 
         disabled={disabled}
         onChoose={choose}
       />
+      {kernel === "run" && typeof cellReview === "string" && (
+        <Select
+          name="Cell edits"
+          value={cellReview}
+          groups={[{ name: "", choices: REVIEWS }]}
+          disabled={disabled}
+          onChoose={(review) => store.dispatch(uri, { type: "session/configChanged", config: { cellReview: review } })}
+        />
+      )}
       {said && <span role="status">{said}</span>}
     </>
   );
 }
+
+/** When the user reviews a change of a cell: the kernel's own setting (`Agentnb.cell_review`). */
+const REVIEWS: Choice[] = [
+  { value: "first", name: "Review first", description: "A cell shows a change until you accept or reject it." },
+  {
+    value: "after",
+    name: "Apply, review after",
+    description: "A change is made at once. The cell shows what changed, with Keep and Undo.",
+  },
+];
 
 const ACCESS: Choice[] = [
   { value: "off", name: "Off", description: "The agent can't use the kernel." },

@@ -1,6 +1,7 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 import type { ReadonlySignal } from "@preact/signals";
 import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
+import type { CellPlace } from "./change-set";
 
 /** A turn, running or finished. */
 export type AnyTurn = Turn | ActiveTurn;
@@ -81,10 +82,27 @@ export interface NotebookActions {
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */
   propose?(proposals: readonly CellProposal[]): void;
+  /** Shows, in its cells, the changes that were made without a question and are neither kept nor undone: all of them. */
+  applied?(changes: readonly CellChange[]): void;
+  /** How many things of its conversations the user should look at, and does not see now. */
+  attention?(count: number): void;
+  /** Shows the settings in JupyterLab's own editor, too, for as long as the kernel of this chat is there. */
+  settings?(access: SettingsAccess): void;
   /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */
   drawDiagram?(source: string): Promise<string>;
+  /** Scrolls to the cell with this id and marks it, until another is shown. */
+  showCell?(id: string): void;
   /** Opens a file of a workspace (a `file:` address) in an editor. */
   openFile?(path: string, workspace: string | undefined): void;
+}
+
+/** What JupyterLab's Settings editor needs of the kernel. */
+export interface SettingsAccess {
+  request<T>(method: string, params: object): Promise<T>;
+  /** Calls `listener` whenever settings have changed, in whatever window or file. */
+  onChange(listener: () => void): void;
+  /** Aborted when the kernel is gone. */
+  readonly signal: AbortSignal;
 }
 
 /** A change of a cell that an agent asks leave for (`ToolCallCell`). */
@@ -114,6 +132,28 @@ export interface CellProposal {
   /** Absent where the question has no such answer. */
   readonly accept?: (() => void) | undefined;
   readonly reject?: (() => void) | undefined;
+}
+
+/** A change of a cell that a turn made, and that the user can keep or undo. */
+export interface CellChange {
+  /** What tells the change, as it stands, from others. */
+  readonly id: string;
+  readonly cellId: string;
+  /** The notebook's path on the Jupyter server, where two notebooks have a cell with this id. */
+  readonly notebook: string | undefined;
+  /** The cell as the notebook shows it, with its first line: text of an agent, made safe to be read. */
+  readonly name: string;
+  readonly status: "added" | "changed" | "deleted";
+  /** What else there is to know, in a few words each. */
+  readonly about: string;
+  readonly isUndoable: boolean;
+  /** Where a deleted cell was; absent where that is not known. */
+  readonly place: CellPlace | undefined;
+  /** The text that the cell had; "" where there was none, undefined where it is too long to be compared. */
+  before(): Promise<string | undefined>;
+  /** Does it, and says why not; "" where it was done. */
+  keep(): Promise<string>;
+  undo(): Promise<string>;
 }
 
 /** A set of changes to be looked at side by side. */
@@ -194,6 +234,8 @@ export interface Store {
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */
   readonly sessionsChanged?: ReadonlySignal<unknown>;
+  /** Another value each time that settings have changed, once `watchSettings` was asked. */
+  readonly settingsChanged?: ReadonlySignal<unknown>;
   readonly drafts?: ReadonlySignal<Readonly<Record<string, string>>>;
   /** The kernel access of a new conversation for which nobody chooses one. */
   readonly kernelAccess?: string;

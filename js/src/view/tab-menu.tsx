@@ -1,22 +1,26 @@
 /** What can be done with the conversation of the active tab. */
+import { isObject } from "../state/guard";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
 import { Icon } from "./icons";
+import { isInTerminal, isRemote } from "./identity";
 import { Menu, type MenuItem } from "./menu";
+import { line, reason } from "./plain";
 
 interface Props {
   session: string;
   onDo: (doing: ConversationTask) => void;
   onHistory: () => void;
+  onSettings: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onHistory, onDuplicate, onRestart, onClose }: Props) {
+export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onRestart, onClose }: Props) {
   const { store } = useView();
   const state = store.session(session).value;
-  const canFork = state?.agentProcess?.fork === true;
+  const canFork = !isRemote(store.root.value) && state?.agentProcess?.fork === true;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
   const changes: MenuItem = { name: "Changes", detail: "Of the conversation", onSelect: () => onDo("changes") };
   const duplicate: MenuItem = {
@@ -24,6 +28,11 @@ export function TabMenu({ session, onDo, onHistory, onDuplicate, onRestart, onCl
     detail: "Continue separately from here",
     onSelect: () => onDuplicate(session),
   };
+  const own: readonly MenuItem[] = [
+    { name: "History", detail: "All conversations (Alt+H)", onSelect: onHistory },
+    { name: "Settings", detail: "Agents, permissions, look", onSelect: onSettings },
+    ...useNotifications(),
+  ];
   const items: readonly MenuItem[] = [
     { name: "Find", detail: "Ctrl+F", onSelect: () => onDo("find") },
     ...(hasChanges ? [changes] : []),
@@ -31,8 +40,8 @@ export function TabMenu({ session, onDo, onHistory, onDuplicate, onRestart, onCl
     ...(canFork ? [duplicate] : []),
     { name: "Copy as Markdown", onSelect: () => onDo("copy") },
     { name: "Save as Markdown", onSelect: () => onDo("save") },
-    { name: "History", detail: "All conversations (Alt+H)", onSelect: onHistory },
-    { name: "Restart agent", onSelect: () => onRestart(session) },
+    ...(isRemote(store.root.value) ? [] : own),
+    ...(isInTerminal(session) ? [] : [{ name: "Restart agent", onSelect: () => onRestart(session) }]),
     { name: "Close", detail: "Delete on the tab", onSelect: () => onClose(session) },
   ];
   return (
@@ -40,4 +49,23 @@ export function TabMenu({ session, onDo, onHistory, onDuplicate, onRestart, onCl
       <Icon name="more" />
     </Menu>
   );
+}
+
+/** The switch of the browser's notifications; that the browser asks, too, takes a click. */
+function useNotifications(): MenuItem[] {
+  const { store, announce } = useView();
+  const { look } = store.root.value?.config?.values ?? {};
+  if (!("Notification" in globalThis)) return [];
+  const { permission } = Notification;
+  const isOn = isObject(look) && look.notifications === true && permission === "granted";
+  const set = (value: boolean) =>
+    store
+      .request("changeSetting", { name: "notifications", value })
+      .catch((error: unknown) => announce(line(reason(error), 200)));
+  const toggle = async () => {
+    if (isOn) set(false);
+    else if ((await Notification.requestPermission()) === "granted") set(true);
+  };
+  const detail = permission === "denied" ? "Blocked in the browser's settings" : isOn ? "On" : "Off";
+  return [{ name: "Notifications", detail, onSelect: () => void toggle() }];
 }

@@ -3,10 +3,10 @@
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { table } from "../state/object";
-import type { AgentInfo, SessionSummary } from "../state/types.gen";
+import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
-import { chatChannel } from "./identity";
+import { chatChannel, isInTerminal } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
@@ -62,7 +62,7 @@ export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose
             key={session.resource}
             id={id}
             session={session}
-            agent={agentName(agents, session.provider)}
+            agent={agentName(agents, session.provider, session.title)}
             active={session.resource === active}
             onSelect={onSelect}
             onRename={onRename}
@@ -113,7 +113,8 @@ interface TabProps {
 }
 
 function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {
-  const { drafts } = useView();
+  const { drafts, store } = useView();
+  const process = store.session(session.resource).value?.agentProcess;
   const chat = chatChannel(session.resource);
   const hasDraft = drafts.of(chat).value.trim() !== "" || drafts.pictures(chat).value.length > 0;
   const state = tabState(session.status, hasDraft && !active, active);
@@ -132,7 +133,7 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
       aria-selected={active}
       aria-controls={`${id}-panel`}
       tabIndex={active ? 0 : -1}
-      title={`${agent}${title ? `: ${title}` : ""}${state === "idle" ? "" : ` (${state})`}`}
+      title={`${agent}${title ? `: ${title}` : ""}${state === "idle" ? "" : ` (${state})`}${confinement(process)}`}
       onClick={onClick}
       onDblClick={() => onRename(session.resource)}
       onAuxClick={(event) => event.button === 1 && onClose(session.resource)}
@@ -145,6 +146,12 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
       </span>
     </button>
   );
+}
+
+/** Whether the agent is confined, once it runs. */
+function confinement(process: AgentProcess | undefined): string {
+  if (process?.state !== "running") return "";
+  return process.confined ? `\nConfined ${line(process.confined, 400)}` : "\nNot confined";
 }
 
 function TabMark({ state }: { state: TabState }) {
@@ -161,7 +168,7 @@ interface NewTabProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
   onMore: () => void;
-  onHistory: () => void;
+  onHistory: (() => void) | undefined;
   /** Lets an agent in a terminal use this kernel; absent where it can already. */
   onPair: (() => void) | undefined;
   disabled: boolean;
@@ -185,7 +192,9 @@ export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: N
     ...news,
     ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
     ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
-    { key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory },
+    ...(onHistory
+      ? [{ key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory }]
+      : []),
   ];
   return (
     <Menu label="New conversation" items={items} disabled={disabled}>
@@ -199,7 +208,8 @@ export function tabId(id: string, resource: string): string {
   return `${id}-${resource.replace(/\s/g, "_")}`;
 }
 
-export function agentName(agents: readonly AgentInfo[], provider: string): string {
+/** What an agent is called; a program in a terminal, which no list has, as its conversation is. */
+export function agentName(agents: readonly AgentInfo[], provider: string, title = ""): string {
   const known = agents.find((agent) => agent.provider === provider);
-  return line(known?.displayName || provider || "Agent", 40);
+  return line(known?.displayName || (isInTerminal(provider) && title) || provider || "Agent", 40);
 }

@@ -8,6 +8,7 @@ import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { Banner, SessionTrouble, useGap } from "./notices";
+import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
@@ -33,6 +34,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   }, [isOlder, older, place.chat, store]);
   const gap = useGap(place.session);
   useAnnouncements(active || ended ? chat : undefined, agent);
+  useOnScreen(place.session);
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>

@@ -1,13 +1,13 @@
 /** One turn: what was asked, and the answer with how it ended. */
 
 import { useComputed } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
+import { ErrorCard } from "./error-card";
 import { turnMarkdown } from "./export";
 import { GoBack } from "./go-back";
 import { Icon, Spacer } from "./icons";
@@ -19,7 +19,7 @@ import { Part, partId, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
 import { State } from "./parts/tool";
 import { kindIcon } from "./parts/tool-body";
-import { count, duration, line, plain } from "./plain";
+import { count, duration, line } from "./plain";
 import type { AnyTurn } from "./store";
 import { answerLines, callsOf, runTitle } from "./tool-runs";
 
@@ -215,23 +215,4 @@ export function answerText(turn: AnyTurn): string {
     .map((part) => (part.kind === "markdown" ? part.content : ""))
     .filter(Boolean)
     .join("\n\n");
-}
-
-interface ErrorCardProps {
-  title: string;
-  message: string;
-  action?: ComponentChildren;
-}
-
-export function ErrorCard({ title, message, action }: ErrorCardProps) {
-  return (
-    <div class="error-card" role="note">
-      <Icon name="alert" />
-      <div>
-        <strong>{title}</strong>
-        <div class="error-message">{plain(message)}</div>
-        {action}
-      </div>
-    </div>
-  );
 }

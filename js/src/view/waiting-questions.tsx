@@ -36,7 +36,7 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
       {others.map(({ resource, provider, title }) => (
         <Bar
           key={resource}
-          words={[agentName(agents, provider), line(title, 60)].filter(Boolean).join(": ")}
+          words={[...new Set([agentName(agents, provider, title), line(title, 60)])].filter(Boolean).join(": ")}
           note="needs your answer"
           onClick={() => onGo(resource)}
         />

@@ -37,10 +37,10 @@ function notebook() {
     send: (message: (typeof sent)[number]) => void sent.push(message),
     dispose: () => {},
   };
-  const panel = { content, context: { path: "a.ipynb", pathChanged: new Signal() } };
+  const panel = { content, context: { path: "a.ipynb", pathChanged: new Signal() }, isVisible: true };
   const kernel = { createComm: () => comm } as unknown as Kernel;
   const link = new Link(panel as unknown as NotebookPanel, {} as unknown as AgentEdits, kernel);
-  return { link, content, comm, sent, told: () => sent.map(({ params }) => params.unsaved) };
+  return { link, panel, content, comm, sent, told: () => sent.map(({ params }) => params.unsaved) };
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -91,6 +91,19 @@ test("of a state that changed back before it was said nothing is said, and nothi
   expect(sent.length).toEqual(1);
   link.dispose();
   expect(content.model.stateChanged.size).toEqual(0);
+});
+
+test("the kernel is told again when the user comes back to the page, where the notebook is shown", async () => {
+  const { link, panel, sent } = notebook();
+  await link.open();
+  window.dispatchEvent(new Event("focus"));
+  expect(sent.map(({ params }) => params)).toEqual([expect.objectContaining({ path: "a.ipynb" }), { path: "a.ipynb" }]);
+  panel.isVisible = false;
+  window.dispatchEvent(new Event("focus"));
+  link.dispose();
+  panel.isVisible = true;
+  window.dispatchEvent(new Event("focus"));
+  expect(sent).toHaveLength(2);
 });
 
 test("the kernel is told what the user does to files, as long as the link is open", async () => {

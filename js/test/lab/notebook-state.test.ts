@@ -1,4 +1,4 @@
-import type { Notebook } from "@jupyterlab/notebook";
+import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { describe, expect, it } from "vitest";
 import {
   boundedCells,
@@ -55,12 +55,20 @@ describe("a notebook of 5,000 cells", () => {
       id: String(index),
       cell_type: "code",
       getSource: () => `${++reads}`,
-      getMetadata: () => (index === 3_000 ? ["a", "b"] : undefined),
+      getMetadata: (name: string) => {
+        if (name === "tags") return index === 3_000 ? ["a", "b"] : undefined;
+        return index !== 3_001;
+      },
     }));
     const notebook = { model: { sharedModel: { cells } }, activeCellIndex: 3_000, activeCell: null };
-    const state = notebookState("a.ipynb", notebook as unknown as Notebook);
+    const context = { path: "a.ipynb", contentsModel: { writable: false } } as NotebookPanel["context"];
+    const state = notebookState(context, notebook as unknown as Notebook);
     expect([reads, state.cells?.length, state.first]).toEqual([MOST_CELLS, MOST_CELLS, 2_500]);
-    expect(state.cells?.[500]).toMatchObject({ id: "3000", tags: ["a", "b"] });
+    expect(state.readOnly).toBe(true);
+    expect(state.cells?.slice(500, 502)).toEqual([
+      { id: "3000", kind: "code", tags: ["a", "b"], source: expect.any(String) },
+      { id: "3001", kind: "code", editable: false, deletable: false, source: expect.any(String) },
+    ]);
   });
 });
 

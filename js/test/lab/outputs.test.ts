@@ -1,5 +1,6 @@
 import type { Cell, Notebook } from "@jupyterlab/notebook";
 import { expect, test } from "vitest";
+import recorded from "../../../tests/cases/outputs/charts.json" with { type: "json" };
 import { outputsOf } from "../../src/lab/outputs";
 
 const PNG = btoa("\x89PNG\r\n\x1a\n").replace(/=/g, "");
@@ -84,3 +85,11 @@ test("an SVG that can't be drawn stays text; nothing of it gets into the page", 
   expect(document.querySelector("svg, script")).toBeNull();
   expect("hit" in window).toBe(false);
 });
+
+test.each(["altair, as HTML", "altair, as Vega-Lite", "plotly, as HTML", "plotly, as JSON"] as const)(
+  "a chart as its library gives it is a figure: %s",
+  async (name) => {
+    const cells = [cell("a", 1, [shown(recorded[name])]), cell("b", 2, [shown({ "text/html": "<b>vega</b>" })])];
+    expect((await outputsOf(notebook(...cells), [])).map(({ cellId }) => cellId)).toEqual(["a"]);
+  },
+);

@@ -1,7 +1,7 @@
 import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { Kernel } from "@jupyterlab/services";
 import { describe, expect, it } from "vitest";
-import { adopt, readRejoin } from "../../src/lab/rejoin";
+import { adopt, modelOf, readRejoin } from "../../src/lab/rejoin";
 import { onSubshell } from "../../src/lab/subshell";
 
 const state = { _model_name: "AnyModel", _model_module: "anywidget", _model_module_version: "~0.11" };
@@ -27,6 +27,24 @@ describe("a kernel's chat found again", () => {
     const comm = { target: "jupyter.widget", id: "host", data: [] };
     const named = { model_name: "AnyModel", model_module: "anywidget", model_module_version: "~0.11" };
     expect(made).toEqual([[{ ...named, model_id: "host", comm }, state]]);
+  });
+
+  it("waits for a model that the manager itself has begun to make", async () => {
+    const made = new Set<string>();
+    const taken = async (): Promise<never> => {
+      throw new Error("Comm is already created");
+    };
+    const manager = {
+      has_model: (id: string) => made.has(id),
+      get_model: async (id: string) => `the model ${id}`,
+      _create_comm: taken,
+      restoreWidgets: async () => {
+        setTimeout(() => made.add("host"), 50);
+        return taken();
+      },
+    } as unknown as Manager;
+    await adopt(manager, [{ id: "host", state }]);
+    expect(await modelOf(manager, undefined, "host")).toBe("the model host");
   });
 
   it("sends to a subshell only what is sent inside, and where there is none to the main shell", () => {

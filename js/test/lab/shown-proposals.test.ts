@@ -71,8 +71,8 @@ function notebook(widgets: Made[], path = "fit.ipynb", open: string[] = []) {
   const shown = new ShownProposals(panel, {
     isOpen: (one) => open.includes(one),
     run: (index) => runs.push(index),
-    drawNewCell: (parent, { newText }) => {
-      parent.textContent = newText ?? "";
+    drawCell: (parent, { text }) => {
+      parent.textContent = text ?? "";
       return () => parent.replaceChildren();
     },
   });

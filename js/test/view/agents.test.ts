@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AgentInfo, AgentSetup } from "../../src/state/types.gen.ts";
 import { AGENT, MemoryStore } from "./memory-store";
+import { fetchModule } from "./modules";
 import { open, type Page } from "./page";
 
 const INSTALL = "npm install -g codex";
@@ -27,7 +28,7 @@ class AgentsStore extends MemoryStore {
   readonly modules: string[] = [];
   module = (name: string): Promise<{ default: unknown }> => {
     this.modules.push(name);
-    return import("../../src/agents.ts");
+    return fetchModule(name);
   };
 
   has(...agents: AgentInfo[]): void {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AGENT, addSession, CHAT, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { fetchModule } from "./modules";
 import { open, press, type } from "./page";
 
 const OTHER = "claude:/two";
@@ -107,7 +108,7 @@ describe("the menu of new conversations", () => {
     const store = twoTabs();
     const missing = { ...AGENT, provider: "codex", displayName: "Codex", description: "", missing: true };
     store.root.value = { ...store.root.peek(), agents: [...(store.root.peek()?.agents ?? []), missing] };
-    const module = () => import("../../src/agents.ts");
+    const module = fetchModule;
     const page = open(Object.assign(store, { module }), { kind: "chat" });
     page.button("New conversation").click();
     await page.until(() => page.find(".menu-item"));

@@ -1,6 +1,7 @@
 /** The history: found by the menu and the keyboard, listed, searched, previewed, opened, and deleted with undo. */
 import { describe, expect, test, vi } from "vitest";
 import { AGENT, MemoryStore, readyStore, SESSION, summary } from "./memory-store";
+import { fetchModule } from "./modules";
 import { fakeTimers, open, type Page, press } from "./page";
 
 const TODAY = Date.now();
@@ -24,7 +25,7 @@ class HistoryStore extends MemoryStore {
   readonly modules: string[] = [];
   module = (name: string): Promise<{ default: unknown }> => {
     this.modules.push(name);
-    return import("../../src/history.ts");
+    return fetchModule(name);
   };
 
   constructor(answers: Answers = {}) {
@@ -623,6 +624,28 @@ describe("the storage page", () => {
     await page.until(() => expect(page.text()).toContain("Page 7 is never used."));
     page.button("Compact").click();
     await page.until(() => expect(page.find(".history-trouble").textContent).toBe("The disk is full."));
+  });
+
+  test("repairs, exports and imports, and deletes the oldest beyond a size", async () => {
+    const [store, page] = await shown({ changeStorage: ({ action }) => ({ message: `${action} done.`, count: 3 }) });
+    for (const [button, action] of [
+      ["Repair", "repair"],
+      ["Export all", "export"],
+      ["Import", "import"],
+    ] as const) {
+      page.button(button).click();
+      await page.until(() => expect(page.find("[role=status].small").textContent).toBe(`${action} done.`));
+      await page.until(() => expect(page.find(".history-list").getAttribute("aria-busy")).toBe("false")); // its sizes are measured again
+    }
+    choose(page, "Which conversations", "4");
+    page.button("Delete those…").click();
+    await page.until(() => expect(page.text()).toContain("This can't be undone."));
+    expect(store.asked("changeStorage")).toEqual([
+      { action: "repair" },
+      { action: "export", path: "~/agentnb-conversations.db" },
+      { action: "import", path: "~/agentnb-conversations.db" },
+      { action: "remove", largerThan: "1G", dryRun: true },
+    ]);
   });
 });
 

@@ -59,9 +59,9 @@ const MIXED = [
 const UNITS = [...MARKS, ...AROUND, ...LINES.map((line) => `${line}\n`), ...MIXED];
 const SHORT = 6_000;
 
-/** Processor time in milliseconds; the better of two runs. */
-function cost(run: () => void): number {
-  const times = [0, 1].map(() => {
+/** Processor time in milliseconds; the best of some runs, since what else the machine does only adds to it. */
+function cost(run: () => void, runs: number): number {
+  const times = Array.from({ length: runs }, () => {
     const start = process.cpuUsage();
     run();
     const { user, system } = process.cpuUsage(start);
@@ -79,13 +79,14 @@ function read(text: string): Token[] {
 test.each(UNITS)("four times as much of %j takes less than ten times as long to read", (unit) => {
   const text = unit.repeat(SHORT / unit.length);
   read(text);
-  expect(
-    cost(() => read(text.repeat(4))) /
-      Math.max(
-        cost(() => read(text)),
-        15,
-      ),
-  ).toBeLessThan(10);
+  const growth = (runs: number) =>
+    cost(() => read(text.repeat(4)), runs) /
+    Math.max(
+      cost(() => read(text), runs),
+      15,
+    );
+  const first = growth(2);
+  expect(first < 10 ? first : growth(8)).toBeLessThan(10);
 });
 
 test.each(UNITS)("a text of %j arrives whole, in steps of a few thousand characters", (unit) => {

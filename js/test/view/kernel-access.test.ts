@@ -42,6 +42,18 @@ test("a conversation with kernel tools changes what they may do", async () => {
   expect(created(store)).toEqual([]);
 });
 
+test("the review of cells is chosen beside it where the agent may change cells", async () => {
+  const store = configured({ permissions: "ask", kernel: "run", cellReview: "first" });
+  const page = open(store, { kind: "chat" });
+  const review = page.find<HTMLSelectElement>("select[aria-label='Cell edits']");
+  expect([...review.options].map((one) => one.textContent)).toEqual(["Review first", "Apply, review after"]);
+  review.value = "after";
+  review.dispatchEvent(new Event("change", { bubbles: true }));
+  expect(store.dispatched.at(-1)?.action).toEqual({ type: "session/configChanged", config: { cellReview: "after" } });
+  choose(page, "look");
+  await page.until(() => expect(page.all("select[aria-label='Cell edits']")).toHaveLength(0));
+});
+
 test("an empty conversation without them gives way to one that has them", async () => {
   const store = configured({ permissions: "allow" });
   const page = open(store, { kind: "chat" });

@@ -123,18 +123,6 @@ test("a definition that comes late turns the frozen references to it into links"
   expect(page.element.querySelector("a")?.getAttribute("href")).toEqual("https://example.org/docs");
 });
 
-test("an open fence grows in one text node and is coloured when it closes", () => {
-  const page = new MarkdownPage();
-  page.draw("```python\nimport", true);
-  const node = page.element.querySelector("code")?.firstChild;
-  page.draw("```python\nimport numpy\nprint(1)\n", true);
-  expect(page.element.querySelector("code")?.firstChild).toBe(node);
-  expect(node?.textContent).toEqual("import numpy\nprint(1)");
-  expect(page.element.querySelector(".hl-keyword")).toEqual(null);
-  page.draw("```python\nimport numpy\nprint(1)\n```\n", true);
-  expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("import");
-});
-
 test("of 100 KB of markdown in 2,000 pieces only the last few lines are ever read again", () => {
   const unit =
     "## Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```python\nx = [i for i in y]\n```\n\n";

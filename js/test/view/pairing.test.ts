@@ -1,6 +1,7 @@
 /** Agents in a terminal: the kernel is paired and unpaired in the chat, which shows who is connected. */
 import { expect, test } from "vitest";
 import { AGENT, addSession, type MemoryStore, readyStore, summary } from "./memory-store";
+import { fetchModule } from "./modules";
 import { open, type Page } from "./page";
 
 const ROOT = "ahp-root://";
@@ -9,7 +10,7 @@ const OTHER = { provider: "codex", displayName: "Codex", description: "", models
 
 function withPairing(pairing: unknown, paired: unknown = []): MemoryStore {
   const store = readyStore();
-  Object.assign(store, { module: () => import("../../src/pairing.ts") });
+  Object.assign(store, { module: fetchModule });
   const root = store.root.peek();
   if (root) store.root.value = { ...root, agents: [AGENT, OTHER], config: { schema: {}, values: { pairing, paired } } };
   return store;
@@ -52,4 +53,54 @@ test("who is connected is named by the title of its conversation, as they come a
   expect(await menu(page)).not.toContain("Pair a terminal agentWith this kernel");
   store.apply(ROOT, { type: "root/configChanged", config: { paired: {} } });
   await page.until(() => expect(page.text()).not.toContain("Paired: "));
+});
+
+test("clients that are connected from elsewhere are named with what they may do, as they come and go", async () => {
+  const store = withPairing(false);
+  const page = open(store, { kind: "chat" });
+  const say = (remoteClients: unknown) => store.apply(ROOT, { type: "root/configChanged", config: { remoteClients } });
+  say(["phone, watching", "editor, driving and approving"]);
+  await page.until(() => expect(page.text()).toContain("Connected: phone, watching; editor, driving and approving."));
+  expect(page.text()).not.toContain("Paired");
+  say([]);
+  await page.until(() => expect(page.text()).not.toContain("Connected:"));
+});
+
+test("a conversation of a program in a terminal has no message box, and says where to write", async () => {
+  const store = withPairing(true, [TERMINAL]);
+  addSession(store, TERMINAL);
+  store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(TERMINAL, "Claude Code (terminal)") });
+  const page = open(store, { kind: "chat", tab: TERMINAL });
+  const session = store.session(TERMINAL);
+  const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
+  session.value = { ...state, agentProcess: { state: "stopped", message: "It is not connected any more." } };
+  await page.until(() => expect(page.text()).toContain("Claude Code works in a terminal: write to it there."));
+  expect(page.text()).toContain("It is not connected any more.");
+  expect(page.find("[aria-selected=true]").textContent).toBe("Claude Code (terminal)");
+  expect(page.all("button").map((one) => one.textContent)).not.toContain("Restart agent");
+  expect([page.all("textarea").length, page.text().includes("Ask ")]).toEqual([0, false]);
+  page.find<HTMLElement>("[role=tab]").click();
+  await page.until(() => expect(page.all("textarea")).toHaveLength(1));
+});
+
+test("the conversations of another host are marked with its name, and how the connection to it stands", async () => {
+  const store = withPairing(undefined);
+  const page = open(store, { kind: "chat" });
+  const say = (remoteHost: unknown) => store.apply(ROOT, { type: "root/configChanged", config: { remoteHost } });
+  say({ name: "127.0.0.1:4123", state: "connected" });
+  await page.until(() => expect(page.text()).toContain("Remote: the conversations of 127.0.0.1:4123."));
+  expect((await menu(page)).join()).not.toContain("History");
+  say({ name: "127.0.0.1:4123", state: "cut", message: "It does not answer." });
+  await page.until(() => expect(page.text()).toContain("Remote: disconnected from 127.0.0.1:4123."));
+  expect(page.text()).toContain("It does not answer.");
+  say({ name: "127.0.0.1:4123", state: "ended", message: "The token was revoked." });
+  await page.until(() => expect(page.text()).toContain("Remote: not connected to 127.0.0.1:4123. The token"));
+});
+
+test.each([undefined, "yes", 1, null])("a kernel that says %s of another host is not marked", async (remoteHost) => {
+  const store = withPairing(undefined);
+  const page = open(store, { kind: "chat" });
+  store.apply(ROOT, { type: "root/configChanged", config: { remoteHost } });
+  expect(page.text()).not.toContain("Remote");
+  expect((await menu(page)).join()).toContain("History");
 });

@@ -85,6 +85,7 @@ describe("who answered", () => {
   test.each([
     [{ ...NO, answeredBy: { kind: "client", clientId: "me" } }, "Denied by you"],
     [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Denied in another window"],
+    [{ ...NO, answeredBy: { kind: "client", clientId: "remote:phone:x:1", name: "phone" } }, "Denied by phone"],
     [{ ...NO, answeredBy: { kind: "python" } }, "Denied by Python code"],
     [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a ruledenied by a rule"],
     [{ ...NO, answeredBy: { kind: "nobody" } }, "Denied automatically: no one could be asked"],
@@ -92,6 +93,10 @@ describe("who answered", () => {
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allowed by an earlier answer"],
     [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed by the permissions setting"],
+    [{ approved: true, answeredBy: { kind: "review" } }, "Allowed: you review cell edits afterwards"],
+    [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent need not ask"],
+    [{ approved: true, answeredBy: { kind: "headless" } }, "Allowed by a setting: no one could be asked"],
+    [{ approved: true, answeredBy: { kind: "reading" } }, "Allowed: reading in the workspace needs no permission"],
   ])("%j is said in words", async (answer, said) => {
     const { store, page } = await asked();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });

@@ -4,6 +4,7 @@ import { uuid } from "../../src/view/identity";
 import { audioSource, imageSource, safeHref } from "../../src/view/links";
 import { bytes, duration, inFolder, line, plain, splitPath } from "../../src/view/plain";
 import { drawn, MarkdownPage } from "./markdown-page";
+import { fetchModule } from "./modules";
 
 describe("a path", () => {
   test.each([
@@ -115,9 +116,10 @@ describe("plain text", () => {
 });
 
 describe("markdown", () => {
-  test("code is coloured as elements, with its language and a copy button", () => {
-    const page = drawn("```python\ndef f(): return 'x'\n```");
-    expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("def");
+  test("code is coloured as elements, with its language and a copy button", async () => {
+    const module = fetchModule;
+    const page = new MarkdownPage({ module }).draw("```python\ndef f(): return 'x'\n```", false);
+    await vi.waitFor(() => expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("def"));
     expect(page.element.querySelector(".code-lang")?.textContent).toEqual("python");
     expect(page.element.querySelector("button")?.getAttribute("aria-label")).toEqual("Copy code");
     expect(page.element.querySelector("code")?.textContent).toEqual("def f(): return 'x'");
@@ -148,7 +150,7 @@ describe("markdown", () => {
     const code =
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of shell
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
-    const module = () => import("../../src/grammars.ts");
+    const module = fetchModule;
     const page = new MarkdownPage({ module }).draw(`\`\`\`${language}\n${code}\n\`\`\``, false);
     await vi.waitFor(() => expect(page.element.querySelector("code span")).not.toEqual(null), { timeout: 30_000 });
     expect(page.element.querySelector("code")?.textContent).toEqual(code);

@@ -143,6 +143,18 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     assert ((tmp_path / "f").read_text(), names(tmp_path)) == ("old", ["f"])
 
 
+async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Path, files: Files) -> None:
+    """To replace it by a new file would only take the right to write the folder."""
+    locked = tmp_path / "locked.csv"
+    locked.write_text("old")
+    locked.chmod(0o444)
+    with pytest.raises(
+        RpcError, match=r"locked\.csv is read-only, so nothing was written\. Write another file, or ask"
+    ):
+        await Files(Workspace(tmp_path), RecordingListener(deny="asked")).write({"path": str(locked), "content": "new"})
+    assert await files.read({"path": str(locked)}) == {"content": "old"}
+
+
 async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Path, files: Files) -> None:
     """Only the words change."""
     script, link = tmp_path / "run.sh", tmp_path / "link"

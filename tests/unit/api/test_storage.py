@@ -51,6 +51,11 @@ def titles(log: Path) -> list[str]:
     return [record.title for record in Store(log, new_id()).sessions()]
 
 
+def uris_of(log: Path) -> list[str]:
+    """The channels of the conversations that the log has."""
+    return [record.uri for record in Store(log, new_id()).sessions(archived=None)]
+
+
 def damage(log: Path, table: str) -> None:
     """Overwrite the first page of *table* below its root."""
     with closing(sqlite3.connect(log)) as connection:
@@ -165,8 +170,21 @@ def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, 
     assert shell.check() != []
     done = shell.repair()
     assert shell.check() == []
-    assert (done.sessions, len(done.lost)) == (4, 4)
-    assert titles(log) == ([] if table == "turns" else ["0", "3", "2", "1"])
+    assert (done.sessions, len(done.lost)) == (4, 0 if table == "turns" else 4)
+    assert titles(log) == ["0", "3", "2", "1"]
+
+
+def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: Storage, log: Path) -> None:
+    """As they were: they are found, listed and counted as before; also where rows are missing from a sound table."""
+    before = {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)}
+    damage(log, "turns")
+    shell.repair()
+    assert {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
+    with closing(sqlite3.connect(log)) as connection, connection:
+        connection.execute("DELETE FROM turns")
+    assert shell.repair().lost == ()
+    assert {uri: Store(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)} == before
+    assert len(Store(log, new_id()).find("question 2").sessions) == 1
 
 
 def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:

@@ -219,6 +219,48 @@ def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
         (workspace / "b").chmod(0o755)
 
 
+class InodePerName(InterruptedFiles):
+    """As sshfs: the second name of a file is, by its state, another file."""
+
+    def link(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+        self._count()
+        state = os.lstat(name, dir_fd=folder)
+        with (
+            os.fdopen(os.open(name, os.O_RDONLY, dir_fd=folder), "rb") as source,
+            os.fdopen(os.open(other_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=other_folder), "wb") as copy,
+        ):
+            shutil.copyfileobj(source, copy)
+        os.chmod(other_name, state.st_mode, dir_fd=other_folder)
+        os.utime(other_name, ns=(state.st_atime_ns, state.st_mtime_ns), dir_fd=other_folder)
+
+
+@pytest.mark.parametrize("kills", [0, 8])
+def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or_nothing(
+    opened: Opened, workspace: Path, kills: int
+) -> None:
+    """A file with its new name, and with the one that it is to lose, is known by its time and its content."""
+    files = InodePerName(1 << 60)
+    store = opened(files=files)
+    (workspace / "a").write_text("1")
+    (workspace / "b").write_text("1")
+    changes = turn(store, workspace, a="2", b=None, c="2")
+    for at in range(16):
+        files.left = at
+        with contextlib.suppress(Killed):
+            store.apply(backward(changes))
+        for once_more in range(kills):  # what goes on with it is killed, too
+            files.left = once_more
+            with contextlib.suppress(Killed):
+                store.recover()
+        files.left = 1 << 60
+        store.recover()
+        found = {each.name: each.read_text() for each in workspace.iterdir()}
+        assert found in [{"a": "2", "c": "2"}, {"a": "1", "b": "1"}], at
+        (workspace / "a").write_text("2")
+        (workspace / "b").unlink(missing_ok=True)
+        (workspace / "c").write_text("2")
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -107,3 +110,36 @@ def test_undo_when_the_user_wrote_since_merges_or_names_the_conflict(store: Chan
     assert text.read_text() == "1\n2\n3\n4\n5\n"
     assert change.before is not None
     assert store.content(change.before) == b"1\n2\n3\n4\nuser\n"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_next_look(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when its size and the second of its time are those that git noted, and git's index is younger."""
+    program = tmp_path / "programs/git"
+    program.parent.mkdir()
+    script = f"""\
+        #!{sys.executable}
+        import os, pathlib, subprocess, sys
+        file, noted = pathlib.Path({str(workspace / "a.txt")!r}), pathlib.Path({str(tmp_path / "noted")!r})
+        code = subprocess.call([{shutil.which("git")!r}, *sys.argv[1:]])
+        if "update-index" in sys.argv and not noted.exists():
+            noted.touch()
+            times = file.stat()
+            file.write_text("two")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if "update-index" in sys.argv or "write-tree" in sys.argv:  # as if it had taken git five seconds
+            folder = next(each for each in sys.argv if each.startswith("--git-dir="))[len("--git-dir="):]
+            os.utime(folder + "/index", (file.stat().st_mtime + 5,) * 2)
+        sys.exit(code)
+        """
+    program.write_text(textwrap.dedent(script))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    (workspace / "a.txt").write_text("one")
+    before = store.take()
+    assert (workspace / "a.txt").read_text() == "two"
+    changes = store.changes(before, store.take())
+    assert [(each.path, each.status) for each in changes] == [("a.txt", "changed")]

@@ -44,7 +44,7 @@ class AnsweringLoop(ManualLoop):
     """One on which an answer that takes its time is there at once; whoever waits for an agent hears that none comes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        if getattr(coroutine, "__qualname__", "").startswith("Service."):
+        if getattr(coroutine, "__qualname__", "").endswith("Service.answer_later"):
             return run(coroutine)
         coroutine.close()
         return self._no_agent() if self._answers() else None

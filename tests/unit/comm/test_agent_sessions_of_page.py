@@ -102,3 +102,25 @@ def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: P
     assert changed(action="deleteAll", dryRun=False) == ("3 conversations deleted.", 3)
     assert (len(uris(page)), changed(action="check")) == (1, ("The log is sound.", 0))
     assert changed(action="compact")[1] == 0
+
+
+def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
+    """All in one file and back from it; the oldest beyond a size go; a path or a size that is none is refused."""
+    first = kernel()
+    for number in range(3):
+        talk(first, tmp_path, ("a", "b"), title=str(number))
+    first.close()
+    page, file = page_of(kernel()), tmp_path / "all.db"
+
+    def done(**params: object) -> str:
+        return str(page.ask("changeStorage", params)["result"]["message"])
+
+    assert done(action="export", path=str(file)).startswith("3 conversations are in")
+    assert "already" in refused(page, "changeStorage", action="export", path=str(file))
+    assert done(action="remove", largerThan="1") == "3 conversations would be deleted."
+    assert done(action="deleteAll", dryRun=False) == "3 conversations deleted."
+    assert done(action="import", path=str(file)) == "3 conversations imported; 0 were here already."
+    assert "has 3 conversations. All of them are whole." in done(action="repair")
+    assert len(uris(page)) == 3
+    assert "no absolute path" in refused(page, "changeStorage", action="import", path="all.db").replace("not an", "no")
+    assert "no size" in refused(page, "changeStorage", action="remove", largerThan="much")

@@ -16,9 +16,11 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.comm.service import LONGEST_DRAFT, Service
+from agentnb.configuration import Sources, read_settings
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion
+from agentnb.policy.situation import Mode
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
 from tests.unit.api.conftest import AGENTS, PATIENCE
 from tests.unit.comm.test_service import Page
@@ -33,8 +35,23 @@ class Defaults:
     def __init__(self, servers: dict[str, Any]) -> None:
         self.servers = servers
 
+    def sources(self) -> Sources:
+        return read_settings()
+
+    def choose(self, name: str, value: Any) -> None:
+        raise AssertionError(name, value)
+
+    def default_workspace(self) -> str:
+        return ""
+
+    def default_mode(self) -> Mode:
+        return "ask"
+
     def default_mcp_servers(self) -> dict[str, Any]:
         return dict(self.servers)
+
+    def default_components(self) -> list[str]:
+        return []
 
     def default_kernel_access(self) -> bool:
         return False
@@ -44,6 +61,9 @@ class Defaults:
 
     def cell_review(self) -> None:
         return None
+
+    def choose_cell_review(self, review: object) -> None:
+        del review
 
 
 class Variables:

@@ -14,7 +14,7 @@ BASE = {"clock", "credentials", "errors", "events", "folders", "ids", "safe_json
 ALLOWED = {
     "state": BASE,
     "log": BASE | {"log"},
-    "comm": BASE | {"log", "comm", "host", "kernel", "acp", "policy", "agent"},
+    "comm": BASE | {"configuration", "log", "comm", "host", "kernel", "acp", "policy", "agent"},
 }
 
 

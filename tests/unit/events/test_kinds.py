@@ -55,6 +55,7 @@ def test_the_categories_are_few() -> None:
         "page",
         "policy",
         "process",
+        "rehearsal",
         "session",
         "turn",
     ]

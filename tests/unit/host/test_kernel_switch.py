@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from agentnb.errors import PermissionDenied
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.tools import TOOLS, demand_access
+from agentnb.policy.places import PROJECT
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 from tests.unit.kernel.shell_tools import Tools
 
-READING = {"variables", "inspect", "notebooks", "cells"}
+READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
 
 
 @pytest.fixture
@@ -71,6 +73,38 @@ def test_a_conversation_that_began_without_kernel_access_does_not_get_it(page: P
     choose(page, conversation, 2, permissions="deny")
     until(page.host, Session(conversation), lambda: conversation.mode == "deny")
     assert (access_of(conversation), conversation.channels.kernel_access) == (None, "off")
+
+
+def review_of(conversation: Conversation) -> Any:
+    config = conversation.session.state.config
+    assert config is not None
+    return config.values.get("cellReview")
+
+
+def test_a_review_of_cells_that_a_page_chooses_holds_and_is_shown_in_every_conversation(page: Page) -> None:
+    """It is one setting of the kernel; one that begins later has it, and the policy's log says who chose it."""
+    one, other, without = begun(page, kernel="run"), begun(page, kernel="look"), begun(page, kernel="off")
+    assert [review_of(each) for each in (one, other, without)] == ["first", "first", None]
+    choose(page, one, 1, cellReview="after")
+    until(page.host, Session(other), lambda: review_of(other) == "after")
+    assert [review_of(each) for each in (one, begun(page, kernel="run"), without)] == ["after", "after", None]
+    assert page.host.environment.cell_review() == "after"
+    record = page.host.policy.audit.records[-1]
+    assert (record.tool, record.what, record.by) == ("cell review", "first → after", "user")
+
+
+def test_a_review_of_cells_that_the_project_does_not_allow_is_refused(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page hears why; the setting of the kernel stays."""
+    monkeypatch.chdir(tmp_path)
+    conversation = begun(page, kernel="run")
+    policy = tmp_path / PROJECT
+    policy.parent.mkdir()
+    policy.write_text('cell_review = "first"')
+    choose(page, conversation, 1, cellReview="after")
+    assert "reviewed first" in page.envelope()["rejectionReason"]
+    assert (review_of(conversation), page.host.environment.cell_review()) == ("first", None)
 
 
 def test_a_page_cannot_choose_an_access_that_there_is_not(page: Page) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from agentnb import Turn
+from agentnb.configuration import Sources, read_settings
 from agentnb.errors import FilesConflict, KernelChangesConflict
 from agentnb.host import Host
 from agentnb.policy.settings import CellReview
+from agentnb.policy.situation import Mode
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_changesets import ask
 from tests.unit.host.test_permissions import Talk, environment, host, work
@@ -43,8 +45,23 @@ class Reviewing:
     def __init__(self, when: CellReview | None) -> None:
         self.when = when
 
+    def sources(self) -> Sources:
+        return read_settings()
+
+    def choose(self, name: str, value: Any) -> None:
+        raise AssertionError(name, value)
+
+    def default_workspace(self) -> str:
+        return ""
+
+    def default_mode(self) -> Mode:
+        return "ask"
+
     def default_mcp_servers(self) -> dict[str, Any]:
         return {}
+
+    def default_components(self) -> list[str]:
+        return []
 
     def default_kernel_access(self) -> bool:
         return True
@@ -54,6 +71,9 @@ class Reviewing:
 
     def cell_review(self) -> CellReview | None:
         return self.when
+
+    def choose_cell_review(self, review: CellReview) -> None:
+        self.when = review
 
 
 @pytest.mark.parametrize("when", ["first", "after"])
@@ -80,6 +100,9 @@ def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_f
         ("cell:a", "changed", "moved"),
         ("cell:b", "deleted", None),
     ]
+    channel = host.loop.call(host.channel, f"{talk.conversation.session.uri}/changes/{turn.id}")
+    (deleted,) = [each for each in channel.state.files if each.id == "cell:b"]
+    assert (deleted.meta or {})["agentnb"]["place"] == {"notebook": "fit.ipynb"}
     turn.undo()
     assert page.texts() == {"a": "1", "b": "2", "c": "3"}
     page.close()

@@ -77,8 +77,9 @@ class Talk:
         *,
         directories: tuple[Path, ...] = (),
         kernel_tools: bool = False,
+        command: tuple[str, ...] | None = None,
     ) -> None:
-        spec = custom([sys.executable, str(AGENTS / f"{script}.py")], name=name)
+        spec = custom(command or [sys.executable, str(AGENTS / f"{script}.py")], name=name)
         self.host = host
         self.conversation = host.loop.call(
             lambda: host.open(spec, cwd=work, mode=mode, directories=directories, kernel_tools=kernel_tools)
@@ -668,7 +669,7 @@ def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
     environment[HEADLESS], config, allowed = row
     user_policy(tmp_path, config, trusted=str(work))
     assert (Talk(host, work).prompt(write(work / "a")).wait(PATIENCE).text == "{}\n") == allowed
-    assert [record.by for record in host.policy.audit.records] == ["mode" if allowed else "nobody"]
+    assert [record.by for record in host.policy.audit.records] == ["headless" if allowed else "nobody"]
 
 
 def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Path, tmp_path: Path) -> None:
@@ -733,7 +734,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     lines = [json.loads(line) for line in (tmp_path / "data/audit.jsonl").read_text().splitlines()]
     found = {(line["kind"], line["outcome"], line["by"], line.get("source"), line.get("scope")) for line in lines}
     assert found == {
-        ("read", "allow", "mode", None, None),
+        ("read", "allow", "reading", None, None),
         ("write", "deny", "rule", "user", None),
         ("write", "allow", "user", None, "session"),
     }

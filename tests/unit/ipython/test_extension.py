@@ -82,6 +82,31 @@ names(agentnb.resume(session.tab_id))
     assert (printed, said) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
 
 
+def test_the_review_of_cells_is_one_setting_in_the_page_and_in_config() -> None:
+    """What was chosen in a page before the extension was loaded is kept; each of them shows what the other has set."""
+    code = """
+import asyncio
+from agentnb.host import current_host
+from agentnb.host.environment import current_environment
+environment, host = current_environment(), current_host()
+def shown():
+    opened = next(iter(host.conversations.values()))
+    host.loop.submit(asyncio.sleep(0)).result(120)  # what was to be shown is
+    return magic("config", "Agentnb.cell_review"), opened.channels.shown_review
+magic("unload_ext", "agentnb")
+environment.choose_cell_review("after")
+magic("load_ext", "agentnb")
+magic("agent", "--kernel /say here")
+print(*shown())
+magic("config", "Agentnb.cell_review = 'first'")
+print(*shown())
+environment.choose_cell_review("after")
+print(*shown())
+"""
+    printed, said = tell(code)
+    assert (printed[-3:], said) == (["after after", "first first", "after after"], "")
+
+
 def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
     """Without a name it is the workspace that `%agents policy` speaks of."""
     code = f"""
@@ -122,3 +147,35 @@ except agentnb.AgentnbError as error:
         "there False []",
         "folder='nowhere' is not a folder. Give the folder in which the agent should work.",
     ]
+
+
+def test_the_users_settings_file_counts_until_config_says_something_else(tmp_path: Path) -> None:
+    """It is read again when it changes; ``%config`` and ``ipython_config.py`` come first; Python tells the place."""
+    (tmp_path / "settings.toml").write_text('agent = "claude"\ntimeout = 7\nview = "wrong"\n', encoding="utf-8")
+    code = f"""
+import os, agentnb
+os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
+magic("reload_ext", "agentnb")
+def tell(*names):
+    rows = {{row.name: row for row in agentnb.settings()}}
+    print(*((rows[name].value, rows[name].source) for name in names))
+    print(*(magic("config", f"Agentnb.{{name}}") for name in names))
+tell("agent", "timeout", "permissions")
+magic("config", "Agentnb.agent = 'eliza'")
+agentnb.settings().set("timeout", 9)
+agentnb.settings().set("permissions", "allow", here=True)
+tell("agent", "timeout", "permissions")
+agentnb.settings().reset("agent", here=True)
+agentnb.settings().reset("permissions", here=True)
+tell("agent", "timeout", "permissions")
+"""
+    printed, said = tell(code, permissions="deny")
+    assert printed == [
+        "('claude', 'user') (7.0, 'user') ('deny', 'startup')",
+        "claude 7.0 deny",
+        "('eliza', '%config') (9.0, 'user') ('allow', '%config')",
+        "eliza 9.0 allow",
+        "('claude', 'user') (9.0, 'user') ('ask', 'default')",
+        "claude 9.0 ask",
+    ]
+    assert "settings.toml, line 3: view cannot be 'wrong'." in said

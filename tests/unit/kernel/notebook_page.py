@@ -34,6 +34,7 @@ class NotebookPage:
         steps: How many steps of Undo there are.
         file_hashes: What the last change said of the notebook's file.
         longest: How many characters of a cell are told.
+        read_only: Whether the notebook's file can't be written.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class NotebookPage:
         self.steps = 0
         self.file_hashes: Any = None
         self.longest = 20_000
+        self.read_only = False
         self._made = 0
         self._outputs = outputs
         lab().opened(self, {"content": {"data": {"outputs": outputs is not None}}})
@@ -85,7 +87,7 @@ class NotebookPage:
         cells = [each | {"source": each["source"][: self.longest]} for each in self.cells]
         for told, cell in zip(cells, self.cells, strict=True):
             told["cut"] = told["source"] != cell["source"]
-        self._say("notebook", {"path": self.path, "cells": cells})
+        self._say("notebook", {"path": self.path, "cells": cells, "readOnly": self.read_only})
 
     def send(self, message: dict[str, Any]) -> None:
         if message["method"] == "outputs":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,38 @@ def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: 
         "n",
         "1",
     ]
+
+
+class Echoing(io.StringIO):
+    """A stream that echoes what is written, as ipykernel's do, and takes it to the page."""
+
+    echo: Any = None
+
+    def write(self, text: str) -> int:
+        if self.echo is not None:
+            self.echo.write(text)
+        return super().write(text)
+
+
+def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
+    tools: Tools, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what looks like a credential; then the streams are as they were."""
+    stdout, stderr = Echoing(), Echoing()
+    monkeypatch.setattr("sys.stdout", stdout)
+    monkeypatch.setattr("sys.stderr", stderr)
+    monkeypatch.setenv("MY_API_KEY", "kx81hq2mz0pl44")
+    tools.shell.user_ns["told"] = lambda: tools.printed.wait(30)
+    code = "print('epoch 1 kx81hq2mz0pl44')\nassert told()"
+    page.type("a", code)
+    work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))
+    edit = page.runs.get(timeout=30)
+    assert tools.shell.run_cell(code, cell_id="a").success
+    page.ran(edit)
+    work.result(30)
+    told = [str(each.content[0]) for each in tools.progress if each.content and each.ended_at is None]
+    assert ["epoch 1" in told[0], "kx81hq2mz0pl44" in told[0]] == [True, False]
+    assert (stdout.getvalue(), stdout.echo, stderr.echo) == ("epoch 1 kx81hq2mz0pl44\n", None, None)
 
 
 @pytest.mark.usefixtures("heeded")

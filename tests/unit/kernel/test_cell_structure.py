@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentnb.errors import KernelChangesConflict
-from agentnb.kernel.cell_changes import CellChange
+from agentnb.kernel.cell_changes import CellChange, CellPlace
 from agentnb.policy.request import diffs
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
@@ -146,6 +146,100 @@ def test_merge_cells_when_they_have_different_types_is_refused(tools: Tools, pag
     page.cells[1]["kind"] = "markdown"
     page.tell()
     assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
+    assert page.texts() == CELLS
+
+
+LOCKED = [
+    ("replace_cell", {"cell": "b", "source": "new"}, "b", "editable"),
+    ("split_cell", {"cell": "a", "line": 2}, "a", "editable"),
+    ("set_cell_type", {"cell": "b", "kind": "markdown"}, "b", "editable"),
+    ("set_cell_tags", {"cell": "b", "tags": ["x"]}, "b", "editable"),
+    ("merge_cells", {"first": "a", "last": "c"}, "a", "editable"),
+    ("merge_cells", {"first": "a", "last": "c"}, "c", "deletable"),
+    ("delete_cell", {"cell": "b"}, "b", "deletable"),
+]
+
+
+@pytest.mark.parametrize("row", LOCKED, ids=[f"{each[0]} {each[3]}" for each in LOCKED])
+def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_user_is_asked(
+    tools: Tools, page: NotebookPage, row: tuple[str, dict[str, Any], str, str]
+) -> None:
+    """The agent gets to know which cell, why, and what to do instead; `cells` says it beforehand."""
+    name, arguments, locked, lock = row
+    next(each for each in page.cells if each["id"] == locked)[lock] = False
+    page.tell()
+    can = {"editable": "edited", "deletable": "deleted"}[lock]
+    assert f"(id {locked}, can't be {can})" in tools.text("cells")
+    asked = len(tools.requests)
+    result = tools.call(name, **arguments)
+    title = {"a": "The cell `x = 1`", "b": "The cell `b`", "c": "The cell `c`"}[locked]
+    assert result["isError"]
+    assert result["content"][0]["text"].startswith(
+        f"{title} can't be {can}: its metadata has `{lock}: false`. Leave it"
+    )
+    assert (len(tools.requests), page.texts()) == (asked, CELLS)
+
+
+def test_cell_that_may_not_be_edited_or_deleted_can_still_be_moved(tools: Tools, page: NotebookPage) -> None:
+    """As the user can."""
+    page.cells[1].update(editable=False, deletable=False)
+    page.tell()
+    assert not tools.call("move_cell", cell="b", below="c")["isError"]
+    assert [*page.texts()] == ["a", "c", "b"]
+
+
+CHANGES_OF_CELLS = [
+    ("insert_cell", {"source": "new"}),
+    ("replace_cell", {"cell": "b", "source": "new"}),
+    *(each[:2] for each in CALLS),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CHANGES_OF_CELLS)
+def test_change_of_a_notebook_whose_file_is_read_only_is_made_in_the_page_and_says_what_to_do(
+    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
+) -> None:
+    """JupyterLab lets the user change such a notebook, too; what is lost without a word is said."""
+    page.read_only = True
+    page.tell()
+    assert "fit.ipynb: 3 cells, its file is read-only (used last)" in tools.text("notebooks")
+    result = tools.call(name, **arguments)
+    assert not result["isError"]
+    assert page.cells != [{"id": each, "kind": "code", "source": text, "tags": []} for each, text in CELLS.items()]
+    assert result["content"][0]["text"].endswith(
+        "The file of fit.ipynb is read-only: the change is in the open page only, and can't be saved there. "
+        "Tell the user to save the notebook under another name (File → Save Notebook As…)."
+    )
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_undo_when_two_pages_show_the_notebook_is_done_in_the_page_that_the_user_is_in(
+    tools: Tools, page: NotebookPage, renamed: bool
+) -> None:
+    """Pages say it when the user comes back to them; one that was renamed meanwhile is known by its earlier path."""
+    tools.call("delete_cell", cell="b")
+    other = NotebookPage("fit.ipynb", {"a": FIRST, "c": "c"})
+    if renamed:
+        page.rename("renamed.ipynb")
+    page.tell()
+    undo(tools)
+    assert (page.texts(), [*other.texts()]) == (CELLS, ["a", "c"])
+    other.close()
+
+
+def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had(
+    tools: Tools, page: NotebookPage
+) -> None:
+    """So that the page can show where it was; one that was moved first, where it was before the turn."""
+    tools.call("delete_cell", cell="b")
+    tools.call("move_cell", cell="c", above="a")
+    tools.call("delete_cell", cell="c")
+    places = {name: each.place for name, each in turn(tools).items()}
+    assert places == {
+        "cell:b": CellPlace(notebook="fit.ipynb", below="a", index=1),
+        "cell:c": CellPlace(notebook="fit.ipynb", below="a", index=1),
+    }
+    undo(tools)
     assert page.texts() == CELLS
 
 

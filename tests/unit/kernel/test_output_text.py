@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 import zlib
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from agentnb.kernel.output_text import (
     picture_tokens,
     read_outputs,
 )
+from tests.conftest import ROOT
 
 
 def png(width: int = 2, height: int = 2) -> str:
@@ -244,3 +246,23 @@ def test_any_outputs_are_read_within_bounds(outputs: list[dict[str, Any]]) -> No
     read = read_outputs(outputs)
     assert len(read.text) <= LONGEST + 100
     assert len(read.pictures) <= MOST_PICTURES
+
+
+CHARTS = json.loads((ROOT / "tests/cases/outputs/charts.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        ("altair, as HTML", '"mark": {"type": "bar"}, "encoding": {"x": {"field": "a", "type": "nominal"}'),
+        ("altair, as Vega-Lite", '"mark": {"type": "bar"}'),
+        ("plotly, as HTML", '[{"y":[1,3,2],"type":"bar"}]'),
+        ("plotly, as JSON", '{"data": [{"y": [1, 3, 2], "type": "bar"}]'),
+    ],
+)
+def test_chart_as_the_libraries_give_it_is_told_by_its_data(recorded: str, words: str) -> None:
+    """Also in the HTML that they give where they know of no renderer: it draws itself, and reads as nothing."""
+    read = read_outputs([{"output_type": "display_data", "data": CHARTS[recorded], "metadata": {}}])
+    assert read.text.startswith("A chart")
+    assert words in read.text
+    assert "require" not in read.text

@@ -164,6 +164,46 @@ def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
     assert tools.text("run_code", code="gone") == "1"
 
 
+def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all_the_same(tools: Tools) -> None:
+    """The agent hears that the time was up, not that the code raised nothing."""
+    code = (
+        "import os, signal, time\n"
+        "class Slow(KeyboardInterrupt):\n"
+        "    def _render_traceback_(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(600)\n"
+        "try:\n    time.sleep(600)\nexcept KeyboardInterrupt:\n    raise Slow from None"
+    )
+    result = tools.call("run_code", code=code, timeout=0.1)
+    assert (result["isError"], "its time was up" in result["content"][0]["text"]) == (True, True)
+
+
+def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
+    tools: Tools, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There Python would write it to stderr, and the code would go on."""
+    code = (
+        "import time\n"
+        "class Slow:\n"
+        "    def __del__(self):\n"
+        "        print('begun', flush=True)\n"
+        "        end = time.monotonic() + 1\n"
+        "        while time.monotonic() < end: pass\n"
+        "slow = Slow()\ndel slow\nwhile True: pass"
+    )
+    call = call_words("run_code", {"code": code})
+
+    async def stopped_in_the_finalizer() -> dict[str, Any]:
+        running = asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code}))
+        await asyncio.to_thread(tools.printed.wait)
+        assert tools.tool_runner.stop(call)
+        return await running
+
+    result = tools.during(stopped_in_the_finalizer())
+    assert result["content"][0]["text"].startswith("begun\nThe code was stopped by the user.")
+    assert "Exception ignored" not in capsys.readouterr().err
+
+
 def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
     """The one behind it begins as if nothing had been."""
     code = "runs = globals().get('runs', 0) + 1\nprint('begun', flush=True)\nwhile runs == 1:\n    pass"
@@ -450,6 +490,9 @@ def test_cell_that_raises_is_a_tool_call_that_failed(tools: Tools, cell: str, fa
     assert opened(tools).call("run_cell", cell=cell)["isError"] is failed
 
 
+READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
+
+
 def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
     """Closed objects, every property described, and hints that say whether it only reads."""
     for tool in TOOLS.values():
@@ -457,4 +500,4 @@ def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
         assert schema["additionalProperties"] is False
         assert all(each["description"] for each in schema["properties"].values())
         assert set(schema["required"]) <= set(schema["properties"])
-        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in {"variables", "inspect", "notebooks", "cells"})
+        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in READING)

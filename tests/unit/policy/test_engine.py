@@ -346,6 +346,25 @@ AFTER = Settings(cell_review="after")
 
 
 @pytest.mark.parametrize(
+    ("asked", "fields", "by"),
+    [
+        (EDIT, {"mode": "allow"}, "mode"),
+        (EDIT, {"cell_review": "after"}, "review"),
+        (EDIT, {"user": Settings(bypass=frozenset({"claude"})), "cell_review": "after"}, "bypass"),
+        (EDIT, {"attached": False, "headless": "allow"}, "headless"),
+        (EDIT, {"user": Settings(rules=(rule("allow", tool=("cell",)),))}, "rule"),
+        (request("read", "/w/fit.csv"), {"mode": "deny"}, "reading"),
+    ],
+)
+def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
+    asked: PolicyRequest, fields: dict[str, Any], by: str
+) -> None:
+    """A card can only be as true as this: the session's permissions are one setting of several."""
+    verdict = judge(asked, Situation(**{"agent": "claude", "root": ROOT, "trusted": True, **fields}))
+    assert (verdict.outcome, verdict.decided_by) == ("allow", by)
+
+
+@pytest.mark.parametrize(
     ("asked", "fields", "outcome"),
     [
         (EDIT, {}, "ask"),

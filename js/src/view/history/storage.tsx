@@ -1,4 +1,4 @@
-/** What agentnb keeps on disk: how much and of whom; old or all conversations deleted, the log compacted and checked. */
+/** What agentnb keeps on disk: how much and of whom; conversations deleted, the log compacted, checked, repaired, copied. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import { Spinner } from "../icons";
@@ -15,6 +15,7 @@ interface Row {
 interface Asked {
   readonly action: "remove" | "deleteAll";
   readonly olderThanDays?: number;
+  readonly largerThan?: string;
   /** What would be done, in the kernel's words. */
   readonly message: string;
 }
@@ -24,7 +25,19 @@ const HEADS: readonly [string, string][] = [
   ["agent", "Agents"],
   ["folder", "Folders"],
 ];
-const AGES = [30, 90, 365];
+/** What is deleted: by age in days, or the oldest beyond a size. */
+const LIMITS: readonly (readonly [name: string, limit: Pick<Asked, "olderThanDays" | "largerThan">])[] = [
+  ["quiet for 30 days", { olderThanDays: 30 }],
+  ["quiet for 90 days", { olderThanDays: 90 }],
+  ["quiet for 365 days", { olderThanDays: 365 }],
+  ["the oldest beyond 100 MB", { largerThan: "100M" }],
+  ["the oldest beyond 1 GB", { largerThan: "1G" }],
+];
+const CARE = [
+  ["compact", "Compact"],
+  ["check", "Check"],
+  ["repair", "Repair"],
+] as const;
 /** Agents and folders that are shown. */
 const SHOWN = 10;
 
@@ -35,7 +48,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
   const [asked, setAsked] = useState<Asked>();
-  const [age, setAge] = useState(90);
+  const limit = useRef<HTMLSelectElement>(null);
+  const [file, setFile] = useState("~/agentnb-conversations.db");
   const back = useRef<HTMLButtonElement>(null);
   const run = async (work: () => Promise<void>) => {
     setBusy(true);
@@ -59,14 +73,14 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
     if (!isObject(answer)) throw new Error("The answer can't be read.");
     return { message: String(answer.message ?? ""), count: Number(answer.count) || 0 };
   };
-  const act = (action: "compact" | "check") =>
+  const act = (action: "compact" | "check" | "repair" | "export" | "import", more: object = {}) =>
     run(async () => {
-      setMessage((await change({ action })).message);
+      setMessage((await change({ action, ...more })).message);
       await measure();
     });
   const plan = (action: Asked["action"]) =>
     run(async () => {
-      const which = action === "remove" ? { action, olderThanDays: age } : { action };
+      const which = action === "remove" ? { action, ...LIMITS[limit.current?.selectedIndex ?? 0]?.[1] } : { action };
       const would = await change({ ...which, dryRun: true });
       if (would.count > 0) setAsked({ ...which, message: would.message });
       else setMessage(would.message);
@@ -100,11 +114,11 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
       )}
       <div class="history-ask" role="group" aria-label="Delete">
         <label class="small">
-          Quiet for{" "}
-          <select class="field" value={age} onChange={(event) => setAge(Number(event.currentTarget.value))}>
-            {AGES.map((days) => (
-              <option key={days} value={days}>
-                {days} days
+          Conversations{" "}
+          <select ref={limit} aria-label="Which conversations" class="field">
+            {LIMITS.map(([name], at) => (
+              <option key={name} value={at} selected={at === 1}>
+                {name}
               </option>
             ))}
           </select>
@@ -115,11 +129,26 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
         <button type="button" class="button small" disabled={isBusy} onClick={() => void plan("deleteAll")}>
           Delete all…
         </button>
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("compact")}>
-          Compact
+      </div>
+      <div class="history-ask" role="group" aria-label="Look after the log">
+        {CARE.map(([action, name]) => (
+          <button key={action} type="button" class="button small" disabled={isBusy} onClick={() => void act(action)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      <div class="history-ask" role="group" aria-label="Copy all conversations">
+        <input
+          class="field"
+          aria-label="File where the kernel runs"
+          value={file}
+          onInput={(event) => setFile(event.currentTarget.value)}
+        />
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("export", { path: file })}>
+          Export all
         </button>
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("check")}>
-          Check
+        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("import", { path: file })}>
+          Import
         </button>
       </div>
       {asked && (

@@ -6,7 +6,7 @@ import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
 import { line, reason } from "../plain";
-import { grammars, highlight, needGrammar } from "./highlight";
+import { highlight, needHighlighting } from "./highlight";
 
 /** Longer code is drawn in slices also while it grows, in characters. */
 const LONGEST_NODE = 24_000;
@@ -61,8 +61,7 @@ function useDiagram(text: string, isDiagram: boolean): [string | undefined, (() 
 
 export const Coloured = memo(({ text, language }: { text: string; language?: string | undefined }) => {
   const { store } = useContext(ViewContext);
-  useEffect(() => needGrammar(language, store?.module), [language, store]);
-  void grammars.value; // drawn again when there are more
+  useEffect(() => needHighlighting(language, store?.module), [language, store]);
   return (
     <code key="done">
       {highlight(text, language)?.map(([scope, piece], at) =>

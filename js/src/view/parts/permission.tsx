@@ -14,6 +14,7 @@ import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { confirmation, INERT_FOR, isLasting, narrowest, optionsOf } from "../permission-answer";
 import { line } from "../plain";
+import { Preview } from "./preview";
 import { Text, textOf } from "./text";
 import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
 
@@ -122,6 +123,7 @@ export function Permission({ turnId, call }: Props) {
           />
         )}
       </section>
+      <Preview turnId={turnId} call={call} edited={edited} />
       <div class="permission-options" data-armed={armed}>
         {isCritical && button(reject, "primary")}
         {button(allow, isCritical ? "secondary danger" : "primary")}

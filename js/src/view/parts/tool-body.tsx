@@ -6,11 +6,13 @@ import { type IconName, isIcon } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
 import { line, plain, pretty } from "../plain";
+import { Citations } from "./citations";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
 import { LongText } from "./long-text";
 import { OutputBox, Terminal } from "./terminal";
 import { textOf } from "./text";
+import { Walkthrough, walkthroughOf } from "./walkthrough";
 import { asField, refOf, Whole } from "./whole";
 
 /** A title with its `code` set as code; a lone backtick stays what it is. */
@@ -45,6 +47,10 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
   const hasTerminal = content.some((piece) => piece.type === "terminal");
   const output = run || content.length > 0 || shown.length > 0 ? undefined : call.details?.rawOutput;
   const isRunning = run && run.endedAt === undefined;
+  const research = call.details?.research;
+  const walkthrough = walkthroughOf(call);
+  if (walkthrough) return <Walkthrough of={walkthrough} />;
+  if (research) return <Citations id={id} research={research} />;
   return (
     <>
       {(!hasTerminal || call.status === "pending-confirmation") && <ToolInput call={call} />}

@@ -10,8 +10,10 @@ import { Icon, type IconName, Spacer, Spinner } from "../icons";
 import { memo } from "../memo";
 import { line, reason, splitPath } from "../plain";
 import { Permission } from "./permission";
+import { PreviewAfter } from "./preview";
 import { textOf } from "./text";
 import { coded, inputOf, kindIcon, results, ToolBody, toolTitle } from "./tool-body";
+import { walkthroughOf } from "./walkthrough";
 
 interface Props {
   turnId: string;
@@ -48,6 +50,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
       {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
       {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
       {!waiting && <Decision call={call} />}
+      {!waiting && <PreviewAfter turnId={turnId} call={call} />}
       {call.details?.ranWithoutAsking === true && <Unasked />}
     </div>
   );
@@ -187,6 +190,7 @@ interface Body {
 }
 
 function toolBody(call: ToolCallState): Body {
+  if (call.details?.research || walkthroughOf(call)) return { some: true, open: true };
   const run = call.details?.run;
   const content = run?.content ?? call.details?.content ?? [];
   const hasDiff = content.some((piece) => piece.type === "diff");

@@ -1,0 +1,81 @@
+"""Accesses that a confined agent was refused, as its programs tell of them.
+
+The system refuses without telling agentnb, so this reads what the agent and its commands print: a line with *Permission
+denied*, or the like, and a path that the confinement does not allow. Not seen: a refusal that nobody prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.agent.confinement import Confinement
+
+LONGEST_TEXT = 20_000
+"""Characters of the end of a text that are read."""
+_LONGEST_LINE = 2_000
+_MOST = 20
+_REFUSALS = ("permission denied", "eacces", "operation not permitted", "eperm", "permissionerror")
+_WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
+_PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
+
+
+class RefusedAccess(NamedTuple):
+    """One access that the confinement did not allow.
+
+    Attributes:
+        path: The file or folder, with ``~`` for the home folder.
+        what: ``"writing"``, or ``"using"`` where that is not told.
+    """
+
+    path: str
+    what: str
+
+
+def refused_accesses(text: str, confinement: Confinement, home: str) -> tuple[RefusedAccess, ...]:
+    """The accesses that *text* tells were refused and that *confinement* does not allow, each once.
+
+    Args:
+        text: What an agent or a command has printed.
+        confinement: What the agent may read and write.
+        home: The home folder.
+
+    Example:
+        >>> from agentnb.agent.confinement import Confinement
+        >>> confined = Confinement(way="Landlock", read=("/usr",), write=("/home/ada/work",))
+        >>> refused_accesses("sh: 1: cannot create /home/ada/.bashrc: Permission denied", confined, "/home/ada")
+        (RefusedAccess(path='~/.bashrc', what='writing'),)
+    """
+    found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], confinement, home))
+    return tuple(found)[:_MOST]
+
+
+def _refused(text: str, confinement: Confinement, home: str) -> Iterator[RefusedAccess]:
+    workspace = confinement.write[0] if confinement.write else "/"
+    for line in text.splitlines():
+        short = line[:_LONGEST_LINE]
+        if not any(word in short.lower() for word in _REFUSALS):
+            continue
+        writes = any(word in short.lower() for word in _WRITES)
+        for written in _PATH.findall(short):
+            path = os.path.normpath(os.path.join(workspace, _expanded(written, home)))  # noqa: PTH118 - as text
+            may_read = _is_within(path, confinement.read)
+            if not _is_within(path, confinement.write) and (writes or not may_read):
+                yield RefusedAccess(_shortened(path, home), "writing" if writes else "using")
+
+
+def _is_within(path: str, folders: tuple[str, ...]) -> bool:
+    real = os.path.realpath(path)
+    return any(each in (real, "/") or real.startswith(f"{each}/") for each in folders)
+
+
+def _expanded(path: str, home: str) -> str:
+    return f"{home}{path[1:]}" if path.startswith("~") else path
+
+
+def _shortened(path: str, home: str) -> str:
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

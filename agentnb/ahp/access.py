@@ -1,0 +1,127 @@
+"""Who may connect, and what each client may do: one token for each, with a name and rights.
+
+Only the hash of a token is kept. A token is for one client: a second client that comes with it while the first is
+connected is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import msgspec
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Right: TypeAlias = Literal["watch", "drive", "approve"]
+"""``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
+requests, change permissions, undo changes."""
+RIGHTS: tuple[Right, ...] = get_args(Right)
+TOKEN_BYTES = 32
+MOST_GRANTS = 256
+LONGEST_NAME = 40
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """One client's permission to connect.
+
+    Args:
+        name: What people read, such as ``"phone"``.
+        rights: What it may do.
+        digest: The token's SHA-256.
+        tabs: The conversations that it may see; None for all.
+        ends_at: When it expires, on the monotonic clock, in seconds; None for never.
+    """
+
+    name: str
+    rights: frozenset[Right]
+    digest: bytes
+    tabs: frozenset[str] | None = None
+    ends_at: float | None = None
+
+    @property
+    def line(self) -> str:
+        """The client in a few words, as the chat shows it."""
+        doing = "driving" if "drive" in self.rights else "watching"
+        return f"{self.name}, {doing}{' and approving' if 'approve' in self.rights else ''}"
+
+    def sees(self, tab_id: str) -> bool:
+        """Whether it may see that conversation."""
+        return self.tabs is None or tab_id in self.tabs
+
+
+class Grants:
+    """The clients that may connect."""
+
+    def __init__(self) -> None:
+        self._grants: dict[str, Grant] = {}
+
+    def __iter__(self) -> Iterator[Grant]:
+        return iter(tuple(self._grants.values()))
+
+    def add(
+        self,
+        name: str,
+        rights: Iterable[Right],
+        *,
+        token: str | None = None,
+        tabs: Iterable[str] | None = None,
+        seconds: float | None = None,
+    ) -> str:
+        """Let a client connect.
+
+        Args:
+            name: What people read; each name once.
+            rights: What it may do; ``watch`` is always among it.
+            token: Its token, at least 43 characters; a new one of 256 bits by default.
+            tabs: The conversations that it may see; all by default.
+            seconds: How long the token can be used; for good by default.
+
+        Returns:
+            The token.
+
+        Raises:
+            UsageError: If the name is in use, a right is unknown, or the token is too short.
+        """
+        name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
+        given = frozenset(rights)
+        if not name or name in self._grants:
+            raise UsageError(f"There is a client {name!r} already." if name else "A client needs a name.")
+        if unknown := given - set(RIGHTS):
+            raise UsageError(f"There is no right {min(unknown)!r}.", hint=f"The rights are {', '.join(RIGHTS)}.")
+        if len(self._grants) >= MOST_GRANTS:
+            raise UsageError(f"{MOST_GRANTS} clients may connect already.", hint="Revoke one first.")
+        token = secrets.token_urlsafe(TOKEN_BYTES) if token is None else token
+        if len(token) < len(secrets.token_urlsafe(TOKEN_BYTES)):
+            raise UsageError("The token is too short.", hint="Leave it out: a random one of 256 bits is made.")
+        self._grants[name] = Grant(
+            name=name,
+            rights=given | {"watch"},
+            digest=digest(token),
+            tabs=None if tabs is None else frozenset(tabs),
+            ends_at=None if seconds is None else time.monotonic() + seconds,
+        )
+        return token
+
+    def remove(self, name: str) -> bool:
+        """Let that client connect no more; says whether it could."""
+        return self._grants.pop(name, None) is not None
+
+    def find(self, token: str) -> Grant | None:
+        """The client whose token this is; None where it is nobody's, or has expired."""
+        wanted = digest(token)
+        found = [grant for grant in self._grants.values() if hmac.compare_digest(grant.digest, wanted)]
+        if not found or (found[0].ends_at is not None and time.monotonic() >= found[0].ends_at):
+            return None
+        return found[0]
+
+
+def digest(token: str) -> bytes:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,203 @@
+"""The commands of the Agent Host Protocol that this host answers: their parameters, rights and errors.
+
+The one table that the connection works by and ``docs/reference/ahp.md`` is made from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from agentnb.state import TextRange
+
+if TYPE_CHECKING:
+    from agentnb.ahp.access import Right
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+SESSION_NOT_FOUND = -32001
+PROVIDER_NOT_FOUND = -32002
+SESSION_ALREADY_EXISTS = -32003
+UNSUPPORTED_PROTOCOL_VERSION = -32005
+NOT_FOUND = -32008
+PERMISSION_DENIED = -32009
+
+Uri = Annotated[str, msgspec.Meta(max_length=2_000)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+MOST_SUBSCRIPTIONS = 1_000
+Uris = Annotated[tuple[Uri, ...], msgspec.Meta(max_length=MOST_SUBSCRIPTIONS)]
+
+
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of all parameters (AHP ``BaseParams``).
+
+    Args:
+        channel: What it is about.
+    """
+
+    channel: Uri
+
+
+OURS = "agentnb"
+IS_OURS = {OURS: 1}
+"""What another kernel of ours says of itself in ``_meta``, and is answered with: it is given our own states, actions
+and requests, too, in this form of them."""
+ASK = "x-agentnb/ask"
+
+
+class InitializeParams(Params, frozen=True, kw_only=True):
+    """The first request of a connection."""
+
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+    protocol_versions: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)]
+    client_id: Name
+    initial_subscriptions: Uris = ()
+    locale: str | None = None
+
+
+class ReconnectParams(Params, frozen=True, kw_only=True):
+    """The first request of a connection whose client had another one before."""
+
+    client_id: Name
+    last_seen_server_seq: float
+    subscriptions: Uris
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class DispatchParams(Params, frozen=True, kw_only=True):
+    """What a client wants to happen."""
+
+    client_seq: int
+    action: dict[str, Any]
+
+
+class CreateSessionParams(Params, frozen=True, kw_only=True):
+    """A new conversation, at a URI that the client chooses."""
+
+    provider: str | None = None
+    working_directory: Uri | None = None
+    config: dict[str, Any] | None = None
+    fork: dict[str, Any] | None = None
+
+
+class FetchTurnsParams(Params, frozen=True, kw_only=True):
+    """Older turns of a chat."""
+
+    before: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1)] = 50
+
+
+class ResourceReadParams(Params, frozen=True, kw_only=True):
+    """A file of a workspace, or content that a state refers to."""
+
+    uri: Uri
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+
+
+class ResourceListParams(Params, frozen=True, kw_only=True):
+    """A folder of a workspace."""
+
+    uri: Uri
+
+
+class ResourceTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="resource"):
+    """The one change that is meant."""
+
+    resource: str
+
+
+class RangeTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="range", omit_defaults=True):
+    """A range of a file. No operation of this host works on one."""
+
+    resource: str
+    side: Literal["before", "after"] | None = None
+    range: TextRange
+
+
+ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
+"""What an operation on a change set is for (AHP ``ChangesetOperationTarget``)."""
+
+
+class InvokeChangesetOperationParams(Params, frozen=True, kw_only=True):
+    """Undo, redo or keep what turns changed."""
+
+    operation_id: Literal["undo", "redo", "keep", "apply"]
+    target: ChangesetTarget | None = None
+
+
+class SessionConfigParams(Params, frozen=True, kw_only=True):
+    """The settings that a new conversation has."""
+
+    provider: str | None = None
+
+
+class AskParams(Params, frozen=True, kw_only=True):
+    """Ours: what a page asks of a conversation, for the pages of another kernel of ours (`agentnb.connect`)."""
+
+    method: str
+    params: dict[str, Any] = {}
+
+
+PAGE_REQUESTS: dict[str, Right] = {
+    "openSession": "drive",
+    "restartAgent": "drive",
+    "stopToolCall": "drive",
+    "complete": "drive",
+    "previewMentions": "drive",
+    "suggestPrompts": "drive",
+    "listFiles": "drive",
+    "readFile": "drive",
+    "readChange": "drive",
+    "invokeChangesetOperation": "approve",
+}
+"""What such a page can ask for, and the right that it takes."""
+
+
+class Command(NamedTuple):
+    """One command.
+
+    Attributes:
+        params: The form of its parameters.
+        right: What a client must be allowed to for it; None: it may connect.
+        about: What it does here, for the documentation.
+        is_notification: Whether it is answered.
+    """
+
+    params: type[Params]
+    right: Right | None
+    about: str
+    is_notification: bool = False
+
+
+COMMANDS: dict[str, Command] = {
+    "initialize": Command(InitializeParams, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
+    "reconnect": Command(ReconnectParams, None, "Replay, where the feed reaches back to the number; else snapshots."),
+    "ping": Command(Params, None, "Answered at any time."),
+    "subscribe": Command(Params, "watch", "Root, session, chat, terminal and changeset channels."),
+    "unsubscribe": Command(Params, "watch", "", is_notification=True),
+    "dispatchAction": Command(DispatchParams, "watch", "Which actions: see below.", is_notification=True),
+    "listSessions": Command(Params, "watch", "The open conversations, as far as the client may see them."),
+    "createSession": Command(
+        CreateSessionParams, "drive", "In the kernel's folder. `fork`: refused. `config`: what is given is ignored."
+    ),
+    "disposeSession": Command(Params, "drive", "Closes the conversation."),
+    "fetchTurns": Command(FetchTurnsParams, "watch", "At most 100 turns at once."),
+    "resolveSessionConfig": Command(SessionConfigParams, "drive", "The settings that conversations have."),
+    "resourceRead": Command(
+        ResourceReadParams, "drive", "Files of a workspace, within its boundary and the policy, and long content."
+    ),
+    "resourceList": Command(ResourceListParams, "drive", "Folders of a workspace, within its boundary."),
+    "invokeChangesetOperation": Command(
+        InvokeChangesetOperationParams, "approve", "`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."
+    ),
+    ASK: Command(AskParams, "watch", "Ours: what the pages of another kernel ask (`agentnb.connect`)."),
+}
+"""What is answered, by name. Any other request is answered with `METHOD_NOT_FOUND`."""
+
+APPROVALS = frozenset({"chat/toolCallConfirmed", "session/configChanged", "root/configChanged"})
+"""Actions that a client must be allowed to approve for; all others that clients dispatch need the right to drive."""

@@ -1,0 +1,183 @@
+"""The host's states and actions in the words of the Agent Host Protocol, for clients that know nothing else.
+
+Our states are AHP's with fields of ours beside them, and some actions are ours (``x-agentnb/…``). A client reduces what
+it is sent with AHP's own reducers, so it is given states without what those could not keep up to date. One table
+says which fields are ours; a test compares it with the docstrings. Another kernel of ours (`agentnb.connect`) has our
+reducers: where it says so, it is given everything (``own=True``), and long content whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.ahp.uris import to_ahp
+from agentnb.comm.content_refs import with_references
+from agentnb.state import (
+    ActiveTurn,
+    AgentInfo,
+    Changeset,
+    ChatResponsePart,
+    ChatState,
+    ChatSummary,
+    ConfirmationOption,
+    RootState,
+    SessionChatRemoved,
+    SessionChatUpdated,
+    SessionDefaultChatChanged,
+    SessionState,
+    SessionSummary,
+    TerminalInfo,
+    Turn,
+    UnknownAction,
+    UnknownResponsePart,
+    XSessionRemoved,
+    XSessionSet,
+    to_json,
+)
+from agentnb.state import chat_part_state as parts
+from agentnb.state import chat_tool_actions as tool_actions
+from agentnb.state import chat_tool_state as tools
+from agentnb.state import chat_turn_actions as turn_actions
+from agentnb.state.action import KnownAction, action_type
+from agentnb.state.chunked_sequence import ChunkedSequence
+
+if TYPE_CHECKING:
+    from agentnb.state import Action
+
+OWN = "x-agentnb/"
+"""How the names of actions and response parts begin that AHP does not have."""
+
+_CALL = frozenset({"details", "risk", "answered_by"})
+OWN_FIELDS: dict[type[Any], frozenset[str]] = {
+    RootState: frozenset({"sessions"}),
+    AgentInfo: frozenset({"missing", "hidden", "install", "can_install", "runner", "setup"}),
+    SessionState: frozenset({"commands", "modes", "config_options", "context_usage", "agent_process"}),
+    ChatState: frozenset({"terminals"}),
+    ActiveTurn: frozenset({"started_at"}),
+    Turn: frozenset({"stop_reason", "started_at", "ended_at", "changes"}),
+    ConfirmationOption: frozenset({"option_kind"}),
+    parts.MarkdownResponsePart: frozenset({"message_id"}),
+    parts.ReasoningResponsePart: frozenset({"message_id"}),
+    tools.ToolCallStreamingState: _CALL,
+    tools.ToolCallPendingConfirmationState: _CALL,
+    tools.ToolCallRunningState: _CALL,
+    tools.ToolCallPendingResultConfirmationState: _CALL,
+    tools.ToolCallCompletedState: _CALL,
+    tools.ToolCallCancelledState: _CALL,
+    turn_actions.ChatTurnStarted: frozenset({"started_at"}),
+    turn_actions.ChatTurnComplete: frozenset({"stop_reason", "ended_at"}),
+    turn_actions.ChatTurnCancelled: frozenset({"stop_reason", "ended_at", "hold_queue"}),
+    turn_actions.ChatError: frozenset({"stop_reason", "ended_at"}),
+    tool_actions.ChatToolCallStart: frozenset({"details"}),
+    tool_actions.ChatToolCallReady: frozenset({"risk"}),
+    tool_actions.ChatToolCallConfirmed: frozenset({"answered_by"}),
+}
+"""Fields that AHP does not have, by the struct that has them."""
+
+_URIS: dict[type[Any], frozenset[str]] = {
+    SessionSummary: frozenset({"resource"}),
+    ChatState: frozenset({"resource"}),
+    ChatSummary: frozenset({"resource"}),
+    Changeset: frozenset({"uri_template"}),
+    SessionState: frozenset({"default_chat"}),
+    SessionChatUpdated: frozenset({"chat"}),
+    SessionChatRemoved: frozenset({"chat"}),
+    SessionDefaultChatChanged: frozenset({"default_chat"}),
+    TerminalInfo: frozenset({"resource"}),
+}
+_NONE: frozenset[str] = frozenset()
+_TIME = frozenset({"time"})
+_LISTED: dict[type[Any], frozenset[str]] = {RootState: frozenset({"sessions"})}
+_LISTS = (XSessionSet, XSessionRemoved)
+"""Which sessions there are: clients ask for the list and follow the notifications, as far as they may see them."""
+_UNSETTLED = frozenset({"meta"})
+"""What agents also change where AHP has no action for that: of tool calls; so is the name that people read."""
+_CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
+
+
+def state_to_ahp(state: Any, version: str, *, own: bool = False) -> Any:
+    """A channel's state as AHP has it, as JSON; long content by reference.
+
+    Args:
+        state: The state of any channel.
+        version: The version of AHP that the client speaks.
+        own: Whether the client is given what is ours, too, and long content whole.
+    """
+    told = turn_to_ahp(state, own=own)
+    if version.startswith("0.4.") and isinstance(state, SessionState):
+        told.pop("activeClients", None)  # 0.4 has one optional client there
+    return told
+
+
+def summary_to_ahp(summary: SessionSummary) -> Any:
+    """A session as AHP's lists show it."""
+    return _plain(summary, own=False)
+
+
+def turn_to_ahp(turn: Any, *, own: bool = False) -> Any:
+    """A finished turn as AHP has it; long content by reference. See :func:`state_to_ahp`."""
+    return to_json(_plain(turn, own=True)) if own else with_references(_plain(turn, own=False))
+
+
+def action_to_ahp(action: Action, *, own: bool = False) -> Any:
+    """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`.
+
+    Example:
+        >>> from agentnb.state import SessionTitleChanged
+        >>> action_to_ahp(SessionTitleChanged(title="Fit", time=1))
+        {'type': 'session/titleChanged', 'title': 'Fit'}
+    """
+    if own:
+        return None if isinstance(action, _LISTS) else turn_to_ahp(action, own=True)
+    if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):
+        return None
+    if isinstance(action, ChatResponsePart) and not _is_known(action.part):
+        return None
+    return with_references(_plain(action, own=False))
+
+
+def _is_known(part: Any) -> bool:
+    if isinstance(part, UnknownResponsePart):
+        return False
+    return not str(part.__struct_config__.tag).startswith(OWN)
+
+
+def _plain(value: Any, *, own: bool) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return _object(value, own=own)
+    if isinstance(value, (tuple, list, ChunkedSequence)):
+        return [_plain(item, own=own) for item in value if own or not _is_own_part(item)]
+    if isinstance(value, dict):
+        return {name: _plain(item, own=own) for name, item in value.items()}
+    return value
+
+
+def _is_own_part(item: Any) -> bool:
+    return isinstance(item, parts.ResponsePart) and not _is_known(item)
+
+
+def _object(struct: msgspec.Struct, *, own: bool) -> Any:
+    if isinstance(struct, (UnknownAction, UnknownResponsePart)):
+        return struct.raw
+    kind = type(struct)
+    config, uris = struct.__struct_config__, _URIS.get(kind, _NONE)
+    told: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
+    left_out = _LISTED.get(kind, _NONE) if own else _left_out(struct)
+    for name, encoded in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+        value = getattr(struct, name)
+        if value is None or name in left_out:
+            continue
+        told[encoded] = to_ahp(value) if name in uris else _plain(value, own=own)
+    if kind in _CALLS and not own:
+        told["displayName"] = told["toolName"]
+    return told
+
+
+def _left_out(struct: msgspec.Struct) -> frozenset[str]:
+    kind = type(struct)
+    left_out = OWN_FIELDS.get(kind, _NONE)
+    if kind in _CALLS or isinstance(struct, tool_actions.ToolCallAction):
+        left_out |= _UNSETTLED
+    return left_out | _TIME if isinstance(struct, KnownAction) else left_out

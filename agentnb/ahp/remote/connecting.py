@@ -1,0 +1,53 @@
+"""Connects to another host and begins to mirror it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.ahp.remote.host_client import HostClient
+from agentnb.ahp.remote.mirrored_host import MirroredHost
+
+if TYPE_CHECKING:
+    import ssl
+
+    from agentnb.host.loop import HostLoop
+
+
+async def connect_host(
+    loop: HostLoop,
+    address: str,
+    token: str,
+    *,
+    name: str,
+    tls: ssl.SSLContext | None = None,
+    is_local: bool = True,
+    look: dict[str, Any] | None = None,
+) -> tuple[MirroredHost, HostClient]:
+    """Connect; its sessions are listed when this returns.
+
+    Args:
+        loop: This kernel's host loop, on which it runs.
+        address: The other host's address, without the token.
+        token: The token.
+        name: The other host, for people.
+        tls: How its certificate is checked.
+        is_local: Whether it is on this machine.
+        look: How pages look, as the settings here say.
+
+    Returns:
+        The mirror, and what keeps the connection.
+
+    Raises:
+        HostUnavailable: If the other host cannot be reached, or refuses.
+        UnsupportedVersion: If it speaks other versions of the protocol.
+    """
+    mirror = MirroredHost(loop, name, look or {})
+    client = HostClient(loop, address, token, tls=tls, is_local=is_local, listener=mirror)
+    mirror.use(client)
+    try:
+        await client.open()
+        await mirror.list_sessions()
+    except BaseException:
+        await client.close()
+        raise
+    return mirror, client

@@ -1,0 +1,361 @@
+"""A client of another host: one WebSocket, requests and their answers, and a new connection where one was cut.
+
+Runs on this kernel's host loop. What comes in is handed on in the order in which it came: an answer before what
+happened after it. Whoever connects again is the same client, with its number, as the page is to its kernel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+
+from agentnb.ahp import commands as c
+from agentnb.ahp.server import silent_logger
+from agentnb.ahp.versions import SPOKEN
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
+from agentnb.ids import new_id
+from agentnb.safe_json import is_too_deep
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Sequence
+
+    from websockets.asyncio.client import ClientConnection
+
+    from agentnb.host.loop import HostLoop
+
+log = logger("agentnb.ahp")
+
+LARGEST_MESSAGE = 64 * 1024 * 1024
+OPEN_SECONDS = 10.0
+ANSWER_SECONDS = 60.0
+PING_SECONDS = 10.0
+AGAIN_SECONDS = (0.1, 1.0, 3.0)
+"""How long it waits before it connects again: the last for good, as a page asks its kernel again (`RETRY_MS`)."""
+REFUSED = frozenset({400, 401, 403, 404})
+"""HTTP answers to a handshake after which it is of no use to try again."""
+
+LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
+"""``cut``: it connects again by itself; ``ended``: it does not."""
+
+
+class RequestRefused(AgentnbError):
+    """The other host answered with an error.
+
+    Args:
+        message: What it says.
+        code: The JSON-RPC error code.
+        data: The error's data, as sent.
+    """
+
+    def __init__(self, message: str, code: int, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.data = code, data
+
+
+class Listener(Protocol):
+    """What hears of the other host."""
+
+    @property
+    def subscriptions(self) -> Sequence[str]:
+        """The channels that it follows."""
+
+    @property
+    def seen(self) -> int | None:
+        """The number of the last change that it has; None where it has nothing yet."""
+
+    def introduced(self, result: dict[str, Any]) -> None:
+        """The other host has answered ``initialize`` or ``reconnect``."""
+
+    def notified(self, method: str, params: dict[str, Any]) -> None:
+        """It has sent a notification."""
+
+    def stands(self, state: LinkState, why: str) -> None:
+        """The connection is in another state, and why, for people."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+    data: Any = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    method: str | None = None
+    id: int | str | None = None
+    params: dict[str, Any] = {}
+    result: Any = None
+    error: _Answer | None = None
+
+
+class _Waiting:
+    def __init__(self, then: Callable[[Any], Any]) -> None:
+        self.then = then
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+
+class HostClient:
+    """Keeps a connection to another host. On the host's thread.
+
+    Args:
+        loop: This kernel's host loop.
+        address: The other host's address, without the token.
+        token: The token.
+        tls: How its certificate is checked, where the address begins with ``wss``.
+        is_local: Whether it is on this machine: then no proxy of the environment counts.
+        listener: What hears of it.
+    """
+
+    def __init__(
+        self,
+        loop: HostLoop,
+        address: str,
+        token: str,
+        *,
+        tls: ssl.SSLContext | None,
+        is_local: bool,
+        listener: Listener,
+    ) -> None:
+        self.client_id = f"kernel-{new_id()}"
+        self.state: LinkState = "connecting"
+        self.why = ""
+        self._loop, self._address, self._token, self._tls = loop, address, token, tls
+        self._listener = listener
+        self._options: dict[str, Any] = {"proxy": None} if is_local else {}
+        self._socket: ClientConnection | None = None
+        self._waiting: dict[int, _Waiting] = {}
+        self._outgoing: asyncio.Queue[str] = asyncio.Queue()
+        self._next_id = 0
+        self._running: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect, for the first time.
+
+        Raises:
+            HostUnavailable: If the other host cannot be reached, or refuses.
+            UnsupportedVersion: If both speak no common version of the protocol.
+        """
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running = self._loop.spawn(self._run(begun))
+        try:
+            await begun
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Disconnect, for good."""
+        self._stand("ended", "The connection was closed.")
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+
+    def fail(self, error: AgentnbError) -> None:
+        """The other host says what cannot be read: there is no use in going on."""
+        self._stand("ended", str(error))
+        if self._running is not None:
+            self._running.cancel()
+
+    async def request(self, method: str, params: dict[str, Any], then: Callable[[Any], Any] = lambda it: it) -> Any:
+        """Ask for something.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            then: Called with the result before anything that came after it is handed on.
+
+        Returns:
+            What *then* returns; the result by default.
+
+        Raises:
+            RequestRefused: If the answer is an error.
+            HostUnavailable: If there is no connection, or no answer.
+        """
+        if self._socket is None:
+            raise HostUnavailable("There is no connection to the other host.", hint="Try again once there is.")
+        self._next_id += 1
+        number, waiting = self._next_id, _Waiting(then)
+        self._waiting[number] = waiting
+        self._say({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        try:
+            return await asyncio.wait_for(waiting.answer, ANSWER_SECONDS)
+        except asyncio.TimeoutError:
+            raise HostUnavailable(f"The other host did not answer {method}.", hint="Try again.") from None
+        finally:
+            self._waiting.pop(number, None)
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell it something; where there is no connection nothing is said."""
+        if self._socket is not None:
+            self._say({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._outgoing.put_nowait(msgspec.json.encode(message).decode())
+
+    # --- the connection ---
+
+    async def _run(self, begun: asyncio.Future[None]) -> None:
+        attempt = 0
+        while self._may_go_on():
+            try:
+                async with connect(
+                    self._address,
+                    ssl=self._tls,
+                    additional_headers={"Authorization": f"Bearer {self._token}"},
+                    compression=None,
+                    **self._options,
+                    max_size=LARGEST_MESSAGE,
+                    open_timeout=OPEN_SECONDS,
+                    ping_interval=PING_SECONDS,
+                    ping_timeout=PING_SECONDS,
+                    close_timeout=2,
+                    user_agent_header=None,
+                    logger=silent_logger(),
+                ) as socket:
+                    await self._talk(socket, begun)
+                attempt, why = 0, "The connection was cut."
+            except (OSError, InvalidHandshake, InvalidURI, EOFError, asyncio.TimeoutError, AgentnbError) as error:
+                wrong = self._explain(error)
+                why = str(wrong)
+                if not begun.done():
+                    begun.set_exception(wrong)
+                if isinstance(wrong, (UnsupportedVersion, ProtocolError)) or is_refusal(error):
+                    self._stand("ended", why)
+                    return
+            if not self._may_go_on():
+                return
+            self._stand("cut", why)
+            await asyncio.sleep(AGAIN_SECONDS[min(attempt, len(AGAIN_SECONDS) - 1)])
+            attempt += 1
+
+    def _may_go_on(self) -> bool:
+        return self.state != "ended"
+
+    async def _talk(self, socket: ClientConnection, begun: asyncio.Future[None]) -> None:
+        """Until the connection ends. Raises what is wrong with what the other host says."""
+        self._socket, self._outgoing = socket, asyncio.Queue()
+        writer, introducer = (asyncio.ensure_future(each) for each in (self._write(socket), self._introduce(begun)))
+        try:
+            await self._read(socket)
+            self._give_up_requests()
+            await introducer
+        finally:
+            self._give_up_requests()
+            writer.cancel()
+            introducer.cancel()
+            await asyncio.gather(writer, introducer, return_exceptions=True)
+
+    def _give_up_requests(self) -> None:
+        self._socket = None
+        for waiting in tuple(self._waiting.values()):
+            if not waiting.answer.done():
+                waiting.answer.set_exception(HostUnavailable("The connection was cut before there was an answer."))
+
+    async def _introduce(self, begun: asyncio.Future[None]) -> None:
+        params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}
+        seen, subscriptions = self._listener.seen, list(self._listener.subscriptions)
+        if seen is None:
+            params |= {"protocolVersions": list(SPOKEN), "initialSubscriptions": subscriptions}
+        else:
+            params |= {"lastSeenServerSeq": seen, "subscriptions": subscriptions}
+        try:
+            await self.request("initialize" if seen is None else "reconnect", params, self._listener.introduced)
+        except AgentnbError:
+            if self._socket is not None:
+                await self._socket.close()  # the reader ends, and what is wrong is raised there
+            raise
+        self._stand("connected", "")
+        if not begun.done():
+            begun.set_result(None)
+
+    async def _write(self, socket: ClientConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await socket.send(await self._outgoing.get())
+
+    async def _read(self, socket: ClientConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async for text in socket:
+                self._take(_read(text))
+
+    def _take(self, message: _Message) -> None:
+        if message.method is not None:
+            if message.id is None:
+                self._listener.notified(message.method, message.params)
+            else:
+                error = {"code": c.METHOD_NOT_FOUND, "message": "This client answers no requests."}
+                self._say({"jsonrpc": "2.0", "id": message.id, "error": error})
+            return
+        waiting = self._waiting.get(message.id) if isinstance(message.id, int) else None
+        if waiting is None or waiting.answer.done():
+            return
+        if message.error is not None:
+            refused = RequestRefused(message.error.message[:1_000], message.error.code, message.error.data)
+            waiting.answer.set_exception(refused)
+            return
+        try:
+            waiting.answer.set_result(waiting.then(message.result))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+            waiting.answer.set_exception(_unreadable(error))
+
+    def _stand(self, state: LinkState, why: str) -> None:
+        if (state, why) != (self.state, self.why) and self.state != "ended":
+            self.state, self.why = state, why
+            self._listener.stands(state, why)
+
+    def _explain(self, error: Exception) -> AgentnbError:
+        where = self._address.partition("?")[0]
+        if isinstance(error, RequestRefused):
+            if error.code == c.UNSUPPORTED_PROTOCOL_VERSION:
+                theirs = error.data.get("supportedVersions") if isinstance(error.data, dict) else None
+                said = ", ".join(map(str, theirs[:10])) if isinstance(theirs, list) else "unknown to it"
+                return UnsupportedVersion(
+                    f"The host at {where} speaks version {said} of the Agent Host Protocol, this kernel "
+                    f"{' and '.join(SPOKEN)}.",
+                    hint="Update agentnb in both kernels.",
+                )
+            return HostUnavailable(f"The host at {where} refused the connection: {error}")
+        if isinstance(error, AgentnbError):
+            return error
+        if isinstance(error, InvalidStatus):
+            status = error.response.status_code
+            said = bytes(error.response.body or b"")[:200].decode("utf-8", "replace").strip()
+            hint = "`agentnb serve --list`, where that kernel runs, shows the address with its token."
+            return HostUnavailable(f"The host at {where} refused the connection ({status}): {said}", hint=hint)
+        if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)):
+            return HostUnavailable(f"What answers at {where} is no agent host: {error}")
+        said = str(error) or "it did not answer in time"
+        return HostUnavailable(
+            f"The host at {where} cannot be reached: {said}", hint="See that its kernel runs and is served."
+        )
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether it is of no use to connect again."""
+    if isinstance(error, InvalidStatus):
+        return error.response.status_code in REFUSED
+    return isinstance(error, (RequestRefused, InvalidURI))
+
+
+def _read(text: str | bytes) -> _Message:
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    try:
+        if is_too_deep(data):
+            raise ProtocolError("The other host sent a message that is nested too deep.")
+        return msgspec.json.decode(data, type=_Message)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> AgentnbError:
+    if isinstance(error, AgentnbError):
+        return error
+    return ProtocolError(f"The other host sent what this kernel cannot read: {error}", hint="Update agentnb in both.")

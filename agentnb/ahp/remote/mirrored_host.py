@@ -1,0 +1,511 @@
+"""What another host has, as channels of this kernel: pages follow them as they follow ours.
+
+Its root channel and its list of sessions are mirrored at once, a conversation when somebody follows it. Every action
+that it sends goes through our own reducers; its channels have our names here (``<agent>:/<tab id>``, ``/chat``,
+``/changes``). What a page dispatches is sent on, and accepted when the other host has accepted it; what was not
+answered when the connection was cut is sent again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
+from agentnb.host.channels import CHANGES, LOOK, ROOT, Channel, changesets_of
+from agentnb.host.intents import DISPATCHABLE, Rejected
+from agentnb.ids import new_id
+from agentnb.state import (
+    ActionOrigin,
+    ChangesetState,
+    ChatState,
+    ChatTurnStarted,
+    Envelope,
+    RootActiveSessionsChanged,
+    RootAgentsChanged,
+    RootConfigChanged,
+    RootConfigState,
+    RootState,
+    SessionState,
+    SessionSummary,
+    Turn,
+    XSessionRemoved,
+    XSessionSet,
+    decode,
+    decode_action,
+    find_turn,
+    reduce_changeset,
+    reduce_chat,
+    reduce_root,
+    reduce_session,
+    to_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.ahp.remote.host_client import HostClient, LinkState
+    from agentnb.host.channels import Listener
+    from agentnb.host.loop import HostLoop
+    from agentnb.state import Action
+
+REMOTE_HOST = "remoteHost"
+"""The value of a mirrored root's settings with the other host's address and how the connection to it stands."""
+MOST_TURNS = 2_000
+"""Finished turns of a chat that are mirrored: the latest."""
+MOST_FETCHED = 100
+MOST_SESSIONS = 500
+MOST_UNANSWERED = 200
+"""Actions of pages that may wait for the other host."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_LEFT_OUT = frozenset(
+    {
+        "session/chatAdded",
+        "session/chatRemoved",
+        "session/chatUpdated",
+        "session/defaultChatChanged",
+        "session/changesetsChanged",
+    }
+)
+"""Actions about channels' names: those have ours here."""
+_LATER = "The connection to the other host was lost."
+
+
+class Conversation(NamedTuple):
+    """One conversation that is mirrored.
+
+    Attributes:
+        session: Its session channel.
+        chat: Its chat channel.
+        changesets: The channels of its change sets that somebody follows.
+    """
+
+    session: Channel[SessionState]
+    chat: Channel[ChatState]
+    changesets: dict[str, Channel[ChangesetState]]
+
+
+class _Unanswered(NamedTuple):
+    channel: str
+    action: Action
+    origin: ActionOrigin
+
+
+class MirroredHost:
+    """The mirror of one host; what `agentnb.comm` needs of one. On the host's thread.
+
+    Args:
+        loop: This kernel's host loop.
+        name: The other host, for people.
+        look: How pages look, as the settings here say.
+    """
+
+    def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
+        self.host_id = f"remote-{new_id()}"
+        self.loop = loop
+        self.conversations: dict[str, Conversation] = {}
+        self.listeners: list[Listener] = []
+        self.refuse: Callable[[str, Action, ActionOrigin, str], None] = lambda *_: None
+        self.snapshots_changed: Callable[[], None] = lambda: None
+        self.seen: int | None = None
+        self._name = name
+        config = RootConfigState(schema={}, values={LOOK: look, REMOTE_HOST: {"name": name, "state": "connecting"}})
+        self.root: Channel[RootState] = Channel(ROOT, RootState(agents=(), config=config), reduce_root, self.listeners)
+        self._client: HostClient | None = None
+        self._ours: dict[str, str] = {ROOT: ROOT}
+        self._theirs: dict[str, str] = {ROOT: ROOT}
+        self._changesets: dict[str, dict[str, str]] = {}
+        self._seq = 0
+        self._unanswered: dict[int, _Unanswered] = {}
+
+    def use(self, client: HostClient) -> None:
+        """Speak to the other host by *client*."""
+        self._client = client
+
+    @property
+    def client(self) -> HostClient:
+        """What speaks to the other host."""
+        assert self._client is not None  # noqa: S101 - `use` comes first
+        return self._client
+
+    # --- what pages' common requests need (ChannelOwner) ---
+
+    def listen(self, listener: Listener) -> None:
+        """Call *listener* with every envelope that any channel accepts."""
+        self.listeners.append(listener)
+
+    def channel_or_none(self, uri: str) -> Channel[Any] | None:
+        """The channel *uri*, where it is mirrored."""
+        if uri == ROOT:
+            return self.root
+        conversation = self.conversations.get(_session_of(uri))
+        if conversation is None:
+            return None
+        known: dict[str, Channel[Any]] = {
+            conversation.session.uri: conversation.session,
+            conversation.chat.uri: conversation.chat,
+            **conversation.changesets,
+        }
+        return known.get(uri)
+
+    def find(self, channel: str) -> Conversation:
+        """The conversation that *channel* belongs to.
+
+        Raises:
+            UnknownSession: If it is not mirrored.
+        """
+        found = self.conversations.get(_session_of(channel))
+        if found is None:
+            raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
+        return found
+
+    def theirs(self, channel: str) -> str:
+        """The other host's name of the channel.
+
+        Raises:
+            UnknownSession: If it has none.
+        """
+        found = self._theirs.get(channel)
+        if found is None:
+            raise UnknownSession(f"The other host has no channel {channel[:200]!r}.")
+        return found
+
+    def ours(self, uri: str) -> str:
+        """Our name of a session that the other host calls *uri*.
+
+        Raises:
+            UnknownSession: If it is not listed.
+        """
+        found = self._ours.get(uri)
+        if found is None:
+            raise UnknownSession(f"The other host does not list {uri[:200]!r}.")
+        return found
+
+    async def follow(self, uri: str) -> None:
+        """Mirror the channel *uri*, where the other host has it.
+
+        Raises:
+            AgentnbError: If it cannot be asked for now.
+        """
+        session = _session_of(uri)
+        if session not in self._theirs:
+            return
+        if session not in self.conversations:
+            await self._mirror(session)
+        if CHANGES in uri and self.channel_or_none(uri) is None:
+            await self._mirror_changeset(session, uri)
+
+    async def _mirror(self, session: str) -> None:
+        theirs = self._theirs[session]
+        told = await self.client.request("subscribe", {"channel": theirs})
+        state = decode(SessionState, told["snapshot"]["state"])
+        chat_uri = state.default_chat or (state.chats[0].resource if state.chats else None)
+        if chat_uri is None:
+            raise UnknownSession(f"The conversation {state.summary.title!r} has no chat.")
+        self._changesets[session] = {each.change_kind: each.uri_template for each in state.changesets or ()}
+
+        def take(told: Any) -> None:
+            if session in self.conversations or session not in self._theirs:
+                return
+            self._name_channel(f"{session}/chat", chat_uri)
+            self.conversations[session] = Conversation(
+                Channel(session, _session(state, session), reduce_session, self.listeners),
+                Channel(f"{session}/chat", _chat(told["snapshot"]["state"], session), reduce_chat, self.listeners),
+                {},
+            )
+            self._take_snapshots([told["snapshot"]])
+
+        await self.client.request("subscribe", {"channel": chat_uri}, take)
+        # What happened to the session meanwhile is in its snapshot now.
+        await self.client.request(
+            "subscribe", {"channel": theirs}, lambda told: self._take_snapshots([told["snapshot"]])
+        )
+        if session in self.conversations:
+            await self._fetch_older(self.conversations[session].chat)
+
+    async def _mirror_changeset(self, session: str, uri: str) -> None:
+        turn_id = uri.removeprefix(f"{session}{CHANGES}").removeprefix("/")
+        template = self._changesets.get(session, {}).get("turn" if turn_id else "session")
+        if template is None:
+            return
+        theirs = template.replace("{turnId}", turn_id)
+
+        def take(told: Any) -> None:
+            conversation = self.conversations.get(session)
+            if conversation is not None:
+                self._name_channel(uri, theirs)
+                state = decode(ChangesetState, told["snapshot"]["state"])
+                conversation.changesets[uri] = Channel(uri, state, reduce_changeset, self.listeners)
+
+        await self.client.request("subscribe", {"channel": theirs}, take)
+
+    async def _fetch_older(self, chat: Channel[ChatState]) -> None:
+        """Fetch the turns that the chat's snapshot leaves out."""
+        while chat.state.turns and len(chat.state.turns) < MOST_TURNS:
+            first = chat.state.turns[0].id
+            params = {"channel": self._theirs.get(chat.uri, ""), "before": first, "limit": MOST_FETCHED}
+
+            def take(told: Any, first: str = first) -> bool:
+                turns = tuple(decode(Turn, each) for each in told["turns"])
+                if not turns or chat.state.turns[0].id != first:
+                    return False
+                chat.restore(replace(chat.state, turns=(*turns, *chat.state.turns)), chat.index + 1)
+                self.snapshots_changed()
+                return bool(told.get("hasMore"))
+
+            if not await self.client.request("fetchTurns", params, take):
+                return
+
+    # --- what the other host says (Listener) ---
+
+    @property
+    def subscriptions(self) -> Sequence[str]:
+        """The channels that are mirrored, as the other host calls them."""
+        followed = {ROOT, *(uri for uri in self._theirs if self.channel_or_none(uri) is not None)}
+        return [self._theirs[uri] for uri in followed]
+
+    def introduced(self, result: Any) -> None:
+        """The answer to ``initialize`` or ``reconnect``."""
+        for envelope in result.get("actions", ()):
+            self._take(envelope)
+        if "snapshots" in result:
+            self._take_snapshots(result["snapshots"])
+        if "serverSeq" in result:
+            self.seen = int(result["serverSeq"])
+        for uri in result.get("missing", ()):
+            self._forget(self._ours.get(uri))
+        self.loop.spawn(self._catch_up())
+        for seq, (channel, action, _) in tuple(self._unanswered.items()):
+            self._send(seq, channel, action)
+
+    async def list_sessions(self) -> None:
+        """Ask which sessions there are: notifications are not replayed."""
+        await self.client.request("listSessions", {"channel": ROOT}, self._take_list)
+
+    async def _catch_up(self) -> None:
+        try:
+            await self.list_sessions()
+            for conversation in tuple(self.conversations.values()):
+                await self._fetch_older(conversation.chat)
+        except ProtocolError as error:
+            self.client.fail(error)
+        except AgentnbError:
+            return  # the connection was cut: it is asked for again
+
+    def _take_list(self, result: Any) -> None:
+        listed = [decode(SessionSummary, each) for each in result["items"]]
+        for summary in listed:
+            self._set(summary)
+        there = {summary.resource for summary in listed}
+        for uri in [theirs for ours, theirs in self._theirs.items() if _session_of(ours) == ours and ours != ROOT]:
+            if uri not in there:
+                self._forget(self._ours.get(uri))
+
+    def notified(self, method: str, params: dict[str, Any]) -> None:
+        """A notification."""
+        match method:
+            case "action":
+                self._take(params)
+            case "root/sessionAdded":
+                self._set(decode(SessionSummary, params.get("summary")))
+            case "root/sessionSummaryChanged":
+                self._change(params.get("session"), params.get("changes"))
+            case "root/sessionRemoved":
+                self._forget(self._ours.get(str(params.get("session"))))
+
+    def stands(self, state: LinkState, why: str) -> None:
+        """The connection is in another state."""
+        told = {"name": self._name, "state": state} | ({"message": why} if why else {})
+        self.root.accept(RootConfigChanged(config={REMOTE_HOST: told}, time=now_ms()))
+        if state == "ended":
+            for seq in tuple(self._unanswered):
+                self._settle(seq, why)
+
+    def _take(self, told: dict[str, Any]) -> None:
+        """One envelope."""
+        try:
+            seq, uri, action = int(told["serverSeq"]), self._ours.get(told["channel"]), decode_action(told["action"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ProtocolError(f"The other host sent an action without {error}.") from error
+        origin, reason = self._origin(told.get("origin")), told.get("rejectionReason")
+        if reason is not None:
+            if origin is not None and origin.client_seq in self._unanswered:
+                self._settle(origin.client_seq, str(reason)[:1_000])
+            return
+        self.seen = max(self.seen or 0, seq)
+        mine = None if origin is None else self._unanswered.pop(origin.client_seq, None)
+        channel = None if uri is None else self.channel_or_none(uri)
+        if channel is None or told["action"].get("type") in _LEFT_OUT:
+            return
+        if channel is self.root and not isinstance(action, (RootAgentsChanged, RootActiveSessionsChanged)):
+            return
+        channel.accept(action, _said_by(told.get("origin")) if mine is None else mine.origin)
+
+    def _origin(self, told: Any) -> ActionOrigin | None:
+        """The origin of what a page here wanted; None for what others did."""
+        origin = _said_by(told)
+        return origin if origin is not None and origin.client_id == self.client.client_id else None
+
+    def _take_snapshots(self, snapshots: Sequence[dict[str, Any]]) -> None:
+        for snapshot in snapshots:
+            uri = self._ours.get(str(snapshot["resource"]))
+            self.seen = max(self.seen or 0, int(snapshot["fromSeq"]))
+            channel = None if uri is None else self.channel_or_none(uri)
+            if uri is None or channel is None:
+                continue
+            channel.restore(self._snapshot(channel, uri, snapshot["state"]), channel.index + 1)
+            if isinstance(channel.state, ChatState):
+                self._settle_known(channel)
+        self.snapshots_changed()
+
+    def _snapshot(self, channel: Channel[Any], uri: str, told: Any) -> Any:
+        match channel.state:
+            case RootState() as root:
+                state = decode(RootState, told)
+                return replace(root, agents=state.agents, active_sessions=state.active_sessions)
+            case SessionState():
+                return _session(decode(SessionState, told), uri)
+            case ChatState() as before:
+                return _with_older(before, _chat(told, _session_of(uri)))
+            case _:
+                return decode(ChangesetState, told)
+
+    def _settle_known(self, chat: Channel[ChatState]) -> None:
+        """A prompt whose acceptance was lost with the connection is in the snapshot: it is not sent again."""
+        waiting = {each.id for each in chat.state.queued_messages or ()}
+        for seq, (uri, action, origin) in tuple(self._unanswered.items()):
+            if uri != chat.uri or not isinstance(action, ChatTurnStarted):
+                continue
+            if action.turn_id in waiting or find_turn(chat.state, action.turn_id) is not None:
+                del self._unanswered[seq]
+                chat.emit(
+                    Envelope(
+                        channel=uri,
+                        index=chat.index,
+                        action=action,
+                        origin=origin,
+                        rejection_reason="It was accepted before.",
+                        repeated=True,
+                    )
+                )
+
+    def _settle(self, seq: int, reason: str) -> None:
+        """An action of a page is refused."""
+        channel, action, origin = self._unanswered.pop(seq)
+        self.refuse(channel, action, origin, reason)
+
+    # --- the list of sessions ---
+
+    def _set(self, summary: SessionSummary) -> None:
+        theirs = summary.resource
+        if theirs not in self._ours and len(self.root.state.sessions or ()) >= MOST_SESSIONS:
+            return
+        ours = self._ours.get(theirs) or _our_name(summary)
+        self._name_channel(ours, theirs)
+        told = replace(summary, resource=ours)
+        if told not in (self.root.state.sessions or ()):
+            self.root.accept(XSessionSet(summary=told, time=now_ms()))
+
+    def _change(self, theirs: Any, changes: Any) -> None:
+        ours = self._ours.get(str(theirs))
+        known = next((each for each in self.root.state.sessions or () if each.resource == ours), None)
+        if known is not None and isinstance(changes, dict):
+            changed = decode(SessionSummary, {**to_json(known), **changes})
+            self._set(replace(changed, resource=str(theirs)))
+
+    def _forget(self, uri: str | None) -> None:
+        """A channel of the other host is no more."""
+        if uri is None or uri == ROOT:
+            return
+        session = _session_of(uri)
+        if uri not in {session, f"{session}/chat"}:
+            if (conversation := self.conversations.get(session)) is not None:
+                conversation.changesets.pop(uri, None)
+            self._unname(uri)
+            return
+        self.conversations.pop(session, None)
+        self._changesets.pop(session, None)
+        for each in [each for each in self._theirs if each != ROOT and _session_of(each) == session]:
+            self._unname(each)
+        for seq in [seq for seq, each in self._unanswered.items() if _session_of(each.channel) == session]:
+            self._settle(seq, "The conversation was closed.")
+        if any(each.resource == session for each in self.root.state.sessions or ()):
+            self.root.accept(XSessionRemoved(resource=session, time=now_ms()))
+
+    def _name_channel(self, ours: str, theirs: str) -> None:
+        self._ours[theirs], self._theirs[ours] = ours, theirs
+
+    def _unname(self, ours: str) -> None:
+        self._ours.pop(self._theirs.pop(ours, ""), None)
+
+    # --- what pages want ---
+
+    def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
+        """Send on what a page wants.
+
+        Raises:
+            Rejected: If a page may not want it of another host, or too much waits for an answer.
+            UnknownSession: If the other host has no such channel.
+        """
+        if isinstance(action, RootConfigChanged) or not isinstance(action, DISPATCHABLE):
+            raise Rejected("That can be changed in the other host's own notebook only.")
+        if self.client.state == "ended":
+            raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
+        self.theirs(channel)
+        if any(each.origin == origin for each in self._unanswered.values()):
+            return  # the page was not sure that it came through; it is on its way
+        if len(self._unanswered) >= MOST_UNANSWERED:
+            raise Rejected(_LATER)
+        self._seq += 1
+        self._unanswered[self._seq] = _Unanswered(channel, action, origin)
+        if self.client.state == "connected":
+            self._send(self._seq, channel, action)
+
+    def _send(self, seq: int, channel: str, action: Action) -> None:
+        told = {"channel": self._theirs[channel], "clientSeq": seq, "action": to_json(action)}
+        self.client.notify("dispatchAction", told)
+
+
+def _session_of(uri: str) -> str:
+    """The session that a channel here belongs to."""
+    head, found, _ = uri.partition(CHANGES)
+    return head if found else uri.removesuffix("/chat")
+
+
+def _our_name(summary: SessionSummary) -> str:
+    """``<agent>:/<tab id>``, whatever the other host calls it: no path is made of it."""
+    tail = summary.resource.rpartition("/")[2]
+    tab_id = tail if _NAME.fullmatch(tail) else hashlib.sha256(summary.resource.encode()).hexdigest()[:32]
+    return f"{summary.provider if _NAME.fullmatch(summary.provider) else 'agent'}:/{tab_id}"
+
+
+def _session(state: SessionState, uri: str) -> SessionState:
+    """A session's state with our names of its channels."""
+    return replace(
+        state,
+        summary=replace(state.summary, resource=uri),
+        chats=(),
+        default_chat=None,
+        changesets=changesets_of(uri) if state.changesets else None,
+    )
+
+
+def _chat(told: Any, session: str) -> ChatState:
+    return replace(decode(ChatState, told), resource=f"{session}/chat")
+
+
+def _with_older(before: ChatState, now: ChatState) -> ChatState:
+    """*now* with the turns before its first one that are known from *before*."""
+    if not now.turns:
+        return now
+    at = next((at for at, turn in enumerate(before.turns) if turn.id == now.turns[0].id), 0)
+    return replace(now, turns=(*before.turns[:at], *now.turns)) if at else now
+
+
+def _said_by(told: Any) -> ActionOrigin | None:
+    return None if told is None else decode(ActionOrigin, told)

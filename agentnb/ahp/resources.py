@@ -1,0 +1,82 @@
+"""What ``resource*`` requests may read: files within a workspace's boundary and policy, and content by reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from agentnb.comm.client_requests import Bytes
+from agentnb.comm.content_refs import RANGE, SCHEME
+from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.comm.service import Service
+    from agentnb.host.conversation import Conversation
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a file or a content that are given."""
+
+
+async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
+    """All of the file or content that *uri* names.
+
+    Args:
+        seen: The conversations that the client may see: their workspaces and chats are looked into.
+        service: What reads, as for pages.
+        client_id: Who asks.
+        uri: A file's URI, or one that a state refers to.
+
+    Raises:
+        AgentnbError: If there is no such thing, it is too large, or may not be read.
+    """
+    if uri.startswith(SCHEME):
+        return await _content(seen, service, client_id, uri)
+    channel, path = _within(seen, uri)
+    return await _pieces(service, client_id, "readFile", {"channel": channel, "path": path})
+
+
+async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
+    """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
+    channel, path = _within(seen, uri)
+    found = await service.ask(client_id, "listFiles", {"channel": channel, "path": path})
+    entries = [
+        {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"} for each in found["entries"]
+    ]
+    return {"entries": entries}
+
+
+def _within(seen: Sequence[Conversation], uri: str) -> tuple[str, str]:
+    """The conversation in whose workspace the file is, and its path; that is checked again where it is read."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
+        raise FileUnavailable(f"{uri[:200]!r} names nothing that can be read here.", hint="Ask for a file: URI.")
+    path = unquote(parts.path)
+    for conversation in seen:
+        root = str(conversation.cwd).rstrip("/")
+        if path == root or path.startswith(f"{root}/"):
+            return conversation.session.uri, path
+    raise OutsideWorkspace(f"{path[:200]} is in no workspace that this client may see.")
+
+
+async def _content(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
+    for conversation in seen:
+        try:
+            return await _pieces(service, client_id, "fetchContent", {"channel": conversation.chat.uri, "uri": uri})
+        except UsageError:
+            continue  # it is in another chat
+    raise FileUnavailable(f"No chat holds {uri[:200]!r} any more.", hint="The agent has replaced it.")
+
+
+async def _pieces(service: Service, client_id: str, method: str, params: dict[str, Any]) -> bytes:
+    data = b""
+    while True:
+        answer = service.ask(client_id, method, {**params, "offset": len(data), "length": RANGE})
+        found: Bytes = answer if isinstance(answer, Bytes) else await answer
+        data += found.buffers[0]
+        size = found.result["size"]
+        if size > LARGEST:
+            raise FileUnavailable(f"It is larger than {LARGEST // 1024 // 1024} MiB.", hint="Read it in the notebook.")
+        if len(data) >= size or not found.buffers[0]:
+            return data

@@ -1,0 +1,120 @@
+"""The files of served kernels in Jupyter's runtime folder: how programs of the same user find them.
+
+One file a kernel (mode 0600), with the address and the token, removed when serving ends; one of a process that is gone
+is removed when the list is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from agentnb.atomic_write import write_atomically
+from agentnb.folders import data_folder
+from agentnb.log.location import log_place
+
+LARGEST = 10_000
+
+
+class ServedClient(msgspec.Struct, frozen=True, kw_only=True):
+    """A client that may connect.
+
+    Args:
+        doing: What it may do, in a few words.
+        token: Its token.
+    """
+
+    doing: str
+    token: str
+
+
+class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file of a served kernel says.
+
+    Args:
+        machine: The machine's name: a home folder can be shared by several.
+        pid: The kernel's process.
+        url: The address, without the token.
+        clients: The clients that may connect: what each may do, and its token.
+        folder: The kernel's working folder.
+        place: The notebook or program that the kernel runs, where that is known.
+    """
+
+    machine: str
+    pid: int
+    url: str
+    clients: dict[str, ServedClient]
+    folder: str
+    place: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The kernel and the addresses of its clients, which have their tokens in them."""
+        what = self.place or "a kernel without a notebook"
+        found = [f"{what} (kernel {self.pid} in {self.folder})"]
+        return found + [f"  {each.doing}: {self.url}?token={each.token}" for each in self.clients.values()]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its process runs on this machine."""
+        if self.machine != socket.gethostname() or self.pid <= 0:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def runtime_folder() -> Path:
+    """Jupyter's runtime folder, where servers and kernels have their files (``jupyter --runtime-dir``)."""
+    said = os.environ.get("JUPYTER_RUNTIME_DIR")
+    return Path(said) if said else data_folder().parent / "runtime"
+
+
+def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
+    """Write the file of this process's kernel; returns it.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    folder = runtime_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    said = ServedKernel(
+        machine=socket.gethostname(),
+        pid=os.getpid(),
+        url=url,
+        clients=clients,
+        folder=str(Path.cwd()),
+        place=log_place(),
+    )
+    path = folder / f"agentnb-serve-{host_id}.json"
+    write_atomically(path, msgspec.json.encode(said), mode=0o600)
+    return path
+
+
+def remove(path: Path) -> None:
+    """Remove the file of a kernel that is served no more."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def served_kernels() -> list[ServedKernel]:
+    """The kernels of this user that are served on this machine."""
+    found = []
+    for path in sorted(runtime_folder().glob("agentnb-serve-*.json")):
+        with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            if path.stat().st_size > LARGEST:
+                continue
+            kernel = msgspec.json.decode(path.read_bytes(), type=ServedKernel)
+            if kernel.is_here:
+                found.append(kernel)
+            elif kernel.machine == socket.gethostname():
+                remove(path)
+    return found

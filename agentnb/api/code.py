@@ -1,0 +1,149 @@
+"""``agentnb.code()``: questions about the code of the notebook and its workspace."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.rows import Rows
+from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
+from agentnb.kernel.cell_names import cell_name
+from agentnb.kernel.code_tool import CodeTool, described, location, place_of, renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.code_intelligence import CodePlace, Renaming
+    from agentnb.kernel.code_runner import CodeRunner
+
+Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
+
+_tools: dict[tuple[int, Path], CodeTool] = {}
+
+
+class CodeAnswer(Rows[Any]):
+    """The answer to a question about code; a table when displayed.
+
+    Args:
+        found: Its rows: :class:`agentnb.code_intelligence.CodeLocation`, ``Description``, ``Completion`` or
+            ``Diagnostic``.
+        question: The question.
+        names: The names of the cells, by id.
+        workspace: The folder that paths are shown from.
+    """
+
+    def __init__(self, found: list[Any], question: str, names: dict[str, str], workspace: Path) -> None:
+        super().__init__(found)
+        self._question = question
+        self._names = names
+        self._workspace = workspace
+
+    def _table(self) -> list[tuple[str, str]]:
+        if self._question == "complete":
+            return [(each.name, each.kind) for each in self]
+        if self._question == "problems":
+            return [(location(each, self._names, self._workspace), each.message) for each in self]
+        return [
+            (location(each, self._names, self._workspace), on_one_line(each.text.strip() or each.full_name))
+            for each in self
+        ]
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Nothing was found."
+        if self._question == "describe":
+            return "\n\n".join(map(described, self))
+        return "\n".join(lines(self._table()))
+
+    def _repr_html_(self) -> str:
+        if not self or self._question == "describe":
+            return f"<pre>{escape(repr(self))}</pre>"
+        head = ("name", "kind") if self._question == "complete" else ("place", "text")
+        return html(head, self._table())
+
+
+class RenamingAnswer:
+    """A renaming as a set of changes; nothing has been changed.
+
+    Attributes:
+        renaming: The changes: each cell and file with its text before and after.
+    """
+
+    def __init__(self, renaming: Renaming, names: dict[str, str], workspace: Path) -> None:
+        self.renaming = renaming
+        self._text = renamed(renaming, names, workspace)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def code(
+    question: Question,
+    symbol: str | None = None,
+    *,
+    cell: str | int | None = None,
+    file: str | Path | None = None,
+    line: int | None = None,
+    column: int | None = None,
+    new_name: str | None = None,
+) -> CodeAnswer | RenamingAnswer:
+    """Answer a question about the code of the notebook and of the files in the current folder.
+
+    The code cells are one Python module, in the order in which they ran. Where the code does not say what a name is,
+    the type of the live variable does; no object of yours is called or asked for attributes.
+
+    Args:
+        question: ``"definition"`` or ``"references"`` of a name, ``"describe"`` (signature and documentation),
+            ``"complete"``, ``"problems"`` (syntax errors) or ``"rename"``, which changes nothing.
+        symbol: The name, or several with dots, as ``"df.merge"``. Without a cell or file it is looked up as if it were
+            typed below the last cell.
+        cell: The cell that it stands in: its id, or the n of its ``In [n]``.
+        file: Instead of a cell: a Python file.
+        line: The line, from 1.
+        column: The column, from 0, in characters; instead of a symbol.
+        new_name: The new name, for ``"rename"``.
+
+    Raises:
+        UsageError: If there is no such place, or the answer takes more than 30 seconds.
+
+    Example:
+        >>> import json
+        >>> agentnb.code("definition", "json.dumps")  # doctest: +SKIP
+        /usr/lib/python3.11/json/__init__.py, line 183, column 4  def dumps(obj, *, …
+    """
+    if question not in Question.__args__:  # type: ignore[attr-defined]
+        raise UsageError(f"{question!r} is no question about code.", hint='Ask for "definition", "references", …')
+    environment = current_environment()
+    tool = _tool(environment.code_runner())
+    workspace = Path.cwd()
+    notebook = tool.notebook()
+    given = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
+    given |= {"file": None if file is None else str(file), "column": column}
+    place = place_of({key: value for key, value in given.items() if value is not None}, notebook)
+    service = tool.service(notebook)
+    names = {each.cell_id: cell_name("code", each.count) for each in notebook.cells}
+    if question == "rename":
+        if new_name is None:
+            raise UsageError("A renaming wants new_name.")
+        return RenamingAnswer(service.rename(place, new_name), names, workspace)
+    if question == "problems":
+        problems = service.diagnostics(place if place.cell_id or place.path else None)
+        return CodeAnswer(list(problems), question, names, workspace)
+    asked: dict[str, Callable[[CodePlace], list[Any]]] = {
+        "definition": service.definition,
+        "references": service.references,
+        "describe": service.hover,
+        "complete": service.completions,
+    }
+    return CodeAnswer(asked[question](place), question, names, workspace)
+
+
+def _tool(runner: CodeRunner | None) -> CodeTool:
+    key = id(runner), Path.cwd()
+    if key not in _tools:
+        _tools.clear()
+        _tools[key] = CodeTool(runner, key[1])
+    return _tools[key]

@@ -1,0 +1,180 @@
+"""Connecting to another kernel from Python: its conversations in a chat of this notebook."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ssl
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from agentnb.api.serving import is_loopback
+from agentnb.comm.frontend import current_frontend
+from agentnb.errors import AgentnbError, NotOffered, UsageError
+from agentnb.host import current_host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+    from agentnb.ahp.remote.host_client import HostClient, LinkState
+    from agentnb.ahp.remote.mirrored_host import MirroredHost
+    from agentnb.comm.model import HostModel
+    from agentnb.state import SessionSummary
+
+OPEN_SECONDS = 30.0
+CLOSE_SECONDS = 5.0
+
+
+class Remote:
+    """Another host's conversations; :func:`connect` makes it.
+
+    The last line of a cell shows its chat. It is a context manager: at the end of the block it is closed.
+
+    Args:
+        mirror: What that host has, as channels here.
+        client: What speaks to it.
+        model: The widget model of its chat.
+        address: Where it is, without the token.
+    """
+
+    def __init__(self, mirror: MirroredHost, client: HostClient, model: HostModel, address: str) -> None:
+        self._mirror, self._client, self._model = mirror, client, model
+        self._address = address
+
+    @property
+    def address(self) -> str:
+        """The other host's address, without the token."""
+        return self._address
+
+    @property
+    def state(self) -> LinkState:
+        """How the connection stands.
+
+        ``"connected"``; ``"cut"``: it connects again by itself; ``"ended"``: it was closed, or the other host refuses.
+        """
+        return self._client.state
+
+    @property
+    def message(self) -> str:
+        """Why there is no connection, where there is none; else empty."""
+        return "" if self.state == "connected" else self._client.why
+
+    @property
+    def sessions(self) -> tuple[SessionSummary, ...]:
+        """The other host's open conversations, in the order in which they were opened."""
+        return tuple(current_host().loop.call(lambda: self._mirror.root.state.sessions or ()))
+
+    def chat(self, session: str | None = None) -> Any:
+        """The chat widget with the other host's conversations.
+
+        Args:
+            session: The ``resource`` of the conversation that is shown first; by default the page chooses.
+        """
+        what: dict[str, Any] = {"kind": "chat"}
+        if session is not None:
+            what["tab"] = session.rpartition("/")[2]
+        return current_frontend().panel(what, self._model)
+
+    def close(self) -> None:
+        """Disconnect. The chat stays as it was last, and says so."""
+        atexit.unregister(self.close)
+        with contextlib.suppress(RuntimeError, AgentnbError):  # this kernel's host has stopped, and all with it
+            current_host().loop.submit(self._client.close()).result(CLOSE_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.state != "connected":
+            return f"Not connected to {self.address}: {self.message}"
+        titles = ", ".join(repr(each.title) for each in self.sessions) or "none"
+        return f"Connected to {self.address}; conversations: {titles}."
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return self.chat()._repr_mimebundle_(**options)
+
+
+def connect(
+    url: str, token: str | None = None, *, certificate: str | Path | None = None, insecure: bool = False
+) -> Remote:
+    """Show another host's conversations in a chat of this notebook, over the Agent Host Protocol.
+
+    The other host is a kernel that is served (:func:`agentnb.serve`). What you do in the chat happens there, as far as
+    the token allows: prompts, answers, approvals; mentions (``@df``) are that kernel's. Where the connection is cut it
+    connects again by itself, and the chat shows what it missed.
+
+    Args:
+        url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``).
+        token: The token, where it does not stand in the address.
+        certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
+            default.
+        insecure: Whether to go beyond this machine without TLS: everybody in between reads the token.
+
+    Returns:
+        The connection; in the last line of a cell it shows the chat.
+
+    Raises:
+        NotOffered: If ``websockets`` is not installed.
+        UsageError: If the address is no WebSocket address, there is no token, or TLS is needed.
+        HostUnavailable: If the other host cannot be reached, or refuses.
+        UnsupportedVersion: If it speaks other versions of the protocol.
+
+    Example:
+        >>> remote = agentnb.connect("ws://127.0.0.1:40123/", token)  # doctest: +SKIP
+        >>> remote.sessions[0].title  # doctest: +SKIP
+        'Fit the curve'
+    """
+    try:
+        from agentnb.ahp.remote.connecting import connect_host
+        from agentnb.ahp.remote.page_service import RemotePageService
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("websockets"):
+            raise
+        raise NotOffered(
+            "Connecting needs the package websockets.", hint="Install it: pip install 'jupyter-agentnb[serve]'."
+        ) from error
+    address, token, is_local = _address_of(url, token, insecure=insecure)
+    tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)
+    host, frontend = current_host(), current_frontend()
+    shown = address.partition("?")[0]
+
+    values = host.environment.sources().values
+    look = {each: said.value for each, said in values.items() if said.setting.is_look and said.source != "default"}
+    name = urlsplit(address).netloc
+    begun = connect_host(host.loop, address, token, name=name, tls=tls, is_local=is_local, look=look)
+    mirror, client = host.loop.submit(begun).result(OPEN_SECONDS)
+    model, _ = frontend.connect(lambda send: RemotePageService(mirror, send))
+    remote = Remote(mirror, client, model, shown)
+    atexit.register(remote.close)
+    return remote
+
+
+def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, str, bool]:
+    """The address without our token, the token, and whether it is on this machine."""
+    try:
+        parts = urlsplit(url)
+        name = parts.hostname
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no address: {error}.", hint='Use "ws://127.0.0.1:PORT/".') from None
+    if parts.scheme not in {"ws", "wss"} or not name:
+        raise UsageError(f"{url.partition('?')[0]!r} is no WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if token is None:
+        token = next((value for key, value in query if key == "token"), None)
+        query = [(key, value) for key, value in query if key != "token"]
+    if not token or not token.isascii() or not token.isprintable():
+        raise UsageError("There is no token.", hint="`agentnb serve --list` shows the address with its token.")
+    is_local = is_loopback(name)
+    if parts.scheme == "ws" and not is_local and not insecure:
+        raise UsageError(
+            f"Without TLS everybody between here and {name} reads the token.",
+            hint="Use a wss:// address, an SSH tunnel to 127.0.0.1, or say insecure=True.",
+        )
+    path = parts.path or "/"
+    return urlunsplit((parts.scheme, parts.netloc, path, urlencode(query), "")), token, is_local

@@ -1,0 +1,89 @@
+"""``agentnb.research()``: a question about a package, answered from its source."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from agentnb.api.arguments import check_text
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.configured import configuration_of, configured
+from agentnb.api.rows import Rows
+from agentnb.host import current_host
+from agentnb.package_research import Finding
+
+if TYPE_CHECKING:
+    from agentnb.package_research import Research
+
+_HEAD = ("finding", "place")
+
+
+class ResearchAnswer(Rows[Finding]):
+    """The answer to a question about a package: findings, each with the place that shows it; a table when displayed.
+
+    Args:
+        research: The answer.
+
+    Attributes:
+        question: The question.
+        package: The package.
+        version: Its version.
+        text: The findings as Markdown, each with ``file:line``.
+        is_cached: Whether it was found earlier in this kernel.
+        is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
+    """
+
+    def __init__(self, research: Research) -> None:
+        super().__init__(research.findings)
+        self.question = research.question
+        self.package = research.package
+        self.version = research.version
+        self.text = research.text
+        self.is_cached = research.is_cached
+        self.is_checked = research.is_checked
+
+    def __repr__(self) -> str:
+        rows = [(each.place, on_one_line(each.text)) for each in self]
+        return "\n".join([f"{self.package} {self.version}: {on_one_line(self.question)}", *lines(rows)])
+
+    def _repr_html_(self) -> str:
+        head = f"<p><b>{escape(self.package)} {escape(self.version)}</b>: {escape(self.question)}</p>"
+        return head + html(_HEAD, ((each.text, each.place) for each in self))
+
+
+def research(question: str, package: str, version: str | None = None, *, agent: str | None = None) -> ResearchAnswer:
+    """Ask an agent a question about a package; it answers from the source, and says where it stands.
+
+    The agent gets a conversation of its own, without your kernel, in which it can read the source of the package and
+    do nothing else. The conversation is not shown; the history has it. It may take five minutes, three run at once, and
+    an answer is kept until the kernel ends. Interrupt the cell to stop it.
+
+    Args:
+        question: The question, in plain words.
+        package: The name of a distribution, or of a module.
+        version: A version; one that is not installed is fetched from pip's index, unpacked, and never run. By default
+            the installed one.
+        agent: The agent's name, as for :func:`agentnb.start`.
+
+    Raises:
+        UsageError: If there is no such package, or the agent takes no MCP.
+        AgentError: If the agent fails, or does not answer in time.
+
+    Example:
+        >>> agentnb.research("Does scan_csv read the whole file?", "polars", agent="claude")  # doctest: +SKIP
+        polars 1.9.0: Does scan_csv read the whole file?
+        polars/io/csv/functions.py:1174  It returns a LazyFrame; the file is read when it is collected.
+    """
+    check_text("question", question, example='"How are missing values sorted?"')
+    check_text("package", package, example='"polars"')
+    if version is not None:
+        check_text("version", version, example='"1.2.0"')
+    host = current_host()
+    asked = configuration_of(configured(agent, None, None, None))
+    work = host.researches.research(question, package, version, configuration=asked, is_agreed=True)
+    future = host.loop.submit(work)
+    try:
+        return ResearchAnswer(future.result())
+    except BaseException:
+        future.cancel()
+        raise

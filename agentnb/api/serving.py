@@ -1,0 +1,225 @@
+"""Serving from Python: other programs join this kernel's conversations."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ssl
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from agentnb.comm.frontend import current_frontend
+from agentnb.errors import NotOffered, UsageError
+from agentnb.host import current_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+    from agentnb.ahp.access import Right
+    from agentnb.ahp.server import ConnectedClient
+    from agentnb.ahp.serving import Serving
+    from agentnb.api.session import Session
+
+START_SECONDS = 10.0
+STOP_SECONDS = 10.0
+
+
+class Server:
+    """Serves this kernel's conversations to other clients; :func:`serve` makes it.
+
+    It is a context manager: at the end of the block it is closed.
+
+    Args:
+        serving: The server on the host's thread.
+        name: The first client's name.
+        token: The first client's token.
+    """
+
+    def __init__(self, serving: Serving, name: str, token: str) -> None:
+        self._serving = serving
+        self._token = token
+        self._name = name
+
+    @property
+    def url(self) -> str:
+        """The address with the token in it, for a client that can only be given an address. Treat it as a password."""
+        return f"{self.address}?token={quote(self._token)}"
+
+    @property
+    def address(self) -> str:
+        """The address without a token, such as ``ws://127.0.0.1:40123/``; the token goes into a header."""
+        return self._serving.address
+
+    @property
+    def token(self) -> str:
+        """The first client's token (``Authorization: Bearer …``)."""
+        return self._token
+
+    @property
+    def closed(self) -> bool:
+        """Whether it listens no more."""
+        return not self._serving.is_open
+
+    @property
+    def clients(self) -> tuple[ConnectedClient, ...]:
+        """The clients that are connected now."""
+        return current_host().loop.call(lambda: self._serving.listener.clients)
+
+    def add_client(
+        self,
+        name: str,
+        *,
+        rights: Iterable[Right] = ("watch",),
+        sessions: Iterable[Session] | None = None,
+        expires: float | None = None,
+    ) -> str:
+        """Let one more client connect.
+
+        Args:
+            name: What the chat and the log call it, such as ``"phone"``.
+            rights: ``"watch"`` (always), ``"drive"`` (prompt, cancel, open and close conversations) and ``"approve"``
+                (answer permission requests, change permissions, undo changes).
+            sessions: The sessions that it may see; all by default.
+            expires: Seconds after which the token is of no use any more; never by default.
+
+        Returns:
+            Its token, of 256 bits. It is shown here only.
+
+        Raises:
+            UsageError: If the name is in use or a right is unknown.
+
+        Example:
+            >>> server.add_client("phone", rights=["watch", "approve"])  # doctest: +SKIP
+        """
+        tabs = None if sessions is None else [session.tab_id for session in sessions]
+        return current_host().loop.call(lambda: self._serving.add_client(name, rights, tabs=tabs, seconds=expires))
+
+    def revoke(self, name: str) -> bool:
+        """Let the client *name* connect no more and end its connection; says whether there was one."""
+        return current_host().loop.call(lambda: self._serving.revoke(name))
+
+    def close(self) -> None:
+        """End every connection and listen no more."""
+        atexit.unregister(self.close)
+        with contextlib.suppress(RuntimeError, UsageError):  # the host has stopped, and the server with it
+            current_host().loop.submit(self._serving.close()).result(STOP_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "This kernel is not served."
+        who = ", ".join(each.name for each in self.clients) or "nobody"
+        return (
+            f"Serving at {self.address}; connected: {who}.\n"
+            "`agentnb serve --list` in a terminal shows the address with its token. `%agents serve stop` ends it."
+        )
+
+
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 0,
+    token: str | None = None,
+    *,
+    name: str = "client",
+    rights: Iterable[Right] = ("watch", "drive", "approve"),
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+    insecure: bool = False,
+    hosts: Iterable[str] = (),
+    origins: Iterable[str] = (),
+) -> Server:
+    """Let other programs join this kernel's conversations over the Agent Host Protocol.
+
+    A client sees what the chat shows: it prompts, answers permission requests and follows along, as far as its rights
+    go. The chat says who is connected, and the audit log who came and what they approved.
+
+    Args:
+        host: The address to listen at. Beyond this machine only with a certificate.
+        port: The port; a free one by default.
+        token: The first client's token; a random one of 256 bits by default.
+        name: The first client's name.
+        rights: What the first client may do: ``"watch"``, ``"drive"``, ``"approve"``.
+        certificate: A file with a TLS certificate (PEM).
+        key: The file with its key, where it is not in the same one.
+        insecure: Whether to listen beyond this machine without TLS: everybody in between reads along.
+        hosts: Names that clients call this server by, beside its address: a proxy's ``name:port``.
+        origins: Web origins whose pages may connect, such as ``"https://example.org"``; none by default.
+
+    Returns:
+        The server; ``server.url`` is the address with the token.
+
+    Raises:
+        NotOffered: If ``websockets`` is not installed.
+        UsageError: If this kernel is served already, or *host* is not this machine and there is no certificate.
+        OSError: If the address cannot be used.
+
+    Example:
+        >>> with agentnb.serve() as server:  # doctest: +SKIP
+        ...     server.address
+        'ws://127.0.0.1:40123/'
+    """
+    try:
+        from agentnb.ahp.serving import start
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("websockets"):
+            raise
+        raise NotOffered(
+            "Serving needs the package websockets.", hint="Install it: pip install 'jupyter-agentnb[serve]'."
+        ) from error
+    tls = _tls(certificate, key)
+    if tls is None and not insecure and not is_loopback(host):
+        raise UsageError(
+            f"{host} can be reached from other machines, and without TLS everybody in between reads along.",
+            hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or say insecure=True.",
+        )
+    frontend = current_frontend()
+    options: dict[str, Any] = {
+        "address": host,
+        "port": port,
+        "tls": tls,
+        "name": name,
+        "rights": tuple(rights),
+        "token": token,
+        "hosts": frozenset(hosts),
+        "origins": frozenset(origins),
+    }
+    begun = current_host().loop.submit(start(current_host(), frontend.service, **options))
+    served, token = begun.result(START_SECONDS)
+    server = _servers[current_host().host_id] = Server(served, name, token)
+    atexit.register(server.close)
+    return server
+
+
+def serving() -> Server | None:
+    """The server of this kernel; None where it is not served."""
+    found = _servers.get(current_host().host_id)
+    return None if found is None or found.closed else found
+
+
+_servers: dict[str, Server] = {}
+
+
+def _tls(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def is_loopback(host: str) -> bool:
+    """Whether *host* names this machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

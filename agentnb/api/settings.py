@@ -1,0 +1,242 @@
+"""The settings, in Python and in a shell: what holds, where it comes from, and how it is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.rows import Rows
+from agentnb.configuration import change_setting, read_settings, setting
+from agentnb.configuration.shown import shown_value
+from agentnb.configuration.sources import SOURCES
+from agentnb.configuration.what_if import WORDS, what_if
+from agentnb.errors import PolicyError, UsageError
+from agentnb.policy.rules import Rule
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.configuration import Sources, Value
+    from agentnb.host.environment import Environment
+
+_LONGEST = 60
+
+
+class SettingRow(NamedTuple):
+    """A setting as it is now.
+
+    Attributes:
+        name: Its name.
+        value: The value that counts.
+        source: Where that comes from: ``"%config"``, ``"startup"`` (``ipython_config.py``), ``"environment"``,
+            ``"project"``, ``"user"`` or ``"default"``.
+        where: The file or the variable; empty for the others.
+        group: The group that it is shown in.
+        about: What it does.
+        file: The user's file that a change is written to; None where no file holds it.
+    """
+
+    name: str
+    value: Any
+    source: str
+    where: str
+    group: str
+    about: str
+    file: Path | None
+
+
+class Settings(Rows[SettingRow]):
+    """Every setting, as it is now.
+
+    Args:
+        sources: What was read.
+        environment: This process's; None in a shell.
+
+    Attributes:
+        problems: What is wrong with files and variables; that does not count.
+    """
+
+    def __init__(self, sources: Sources, environment: Environment | None = None) -> None:
+        super().__init__(_row(value) for _, values in sources.grouped() for value in values)
+        self.problems = sources.problems
+        self._environment = environment
+
+    def __repr__(self) -> str:
+        return "\n".join([*lines([("setting", "value", "from"), *self._cells()]), *self.problems])
+
+    def _repr_html_(self) -> str:
+        said = "".join(html(("problem",), [(each,) for each in self.problems]) if self.problems else "")
+        return html(("setting", "value", "from"), self._cells()) + said
+
+    def _cells(self) -> list[tuple[str, str, str]]:
+        return [(row.name, _short(shown_value(row.name, row.value)), _from(row)) for row in self]
+
+    def set(self, name: str, value: Any, *, here: bool = False) -> Path | None:
+        """Change a setting.
+
+        Args:
+            name: Its name.
+            value: Its new value.
+            here: Whether it holds in this kernel alone, as with ``%config``; else it is written into your file.
+
+        Returns:
+            The file that it was written to; None with *here*.
+
+        Raises:
+            UsageError: If there is no such setting, or it does not take that value.
+            SettingsError: If the file cannot be changed.
+
+        Example:
+            >>> agentnb.settings().set("agent", "claude")  # doctest: +SKIP
+            PosixPath('/home/ada/.jupyter/agentnb/settings.toml')
+        """
+        if value is None:
+            raise UsageError(f"None is no value of {name}.", hint="settings().reset(…) removes what was set.")
+        return self._change(name, value, here=here)
+
+    def reset(self, name: str, *, here: bool = False) -> Path | None:
+        """Remove what your file says of a setting; with *here*, what ``%config`` said in this kernel."""
+        return self._change(name, None, here=here)
+
+    def add_rule(
+        self,
+        action: str,
+        *,
+        agent: str | Sequence[str] = (),
+        tool: str | Sequence[str] = (),
+        path: str | Sequence[str] = (),
+        command: str | Sequence[str] = (),
+        severity: str = "high",
+        sensitive: bool = False,
+        note: str | None = None,
+    ) -> Path:
+        """Add a rule at the end of your policy file, where it wins over those before it.
+
+        Args:
+            action: ``"allow"``, ``"ask"`` or ``"deny"``.
+            agent: The agents that it is about, with ``*``; all by default.
+            tool: The kinds of tools.
+            path: Patterns of files.
+            command: Patterns of command lines.
+            severity: The worst that an ``allow`` covers.
+            sensitive: Whether an ``allow`` covers sensitive files.
+            note: For people.
+
+        Returns:
+            The file.
+
+        Raises:
+            PolicyError: If that is no rule, or the file cannot be changed.
+
+        Example:
+            >>> agentnb.settings().add_rule("deny", command="git push *")  # doctest: +SKIP
+        """
+        fields = {"agent": agent, "tool": tool, "path": path, "command": command}
+        said = {"action": action, "severity": severity, "sensitive": sensitive, "note": note}
+        said |= {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
+        try:
+            rule = msgspec.convert(said, Rule)
+        except msgspec.ValidationError as error:
+            raise PolicyError(
+                f"This is no rule: {error}.", hint="docs/reference/policy.md has what there is."
+            ) from None
+        return PolicyFiles().remember(rule)
+
+    def remove_rule(self, number: int) -> Path:
+        """Remove the rule *number* of your policy file, 1 for the first; returns the file.
+
+        Raises:
+            PolicyError: If there is none, or the file cannot be changed.
+        """
+        files = PolicyFiles()
+        rules = files.user.rules
+        if not 0 < number <= len(rules):
+            message = f"Your policy file has no rule {number}; it has {len(rules)}."
+            raise PolicyError(message, hint="`%agents policy` lists them.")
+        return files.forget(number, rules[number - 1].rule.text)
+
+    def what_if(self, command: str = "", *, path: str = "", tool: str = "edit", agent: str | None = None) -> str:
+        """Say what would happen if an agent wanted to run a command, or to use a file; nothing is run.
+
+        Args:
+            command: A command line.
+            path: A file, where no command is given.
+            tool: What the agent would do with that file, such as ``"read"``, ``"edit"`` or ``"delete"``.
+            agent: The agent; the default one where None.
+
+        Raises:
+            UsageError: If neither is given.
+
+        Example:
+            >>> agentnb.settings().what_if("rm -rf /")  # doctest: +SKIP
+            'You would be asked. …'
+        """
+        now = self._read()
+        folder = Path.cwd() if self._environment is None else self._environment.default_workspace()
+        verdict = what_if(
+            PolicyFiles(),
+            folder,
+            command=command,
+            path=path,
+            tool=tool,
+            agent=agent or now["agent"].value,
+            mode=now["permissions"].value,
+        )
+        return " ".join(filter(None, [WORDS[verdict.outcome], verdict.reason, verdict.risk]))
+
+    def _read(self) -> Sources:
+        return read_settings() if self._environment is None else self._environment.sources()
+
+    def _change(self, name: str, value: Any, *, here: bool) -> Path | None:
+        which = setting(name)
+        if not here:
+            path = change_setting(name, value)
+            self._read()
+            return path
+        chosen = None if self._environment is None else self._environment.settings
+        if chosen is None:
+            message = "The extension is not loaded here, so a setting cannot hold in this kernel alone."
+            raise UsageError(message, hint="%load_ext agentnb, or leave out here=True.")
+        chosen.choose(which.name, value)
+        return None
+
+
+def settings() -> Settings:
+    """Every setting: its value, and where that comes from.
+
+    Returns:
+        Rows; ``set``, ``reset``, ``add_rule``, ``remove_rule`` and ``what_if`` are its methods.
+
+    Example:
+        >>> agentnb.settings()  # doctest: +SKIP
+        setting    value      from
+        agent      eliza      default
+        >>> agentnb.settings().set("permissions", "deny")  # doctest: +SKIP
+    """
+    from agentnb.host.environment import current_environment
+
+    environment = current_environment()
+    return Settings(environment.sources(), environment)
+
+
+def kept_settings() -> Settings:
+    """The settings as a shell sees them, without a kernel."""
+    return Settings(read_settings())
+
+
+def _row(value: Value) -> SettingRow:
+    which = value.setting
+    return SettingRow(which.name, value.value, value.source, value.where, which.group, which.about, value.path)
+
+
+def _from(row: SettingRow) -> str:
+    return f"{SOURCES[row.source]} ({row.where})" if row.where else SOURCES[row.source]  # type: ignore[index]
+
+
+def _short(text: str) -> str:
+    text = on_one_line(text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,110 @@
+"""``agentnb.skills()``: the skills of installed packages and of the workspace, and which of them agents get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.rows import Rows
+from agentnb.package_skills import FoundSkill, SkillLibrary
+from agentnb.package_skills.library import named_skill, suspicious_lines
+from agentnb.package_skills.scan import zipped_packages
+from agentnb.package_skills.skill_files import SKILL_FILE, files_of, read_file
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_HEAD = ("skill", "version", "agents get it", "description")
+
+
+class Skills(Rows[FoundSkill]):
+    """Skills; a table when displayed.
+
+    Args:
+        found: The skills.
+        library: Where they are from.
+    """
+
+    def __init__(self, found: Iterable[FoundSkill], library: SkillLibrary) -> None:
+        super().__init__(found)
+        self._library = library
+
+    def show(self, skill: str) -> str:
+        """All that agents can read of a skill, whether you trust it or not; with lines to look at first.
+
+        Args:
+            skill: Its id, or its name where only one has it.
+
+        Raises:
+            UsageError: If there is no such skill, or it cannot be read.
+        """
+        return shown_skill(named_skill(skill, self))
+
+    def trust(self, package: str) -> Skills:
+        """Let agents have the skills of a package, in the version that is installed. Look at them first.
+
+        Args:
+            package: The distribution's name.
+
+        Raises:
+            UsageError: If it has none.
+        """
+        return Skills(self._library.trust(package), self._library)
+
+    def revoke(self, package: str) -> bool:
+        """Take the skills of a package from agents; False where you did not trust it.
+
+        Args:
+            package: The distribution's name.
+        """
+        return self._library.revoke(package)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "No installed package and no folder of the workspace brings skills."
+        return "\n".join([*lines([_HEAD, *map(_row, self)]), *_notes()])
+
+    def _repr_html_(self) -> str:
+        return html(_HEAD, map(_row, self)) if self else f"<p>{self!r}</p>"
+
+
+def skills() -> Skills:
+    """The skills that installed packages and the current folder bring for agents.
+
+    An agent with access to the kernel gets the name and description of those that you trust, and can read them.
+    Nothing of a skill is run. ``.show(skill)``, ``.trust(package)`` and ``.revoke(package)`` of the table do what they
+    say; your trust holds for one version of a package and for what its skills say now.
+
+    Example:
+        >>> agentnb.skills()  # doctest: +SKIP
+        skill                    version  agents get it  description
+        jupyter-agentnb/agentnb  0.2.0    yes            Work well in a Jupyter notebook …
+    """
+    library = SkillLibrary(Path.cwd(), trusts_workspace=PolicyFiles().trusts)
+    return Skills(library.skills(), library)
+
+
+def shown_skill(skill: FoundSkill) -> str:
+    """A skill as its user reads it before they trust it."""
+    if skill.problem and not (skill.folder / SKILL_FILE).is_file():
+        return skill.problem
+    text = read_file(skill.folder, SKILL_FILE)
+    others = [name for name in files_of(skill.folder) if name != SKILL_FILE]
+    told = [f"{skill.id} {skill.version}, in {skill.folder}", *([skill.problem] if skill.problem else [])]
+    if suspicious := suspicious_lines(text):
+        told += ["Read these lines with care:", *(f"  {on_one_line(line)}" for line in suspicious)]
+    if others:
+        told.append(f"Other files that agents can read: {', '.join(map(on_one_line, others))}")
+    return "\n".join([*told, "", text])
+
+
+def _row(skill: FoundSkill) -> tuple[str, ...]:
+    state = "no: see .show()" if skill.problem else "yes" if skill.trusted else "no"
+    return on_one_line(skill.id), skill.version, state, on_one_line(skill.description or skill.problem)[:100]
+
+
+def _notes() -> list[str]:
+    zipped = zipped_packages()
+    return [f"Not searched, because they are zipped: {', '.join(zipped)}"] if zipped else []

@@ -1,0 +1,205 @@
+"""Inputs become prompts: what one may give to :func:`agentnb.map`, and the template's fields."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INPUT = "input"
+"""The field of an input that has no names of its own: a text, a number, an element of a Series."""
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}\n]{1,200})\}")
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+_SHOWN = 8  # names in an error
+_THREAD = "agentnb-batch-inputs"
+
+Row: TypeAlias = Any
+
+
+class Asked(NamedTuple):
+    """What is asked about one input.
+
+    Args:
+        label: Its key, index label or position.
+        text: The prompt.
+        context: What the prompt mentions, as :meth:`agentnb.Session.prompt` takes it.
+    """
+
+    label: Any
+    text: str
+    context: tuple[Any, ...] = ()
+
+
+class Taking:
+    """Takes inputs one by one; one that was taken for somebody who was cancelled meanwhile is there for the next.
+
+    Args:
+        inputs: The prompts.
+        on_thread: Whether they are gone through on a thread of their own: they may take their time.
+    """
+
+    def __init__(self, inputs: Iterable[Asked], *, on_thread: bool) -> None:
+        self._inputs = iter(inputs)
+        self._on_thread = on_thread
+        self._wanted: queue.SimpleQueue[Future[Asked | None] | None] | None = None
+        self._pending: Future[Asked | None] | None = None
+
+    async def take(self) -> Asked | None:
+        """The next one; None where there is none. What the iterator raises comes through."""
+        if not self._on_thread and self._pending is None:
+            return next(self._inputs, None)
+        if self._pending is None:
+            self._pending = Future()
+            if self._wanted is None:
+                self._wanted = queue.SimpleQueue()
+                threading.Thread(target=self._go_through, args=[self._wanted], name=_THREAD, daemon=True).start()
+            self._wanted.put(self._pending)
+        found = await asyncio.shield(asyncio.wrap_future(self._pending))
+        self._pending = None
+        return found
+
+    def put_back(self, asked: Asked | None) -> None:
+        """Let the next :meth:`take` give *asked*."""
+        self._pending = Future()
+        self._pending.set_result(asked)
+
+    def pause(self) -> None:
+        """End the thread; the next :meth:`take` starts another one."""
+        if self._wanted is not None:
+            self._wanted.put(None)
+        self._wanted = None
+
+    def _go_through(self, wanted: queue.SimpleQueue[Future[Asked | None] | None]) -> None:
+        while (future := wanted.get()) is not None:
+            try:
+                future.set_result(next(self._inputs, None))
+            except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
+                future.set_exception(error)
+
+
+def length_of(inputs: Any) -> int | None:
+    """How many inputs there are; None where only going through them tells."""
+    return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
+
+
+def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
+    """The prompts, in the order of the inputs; each is made when it is wanted.
+
+    Args:
+        prompt: A template, or a function that is given each row.
+        inputs: As for :func:`agentnb.map`.
+
+    Raises:
+        UsageError: If the inputs cannot be gone through, the template is none, or a row lacks a field. What an
+            iterator of the user's raises comes through.
+
+    Example:
+        >>> [each.text for each in asked("Name a {kind}.", [{"kind": "bird"}, {"kind": "fish"}])]
+        ['Name a bird.', 'Name a fish.']
+        >>> next(asked("Translate: {input}", ["guten Tag"])).text
+        'Translate: guten Tag'
+    """
+    make = prompt if callable(prompt) else template(prompt)
+    for number, (label, row) in enumerate(rows_of(inputs)):
+        made = make(row)
+        text, context = made if isinstance(made, tuple) and len(made) == 2 else (made, ())  # noqa: PLR2004 - text, context
+        if not isinstance(text, str) or not text.strip():
+            what = "an empty text" if isinstance(text, str) else f"{type(text).__name__}"
+            raise UsageError(
+                f"The prompt of input {number} is {what}.", hint="A prompt is a text, or a text and its context."
+            )
+        yield Asked(label, text, tuple(context))
+
+
+def template(text: str) -> Callable[[Row], str]:
+    """What fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
+
+    A field that is missing (None, NaN) is empty. Braces around anything that is no name, as in JSON, stay as they are.
+
+    Raises:
+        UsageError: If it has no field at all.
+    """
+    names = [match[1] for match in _FIELD.finditer(text) if match[1]]
+    if not names:
+        raise UsageError(
+            "The prompt has no field, so every input would be asked the same.",
+            hint=f"Write {{{INPUT}}} where the input belongs, or a column's name in braces.",
+        )
+
+    def filled(row: Row) -> str:
+        fields = row if isinstance(row, Mapping) else {INPUT: row}
+        used = 0
+
+        def value(match: re.Match[str]) -> str:
+            nonlocal used
+            if match[0] in ("{{", "}}"):
+                return match[0][0]
+            name = match[1]
+            if name in fields:
+                used += 1
+                return "" if _is_missing(fields[name]) else str(fields[name])
+            if _NAME.match(name):
+                raise _missing(name, fields)
+            return match[0]
+
+        made = _FIELD.sub(value, text)
+        if not used:
+            raise _missing(names[0], fields)
+        return made
+
+    return filled
+
+
+def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
+    """Each input with its label: a mapping of columns, or the input itself."""
+    if isinstance(inputs, (str, bytes)):
+        raise UsageError("The inputs are one text.", hint="Give a list of texts: [text].")
+    if hasattr(inputs, "to_delayed"):  # Dask: a part at a time, so that it need not fit into memory
+        for part in inputs.to_delayed():
+            yield from rows_of(part.compute())
+    elif hasattr(inputs, "itertuples") and hasattr(inputs, "columns"):
+        names = [str(each) for each in inputs.columns]
+        for label, *values in inputs.itertuples(name=None):
+            yield label, dict(zip(names, values, strict=True))
+    elif hasattr(inputs, "iter_rows") and hasattr(inputs, "columns"):  # polars
+        yield from enumerate(inputs.iter_rows(named=True))
+    elif hasattr(inputs, "items") and (isinstance(inputs, Mapping) or hasattr(inputs, "index")):  # a dict, a Series
+        yield from inputs.items()
+    elif isinstance(inputs, Iterable):
+        yield from enumerate(inputs)
+    else:
+        raise UsageError(
+            f"The inputs are {type(inputs).__name__}, which has no elements.",
+            hint="Give a list, a dict, a Series, a DataFrame or a generator.",
+        )
+
+
+def _is_lazy(inputs: Any) -> bool:
+    return hasattr(inputs, "to_delayed")  # Dask counts by computing
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124 - NaN and NaT are not themselves
+    except Exception:  # noqa: BLE001 - an array, or anything that a user's comparison raises
+        return False
+
+
+def _missing(name: str, fields: Mapping[Any, Any]) -> UsageError:
+    names = [str(each) for each in fields]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return UsageError(
+        f"The prompt has a field {{{name}}}, and the input has no {name!r}.",
+        hint=f"It has {', '.join(names[:_SHOWN]) or 'nothing'}{more}. Write {{{{ and }}}} for braces.",
+    )

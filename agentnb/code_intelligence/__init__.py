@@ -1,0 +1,18 @@
+"""Code intelligence for a notebook and its workspace: definition, references, hover, completion, errors, renaming.
+
+The cells are one module, in the order in which they ran (:mod:`agentnb.code_intelligence.notebook_module`); places are
+told by cell, line and column. jedi does the work, in this process (:mod:`agentnb.code_intelligence.jedi_analysis`);
+what no text says, the types of the live variables say (:mod:`agentnb.code_intelligence.live_names`).
+"""
+
+from __future__ import annotations
+
+from agentnb.code_intelligence.notebook_module import CodeCell as CodeCell
+from agentnb.code_intelligence.records import CodeLocation as CodeLocation
+from agentnb.code_intelligence.records import CodePlace as CodePlace
+from agentnb.code_intelligence.records import Completion as Completion
+from agentnb.code_intelligence.records import Description as Description
+from agentnb.code_intelligence.records import Diagnostic as Diagnostic
+from agentnb.code_intelligence.records import Renaming as Renaming
+from agentnb.code_intelligence.records import TextChange as TextChange
+from agentnb.code_intelligence.service import CodeService as CodeService

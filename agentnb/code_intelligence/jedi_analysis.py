@@ -1,0 +1,78 @@
+"""jedi within the kernel's process, so that it knows the kernel's modules and import path, and imports nothing.
+
+jedi's own way to work within a process sets ``sys.path`` for all threads while it searches, and imports compiled
+modules. Here it searches without a change of ``sys.path``, and sees compiled modules only where they are loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import BuiltinImporter, ExtensionFileLoader
+from typing import TYPE_CHECKING, Any
+
+import jedi
+from jedi.api.environment import InterpreterEnvironment
+from jedi.inference.compiled.access import create_access_path
+from jedi.inference.compiled.subprocess import InferenceStateSameProcess, functions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_SCRIPTS = 4
+"""Analysed texts that are kept, with what was found out about them."""
+
+
+class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
+    """What jedi asks of the process that the code runs in."""
+
+    def load_module(self, dotted_name: str, **_: Any) -> Any:
+        """A compiled module that is loaded already; no other is imported."""
+        module = sys.modules.get(dotted_name)
+        loader = getattr(getattr(module, "__spec__", None), "loader", None)
+        if loader is BuiltinImporter or isinstance(loader, ExtensionFileLoader):
+            return create_access_path(self._inference_state_weakref(), module)
+        return None
+
+    def get_module_info(self, sys_path: list[str] | None = None, full_name: str | None = None, **asked: Any) -> Any:
+        """Where a module's file is."""
+        path = asked.pop("path", None)
+        try:
+            return functions._find_module(  # noqa: SLF001 - jedi's own search, without its change of sys.path
+                full_name=full_name, path=sys_path if path is None else path, **asked
+            )
+        except (ImportError, AttributeError, ValueError, OSError):
+            return None, None
+
+
+class _Environment(InterpreterEnvironment):  # type: ignore[misc]
+    def get_inference_state_subprocess(self, inference_state: Any) -> _Lookups:
+        return _Lookups(inference_state)
+
+    def get_sys_path(self) -> list[str]:
+        return [*sys.path]
+
+
+class JediAnalysis:
+    """Keeps the last texts that were analysed. Not thread-safe.
+
+    Args:
+        root: The workspace.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._project = jedi.Project(root)
+        self._scripts: dict[Path, tuple[str, Any]] = {}
+
+    def script(self, text: str, path: Path) -> Any:
+        """The ``jedi.Script`` of *text*, which is or stands for the file *path*."""
+        text_before, script = self._scripts.pop(path, (None, None))
+        if text_before != text:
+            script = jedi.Script(text, path=path, project=self._project, environment=_Environment())
+        self._scripts[path] = (text, script)
+        while len(self._scripts) > MOST_SCRIPTS:
+            del self._scripts[next(iter(self._scripts))]
+        return script
+
+    def forget(self) -> None:
+        """Forget all: an analysis was ended in the middle, or files have changed."""
+        self._scripts.clear()

@@ -1,0 +1,129 @@
+"""The user's live variables for an analysis, as Python that names their types. No object is given away or looked into.
+
+An analysis that holds an object may run its properties, ``__getattr__`` or ``__dir__``. So each variable becomes a line
+of Python: an import for a module, class or function, ``x = DataFrame()`` for an object. Only the object's type is read.
+"""
+
+from __future__ import annotations
+
+import keyword
+import linecache
+import sys
+import types
+from inspect import getblock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MOST_NAMES = 2_000
+MOST_SOURCE_LINES = 400
+"""Lines of one function whose cell is no longer in the notebook."""
+UNKNOWN = "__agentnb_unknown__"
+MAIN = "__main__"
+
+# Read through the types themselves: an attribute of the user's object could be a property.
+_MODULE_NAMES = vars(types.ModuleType)["__dict__"]
+_CLASS_MODULE = type.__dict__["__module__"]
+_CLASS_NAME = type.__dict__["__qualname__"]
+_CLASS_BASES = type.__dict__["__mro__"]
+
+
+def live_lines(variables: Mapping[str, Any], names: Iterable[str] | None = None) -> list[str]:
+    """Lines of Python that define the user's variables by their types.
+
+    Args:
+        variables: The variables, by name. They are neither changed nor called nor asked for attributes.
+        names: Those that are wanted; None for all, at most :data:`MOST_NAMES`.
+
+    Example:
+        >>> import json
+        >>> live_lines({"j": json, "n": 3, "loads": json.loads})
+        ['import json as j', 'n = int()', 'from json import loads as loads']
+    """
+    wanted = [name for name in (variables if names is None else names) if _is_name(name)][:MOST_NAMES]
+    return [line for name in wanted if name in variables for line in _lines(name, variables[name])]
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    kind = type(value)
+    if types.ModuleType in _CLASS_BASES.__get__(kind):
+        return _module_lines(name, value)
+    if type in _CLASS_BASES.__get__(kind):
+        return _imported(name, value, _text(_CLASS_MODULE, value), _text(_CLASS_NAME, value))
+    if kind is types.FunctionType and _is_main(value.__module__):
+        return _source_lines(name, value)
+    if kind is types.FunctionType or kind is types.BuiltinFunctionType:
+        return _imported(name, value, value.__module__, value.__qualname__)
+    module, qualified = _text(_CLASS_MODULE, kind), _text(_CLASS_NAME, kind)
+    if module == MAIN:  # the class stands in a cell, further down
+        return [f"def __agentnb_live_{name}():", f"    return {qualified}()", f"{name} = __agentnb_live_{name}()"]
+    if module == "builtins" and _is_there(kind, module, qualified):
+        return [f"{name} = {qualified}()"]
+    found = _imported(f"__agentnb_type_{name}", kind, module, qualified)
+    return [*found, f"{name} = __agentnb_type_{name}()"] if found[0].startswith("from") else [f"{name} = {UNKNOWN}"]
+
+
+def _module_lines(name: str, module: types.ModuleType) -> list[str]:
+    called = _MODULE_NAMES.__get__(module).get("__name__")
+    if type(called) is str and sys.modules.get(called) is module and all(map(_is_name, called.split("."))):
+        return [f"import {called} as {name}"]
+    return [f"{name} = {UNKNOWN}"]
+
+
+def _is_main(module: Any) -> bool:
+    return type(module) is str and module == MAIN
+
+
+def _imported(name: str, value: Any, module: Any, qualified: Any) -> list[str]:
+    """The import of what stands as *qualified* in a module that is loaded."""
+    if not _is_main(module) and _is_there(value, module, qualified):
+        first, *rest = qualified.split(".")
+        if not rest:
+            return [f"from {module} import {first} as {name}"]
+        return [
+            f"from {module} import {first} as __agentnb_in_{name}",
+            f"{name} = __agentnb_in_{name}.{'.'.join(rest)}",
+        ]
+    return [f"{name} = {UNKNOWN}"]
+
+
+def _is_there(value: Any, module: Any, qualified: Any) -> bool:
+    if type(module) is not str or type(qualified) is not str or not all(map(_is_name, module.split("."))):
+        return False
+    held: Any = sys.modules.get(module)
+    if type(held) is not types.ModuleType:
+        return False
+    first, *rest = qualified.split(".")
+    held = _MODULE_NAMES.__get__(held).get(first)
+    for part in rest:
+        if type not in _CLASS_BASES.__get__(type(held)):
+            return False
+        held = type.__dict__["__dict__"].__get__(held).get(part)
+    return held is value
+
+
+def _text(descriptor: Any, kind: type) -> str | None:
+    """A class's module or name as Python holds it; None where the class says something odd."""
+    try:
+        found = descriptor.__get__(kind)
+    except AttributeError:
+        return None
+    return found if type(found) is str else None
+
+
+def _source_lines(name: str, function: types.FunctionType) -> list[str]:
+    """The text of a function whose cell may be gone, as IPython keeps it."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :][:MOST_SOURCE_LINES]
+    if not lines or not lines[0].startswith(("def ", "async def ", "@")):
+        return [f"{name} = {UNKNOWN}"]
+    try:
+        found = [line.rstrip("\r\n") for line in getblock(lines)]
+    except (SyntaxError, ValueError):
+        return [f"{name} = {UNKNOWN}"]
+    return found if function.__name__ == name else [*found, f"{name} = {function.__name__}"]

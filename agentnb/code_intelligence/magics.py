@@ -1,0 +1,142 @@
+"""The Python in a cell with magics: every character keeps its line and column, so positions hold in both texts.
+
+What IPython alone understands (``%magic``, ``!command``, ``name?``) is replaced by spaces or by Python that says the
+same for an analysis. Not treated: automatic calls (``/f x``, ``,f x``), which are off by default.
+"""
+
+from __future__ import annotations
+
+import re
+
+CODE_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "debug", "memit", "mprun", "lprun", "scalene"})
+"""Cell magics whose body is Python that runs in the user's namespace."""
+CODE_LINE_MAGICS = frozenset({"time", "timeit", "prun", "memit", "lprun", "debug"})
+"""Line magics whose argument is a Python statement."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ODD = re.compile("[\0\f\v\u2028\u2029\ud800-\udfff]")
+_CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w*)")
+_CODE_MAGIC = re.compile(rf"\s*(?P<head>%(?:{'|'.join(sorted(CODE_LINE_MAGICS))})\s+(?:-\w+(?:\s+\d+)?\s+)*)(?=\S)")
+_ASSIGNED = re.compile(r"(?P<target>\s*[\w.]+(?:\s*,\s*[\w.]+)*\s*=\s*)(?P<magic>[%!].*)")
+_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\\()\[\]{}]")
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+def lines_of(source: str) -> list[str]:
+    r"""The lines of a cell, without their ends; there is always one.
+
+    Example:
+        >>> lines_of("a\r\nb")
+        ['a', 'b']
+    """
+    return _LINE_END.split(source)
+
+
+def python_of(source: str) -> str:
+    r"""The Python in a cell: as many lines, and each character of Python in its place.
+
+    Args:
+        source: The cell's text.
+
+    Example:
+        >>> python_of("%time x = f()\n!ls\nfiles = !ls\nx?")
+        '0;    x = f()\n0  \nfiles = [] \nx '
+        >>> python_of("%%bash\nls")
+        '      \n  '
+    """
+    source = _ODD.sub(" ", source)
+    lines = lines_of(source)
+    if not any(sign in source for sign in "%!?"):
+        return "\n".join(lines)
+    first = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    if (magic := _CELL_MAGIC.match(lines[first])) is not None:
+        if magic["name"] not in CODE_CELL_MAGICS:
+            return "\n".join(" " * len(line) for line in lines)
+        lines[first] = " " * len(lines[first])
+    return "\n".join(_python_lines(lines))
+
+
+def is_python(source: str) -> bool:
+    """Whether :func:`python_of` leaves *source* as it is.
+
+    Example:
+        >>> is_python("x = 1"), is_python("!ls")
+        (True, False)
+    """
+    return python_of(source) == "\n".join(lines_of(source))
+
+
+def _python_lines(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    scanner = _Scanner()
+    continues = False  # a magic goes on in the next line
+    for line in lines:
+        shown = line
+        if continues:
+            shown = " " * len(line)
+        elif scanner.begins_statement:
+            shown = _without_magic(line)
+        if shown is not line and (continues or shown != line):
+            continues = line.endswith("\\")
+        found.append(shown)
+        scanner.read(shown)
+    return found
+
+
+def _without_magic(line: str) -> str:
+    text = line.strip()
+    if not text or text[0] == "#":
+        return line
+    indent = len(line) - len(line.lstrip())
+    if (code := _CODE_MAGIC.match(line)) is not None:
+        return f"{line[:indent]}0;{' ' * (len(code['head']) - 2)}{line[code.end() :]}"
+    if text[0] in "%!?":
+        return f"{line[:indent]}0{' ' * (len(line) - indent - 1)}"
+    if text[-1] == "?":
+        return line.replace("?", " ")
+    if (assigned := _ASSIGNED.fullmatch(line)) is not None:
+        value = "[]" if assigned["magic"][0] == "!" else "__"
+        return assigned["target"] + value + " " * (len(assigned["magic"]) - 2)
+    return line
+
+
+class _Scanner:
+    """Whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
+
+    def __init__(self) -> None:
+        self._quote = ""
+        self._depth = 0
+        self._is_continued = False
+
+    @property
+    def begins_statement(self) -> bool:
+        return not (self._quote or self._depth or self._is_continued)
+
+    def read(self, line: str) -> None:
+        at, self._is_continued = 0, False
+        while (token := _TOKEN.search(line, at)) is not None:
+            sign, at = token[0], token.end()
+            if sign == "\\":
+                self._is_continued = at == len(line)
+                at += 1
+            elif self._quote:
+                at = self._in_string(sign, token.start(), at)
+            elif sign == "#":
+                return
+            elif sign in _OPENING:
+                self._depth += 1
+            elif sign in _CLOSING:
+                self._depth = max(0, self._depth - 1)
+            else:
+                self._quote = sign
+        if len(self._quote) == 1 and not self._is_continued:
+            self._quote = ""  # a string that was not closed ends with its line
+
+    def _in_string(self, sign: str, start: int, end: int) -> int:
+        """Go on behind *sign* in an open string; three quotes in a string of one are read one by one."""
+        if sign == self._quote:
+            self._quote = ""
+        elif len(self._quote) == 1 and sign[0] == self._quote:
+            self._quote = ""
+            return start + 1
+        return end

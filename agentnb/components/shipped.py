@@ -1,0 +1,60 @@
+"""The components that agentnb ships, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.components.code import Code
+from agentnb.components.context import Context
+from agentnb.components.research import Research
+from agentnb.components.rules import Rules
+from agentnb.components.skills import Skills
+from agentnb.components.walkthrough import Walkthrough
+from agentnb.components.wire_log import WireLog
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agentnb.components.component import Component
+    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.package_research import Research as Found
+
+    Maker = Callable[["Surroundings"], Component]
+
+
+def _none() -> CodeRunner | None:
+    return None
+
+
+class Surroundings(NamedTuple):
+    """What shipped components get of the place where they run.
+
+    Attributes:
+        code_runner: Gives the kernel and its notebook; None where there is none.
+        research: Answers a question about a package: the question, the package, a version; None where no host can.
+    """
+
+    code_runner: Callable[[], CodeRunner | None] = _none
+    research: Callable[[str, str, str | None], Awaitable[Found]] | None = None
+
+
+SHIPPED: dict[str, Maker] = {
+    Rules.name: lambda _: Rules(),
+    Context.name: lambda around: Context(around.code_runner),
+    Skills.name: lambda _: Skills(),
+    Research.name: lambda around: Research(around.research),
+    Code.name: lambda around: Code(around.code_runner),
+    Walkthrough.name: lambda around: Walkthrough(around.code_runner),
+    WireLog.name: lambda _: WireLog(),
+}
+"""Makes each component, given its surroundings; in the order in which they are best placed."""
+
+
+def shipped() -> list[Component]:
+    """One of each, to be looked at.
+
+    Example:
+        >>> [component.name for component in shipped()]
+        ['rules', 'context', 'skills', 'research', 'code', 'walkthrough', 'log']
+    """
+    return [make(Surroundings()) for make in SHIPPED.values()]

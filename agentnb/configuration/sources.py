@@ -1,0 +1,267 @@
+"""The values that hold now, and where each comes from.
+
+The first of these that says something counts: ``%config`` in this kernel, ``ipython_config.py``, an environment
+variable, the project's file (which can only choose a narrower value), the user's file, the default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from agentnb.configuration.table import GROUPS, SETTINGS, Setting, setting
+from agentnb.errors import UsageError
+from agentnb.folders import config_folder
+from agentnb.toml_file import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Source: TypeAlias = Literal["%config", "startup", "environment", "project", "user", "default"]
+
+USER = "settings.toml"
+PROJECT = Path(".agentnb", USER)
+"""The project's file, in the workspace; it can only choose narrower values."""
+SOURCES: dict[Source, str] = {
+    "%config": "%config in this kernel",
+    "startup": "ipython_config.py",
+    "environment": "environment variable",
+    "project": "the project's file",
+    "user": "your file",
+    "default": "default",
+}
+"""Where a value can come from, in words."""
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """What one place says of a setting.
+
+    Args:
+        source: The place.
+        value: The value there.
+        where: The file or the variable.
+    """
+
+    source: Source
+    value: Any
+    where: str = ""
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as it is now.
+
+    Args:
+        setting: The setting.
+        layers: What each place says that says something, the one that counts first; the default is the last.
+        problem: What is wrong with what a place says; that does not count.
+    """
+
+    setting: Setting
+    layers: tuple[Layer, ...]
+    problem: str | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value that counts."""
+        return self.layers[0].value
+
+    @property
+    def source(self) -> Source:
+        """Where that comes from."""
+        return self.layers[0].source
+
+    @property
+    def where(self) -> str:
+        """The file or the variable that it comes from; empty for the default."""
+        return self.layers[0].where
+
+    @property
+    def in_file(self) -> Any:
+        """What the user's file says; None where it says nothing."""
+        return next((layer.value for layer in self.layers if layer.source == "user"), None)
+
+    @property
+    def path(self) -> Path | None:
+        """The user's file that a change is written to; None where no file holds this setting."""
+        return config_folder() / self.setting.file if self.setting.file else None
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """All settings as they are now.
+
+    Args:
+        values: By name, in the table's order.
+        problems: What is wrong with files and variables, a sentence or some each.
+    """
+
+    values: dict[str, Value]
+    problems: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[setting(name).name]
+
+    def grouped(self) -> Iterator[tuple[str, list[Value]]]:
+        """Each group's title and its settings."""
+        for group, title in GROUPS.items():
+            found = [each for each in self.values.values() if each.setting.group == group]
+            if found:
+                yield title, found
+
+
+def read_settings(
+    kernel: Mapping[str, Layer] | None = None,
+    *,
+    workspace: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Sources:
+    """Read every setting.
+
+    Args:
+        kernel: What ``%config`` and ``ipython_config.py`` say, by name.
+        workspace: The folder whose project file counts; by default the current one.
+        environ: The environment.
+    """
+    folder = config_folder(environ)
+    files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
+    project = _read(_here(workspace) / PROJECT)
+    values = {each.name: _value(each, kernel or {}, files, project, environ) for each in SETTINGS.values()}
+    problems = [file.problem for file in (files[USER], files["local.toml"], project)]
+    policy = files["policy.toml"]
+    if policy.data or policy.problem:
+        problems.append(_policy_problem(policy.path))
+    problems += [*_unknown(files[USER]), *_unknown(project), *(value.problem for value in values.values())]
+    return Sources(values, tuple(each for each in problems if each))
+
+
+def _policy_problem(path: Path) -> str | None:
+    from agentnb.policy.settings import load  # most kernels have no such file, and need not wait for its reader
+
+    return load(path, "user").problem
+
+
+class _File(NamedTuple):
+    path: Path
+    data: dict[str, Any]
+    lines: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def _here(workspace: Path | None) -> Path:
+    try:
+        return workspace or Path.cwd()
+    except OSError:  # the folder is gone
+        return Path(os.sep)
+
+
+_CACHE: dict[Path, tuple[tuple[int, ...], _File]] = {}
+_LOCK = threading.Lock()
+
+
+def _read(path: Path) -> _File:
+    """The file as it is now; read again when it has changed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return _File(path, {})
+    state = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+    with _LOCK:
+        known = _CACHE.get(path)
+    if known is None or known[0] != state:
+        known = (state, _loaded(path))
+        with _LOCK:
+            _CACHE[path] = known
+    return known[1]
+
+
+def _loaded(path: Path) -> _File:
+    try:
+        text = path.read_bytes().decode("utf-8")
+        return _File(path, parsed(text), tuple(text.splitlines()))
+    except (OSError, ValueError) as error:
+        what = f"{path} cannot be read: {error}."
+        return _File(path, {}, (), f"{what} Correct it; until then none of its settings count.")
+
+
+def _unknown(file: _File) -> list[str]:
+    ours = [each.name for each in SETTINGS.values() if each.file == USER]
+    found = []
+    for key in file.data:
+        if key in ours:
+            continue
+        try:
+            other = setting(key)
+        except UsageError as error:
+            found.append(f"{_at(file, key)}: {error}")
+        else:
+            where = f"It belongs into {other.file}, as {other.file_key}." if other.file else "No file can hold it."
+            found.append(f"{_at(file, key)}: {key!r} does not count here. {where}")
+    return found
+
+
+def _at(file: _File, key: str) -> str:
+    wanted = re.compile(rf"\s*\[?[\"']?{re.escape(key)}\b")
+    line = next((number for number, each in enumerate(file.lines, 1) if wanted.match(each)), 0)
+    return f"{file.path}, line {line}" if line else str(file.path)
+
+
+class _Reader:
+    """Puts together what each place says of one setting, the weakest place first."""
+
+    def __init__(self, which: Setting) -> None:
+        self.which = which
+        self.layers = [Layer("default", which.default)]
+        self.problems: list[str] = []
+
+    def add(self, source: Source, value: Any, where: str, place: str) -> None:
+        """Take what a file says, where the setting takes it."""
+        try:
+            checked = self.which.check(value)
+        except UsageError as error:
+            self.problems.append(f"{place}: {error} It does not count.")
+            return
+        if source != "project" or self._is_narrower(checked, place):
+            self.layers.insert(0, Layer(source, checked, where))
+
+    def variable(self, environ: Mapping[str, str]) -> Layer | None:
+        """What the environment variable says, where the setting takes it."""
+        name = self.which.variable
+        text = environ.get(name, "") if name else ""
+        if not text.strip():
+            return None
+        try:
+            value = self.which.read(text)
+        except UsageError as error:
+            self.problems.append(f"{name}: {error} It does not count.")
+            return None
+        only_off = self.which.variable_first and self.which.kind == "switch"
+        return None if only_off and value else Layer("environment", value, name)
+
+    def _is_narrower(self, value: Any, place: str) -> bool:
+        """A repository that you open may narrow what agents may do; nothing else is its business."""
+        order = self.which.order
+        if value in order and order.index(value) <= order.index(self.layers[0].value):
+            return True
+        hint = "It can only choose what lets agents do less." if order else "It belongs into your own file."
+        self.problems.append(f"{place}: A project cannot set {self.which.name} to {value!r}. {hint}")
+        return False
+
+
+def _value(
+    which: Setting, kernel: Mapping[str, Layer], files: Mapping[str, _File], project: _File, environ: Mapping[str, str]
+) -> Value:
+    reader = _Reader(which)
+    if which.file and which.file_key in files[which.file].data:
+        file = files[which.file]
+        reader.add("user", file.data[which.file_key], str(file.path), _at(file, which.file_key))
+    if which.file == USER and which.name in project.data:
+        reader.add("project", project.data[which.name], str(project.path), _at(project, which.name))
+    variable, own = reader.variable(environ), kernel.get(which.name)
+    above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]
+    found = [each for each in (reversed(above) if which.variable_first else above) if each is not None]
+    layers = (*reversed(found), *reader.layers)
+    return Value(setting=which, layers=layers, problem=" ".join(reader.problems) or None)

@@ -1,0 +1,531 @@
+"""The table of settings: each is declared here, once, and nowhere else."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.errors import UsageError
+
+Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
+"""The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
+a list of names; MCP servers (a mapping by name, or the path of a file that has one)."""
+File: TypeAlias = Literal["settings.toml", "policy.toml", "local.toml", ""]
+Counts: TypeAlias = Literal["at once", "for new conversations", "when a kernel starts"]
+
+GROUPS: dict[str, str] = {
+    "agents": "Agents",
+    "permissions": "Permissions",
+    "kernel": "Kernel access",
+    "changes": "Changes and undo",
+    "turns": "Turns in cells",
+    "local": "Local model",
+    "look": "Look and keys",
+    "storage": "Storage",
+}
+"""The groups, in the order in which they are shown."""
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting.
+
+    Args:
+        name: Its name, the same everywhere: in ``%config``, in a file, in a shell.
+        group: The group that it is shown in.
+        title: What it is called, for people.
+        kind: The kind of its value.
+        default: Its value where nothing else is said.
+        about: What it does, in a sentence or some.
+        choices: The values of a ``"choice"``.
+        labels: What these are called, in their order; the values themselves where empty.
+        file: The user's file that can hold it, in agentnb's settings folder; empty for none.
+        key: Its key in that file; its name where empty.
+        variable: An environment variable that sets it; empty for none.
+        variable_first: Whether that variable counts before ``%config``.
+        trait: Whether ``%config Agentnb.NAME`` sets it.
+        unset: The value of the trait that means that the trait does not say; None where each value says something.
+        order: Its values from the narrowest to the widest, where some let agents do more than others. A change to a
+            wider one must be confirmed, and a project's file can only choose a narrower one.
+        widens: Whether every change of it may let agents do more, so that it must be confirmed.
+        counts: When a change counts.
+        is_look: Whether the page itself needs it, as how it looks.
+
+    Example:
+        >>> SETTINGS["permissions"].order
+        ('deny', 'ask', 'allow')
+    """
+
+    name: str
+    group: str
+    title: str
+    kind: Kind
+    default: Any
+    about: str
+    choices: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    file: File = "settings.toml"
+    key: str = ""
+    variable: str = ""
+    variable_first: bool = False
+    trait: bool = True
+    unset: Any = None
+    order: tuple[Any, ...] = ()
+    widens: bool = False
+    counts: Counts = "for new conversations"
+    is_look: bool = False
+
+    @property
+    def file_key(self) -> str:
+        """Its key in its file."""
+        return self.key or self.name
+
+    def check(self, value: Any) -> Any:
+        """*value* as this setting takes it.
+
+        Raises:
+            UsageError: If it does not take it; the message says what it takes.
+
+        Example:
+            >>> SETTINGS["timeout"].check(60)
+            60.0
+        """
+        wanted = _wrong(self, value)
+        if wanted is not None:
+            shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
+            raise UsageError(f"{self.name} cannot be {shown:.200}.", hint=wanted)
+        if self.kind == "number":
+            return float(value)
+        return list(value) if self.kind == "names" else value
+
+    def read(self, text: str) -> Any:
+        """The value that is typed as *text* in a shell or an environment variable.
+
+        Raises:
+            UsageError: If it does not take it.
+
+        Example:
+            >>> SETTINGS["kernel_tools"].read("on"), SETTINGS["warm"].read("claude, codex")
+            (True, ['claude', 'codex'])
+        """
+        value: Any = text.strip()
+        if self.kind == "switch":
+            value = {**dict.fromkeys(_ON, True), **dict.fromkeys(_OFF, False)}.get(value.lower(), value)
+        elif self.kind == "number":
+            try:
+                value = float(value)
+            except ValueError:
+                value = text
+        elif self.kind == "names":
+            value = [name for each in value.split(",") if (name := each.strip())]
+        return self.check(value)
+
+
+_ON = ("on", "1", "yes", "true")
+_OFF = ("off", "0", "no", "false")
+_LONGEST = 4_000
+
+
+def _wrong(setting: Setting, value: Any) -> str | None:
+    """What *setting* takes, where it is not *value*."""
+    kind = setting.kind
+    if kind == "switch":
+        return None if isinstance(value, bool) else "It is true or false."
+    if kind == "number":
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return None if is_number and 0 <= value < float("inf") else "It is a number from 0."
+    if kind == "choice":
+        if isinstance(value, str) and value in setting.choices:
+            return None
+        close = difflib.get_close_matches(str(value), setting.choices, n=1)
+        guess = f"Did you mean {close[0]!r}? " if close else ""
+        return f"{guess}It is one of {', '.join(map(repr, setting.choices))}."
+    if kind == "names":
+        is_list = isinstance(value, (list, tuple)) and all(_is_line(each) and each.strip() for each in value)
+        return None if is_list else "It is a list of names."
+    if kind == "servers":
+        is_mapping = isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
+        return None if is_mapping or _is_line(value) else "It maps names to servers, or is the path of a file."
+    if kind == "agent" and _is_line(value) and not value.strip():
+        return "It is the name of an agent."
+    return None if _is_line(value) else "It is a text on one line."
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST and all(char.isprintable() for char in value)
+
+
+SETTINGS: dict[str, Setting] = {
+    each.name: each
+    for each in (
+        Setting(
+            name="agent",
+            group="agents",
+            title="Default agent",
+            kind="agent",
+            default="eliza",
+            about="The agent that `%agent` talks to without -a, and the first in the chat. `%agents known` lists them.",
+            counts="at once",
+        ),
+        Setting(
+            name="agents_order",
+            group="agents",
+            title="Order of agents",
+            kind="names",
+            default=[],
+            about="The agents that are listed first, in this order; the others follow as usual.",
+            counts="at once",
+        ),
+        Setting(
+            name="agents_hidden",
+            group="agents",
+            title="Hidden agents",
+            kind="names",
+            default=[],
+            about="Agents that the chat does not list. `%agent -a` and Python start them all the same.",
+            counts="at once",
+        ),
+        Setting(
+            name="models_hidden",
+            group="agents",
+            title="Hidden models",
+            kind="names",
+            default=[],
+            about="Models that selectors do not list, so that these stay short: the model's id, or `agent/id` for one "
+            "agent's. The one that is in use is always listed.",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="cwd",
+            group="agents",
+            title="Working folder",
+            kind="folder",
+            default="",
+            about="The workspace of tabs opened from now on: where the agent works. Empty: the kernel's current "
+            "folder.",
+            widens=True,
+        ),
+        Setting(
+            name="mcp_servers",
+            group="agents",
+            title="MCP servers",
+            kind="servers",
+            default={},
+            about="MCP servers that agents in tabs opened from now on may use: a mapping of names to servers, as other "
+            "tools keep it in mcp.json, or the path of such a file.",
+            widens=True,
+        ),
+        Setting(
+            name="components",
+            group="agents",
+            title="Components",
+            kind="names",
+            default=[],
+            about="What stands between you and the agent in tabs opened from now on, the first one next to you: "
+            "names of shipped components (`agentnb components` lists them), or commands.",
+            widens=True,
+        ),
+        Setting(
+            name="confine",
+            group="agents",
+            title="Confine agents",
+            kind="choice",
+            default="off",
+            about="Whether agents in tabs opened from now on can read and change only what they need: the system, "
+            "their install, the workspace, their own settings. On: with the network; no network: without. It needs "
+            "Linux 6.2, bubblewrap or macOS; an agent that cannot be confined does not start.",
+            choices=("no network", "on", "off"),
+            labels=("On, without network", "On", "Off"),
+            order=("no network", "on", "off"),
+        ),
+        Setting(
+            name="warm",
+            group="agents",
+            title="Start early",
+            kind="names",
+            default=[],
+            about="Agents to start as soon as the extension is loaded, so that the first prompt need not wait; "
+            "one that "
+            "nobody uses is stopped after ten minutes.",
+            widens=True,
+            counts="when a kernel starts",
+        ),
+        Setting(
+            name="permissions",
+            group="permissions",
+            title="Permissions",
+            kind="choice",
+            default="ask",
+            choices=("ask", "allow", "deny"),
+            labels=("Ask", "Allow", "Deny"),
+            about="What answers an agent's permission request in tabs opened from now on: 'ask' (you, in the notebook; "
+            "denied where no front end is attached), 'allow' or 'deny'.",
+            order=("deny", "ask", "allow"),
+        ),
+        Setting(
+            name="headless",
+            group="permissions",
+            title="Where nobody can answer",
+            kind="choice",
+            default="deny",
+            choices=("deny", "allow"),
+            labels=("Deny", "Allow"),
+            about="What happens to questions that nobody can answer and no rule is about. 'allow' counts in "
+            "trusted folders.",
+            file="policy.toml",
+            variable="AGENTNB_HEADLESS",
+            trait=False,
+            order=("deny", "allow"),
+            counts="at once",
+        ),
+        Setting(
+            name="cell_review",
+            group="permissions",
+            title="Review of cell edits",
+            kind="choice",
+            default="first",
+            choices=("policy", "first", "after"),
+            labels=("As the policy file says", "Review first", "Review afterwards"),
+            about="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
+            "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as "
+            "cell_review "
+            "in your policy file says, else 'first'. Counts at once.",
+            file="policy.toml",
+            unset="policy",
+            order=("first", "after"),
+            counts="at once",
+        ),
+        Setting(
+            name="rehearse",
+            group="permissions",
+            title="Previews",
+            kind="choice",
+            default="on demand",
+            choices=("auto", "on demand", "off"),
+            labels=("By themselves", "On demand", "Off"),
+            about="Whether a permission request can show what the code or command would do, from a run in a closed-in "
+            "copy that changes nothing: 'on demand' (Preview on the card), 'auto' (by itself where that is quick and "
+            "nothing else waits; commands that are rated high or worse only on demand) or 'off'. It needs Linux.",
+            order=("off", "on demand", "auto"),
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="kernel_tools",
+            group="kernel",
+            title="Kernel access",
+            kind="switch",
+            default=False,
+            about="Whether agents in tabs opened from now on get tools for this kernel: look at its variables, "
+            "run code "
+            "in it, read and change the notebook's cells. What runs or changes something is asked for like everything "
+            "else.",
+            order=(False, True),
+        ),
+        Setting(
+            name="changes",
+            group="changes",
+            title="Follow changes",
+            kind="switch",
+            default=True,
+            about="Whether tabs opened from now on follow what each turn changes, so that it can be shown and undone. "
+            "AGENTNB_CHANGES=off switches it off for all.",
+            variable="AGENTNB_CHANGES",
+            variable_first=True,
+        ),
+        Setting(
+            name="store_sensitive",
+            group="changes",
+            title="Store sensitive files",
+            kind="switch",
+            default=False,
+            about="Whether the contents of files that may hold secrets are stored, too, so that their changes can be "
+            "shown and undone. Otherwise only that they changed is known.",
+            order=(False, True),
+        ),
+        Setting(
+            name="view",
+            group="turns",
+            title="Turns in a notebook",
+            kind="choice",
+            default="auto",
+            choices=("auto", "live", "text"),
+            labels=("Live where possible", "Always live", "Text"),
+            about="How a running turn is shown in a notebook: 'auto' (live where a page is there, else one final "
+            "output), 'live' (always the live view), 'text' (Markdown that grows, no widget).",
+            counts="at once",
+        ),
+        Setting(
+            name="timeout",
+            group="turns",
+            title="Time limit of a turn",
+            kind="number",
+            default=0.0,
+            about="Seconds after which a cell's turn is cancelled. 0 means no limit.",
+            counts="at once",
+        ),
+        Setting(
+            name="headless_timeout",
+            group="turns",
+            title="Time limit where nobody can stop it",
+            kind="number",
+            default=1800.0,
+            about="Seconds after which a cell's turn is cancelled if nobody can stop it (nbconvert, papermill, "
+            "a pipe) and neither --timeout nor Agentnb.timeout is set. 0 means no limit.",
+            counts="at once",
+        ),
+        Setting(
+            name="local_url",
+            group="local",
+            title="Model server",
+            kind="text",
+            default="",
+            about="The base URL of the model server that the agent `local` uses in tabs opened from now on, as "
+            "http://127.0.0.1:11434/v1. Empty: AGENTNB_LOCAL_URL, local.toml, else this machine is searched.",
+            file="local.toml",
+            key="url",
+            variable="AGENTNB_LOCAL_URL",
+            unset="",
+            widens=True,
+        ),
+        Setting(
+            name="local_model",
+            group="local",
+            title="Model",
+            kind="text",
+            default="",
+            about="The model that the agent `local` uses. Empty: AGENTNB_LOCAL_MODEL, local.toml, else the first.",
+            file="local.toml",
+            key="model",
+            variable="AGENTNB_LOCAL_MODEL",
+            unset="",
+        ),
+        Setting(
+            name="local_key_variable",
+            group="local",
+            title="Variable with the key",
+            kind="text",
+            default="",
+            about="The name of the environment variable that holds the key for that server; never the key itself. "
+            "Empty: AGENTNB_LOCAL_KEY_VARIABLE, local.toml, else no key is sent.",
+            file="local.toml",
+            key="key_variable",
+            variable="AGENTNB_LOCAL_KEY_VARIABLE",
+            unset="",
+            widens=True,
+        ),
+        Setting(
+            name="density",
+            group="look",
+            title="Density",
+            kind="choice",
+            default="comfortable",
+            choices=("comfortable", "compact"),
+            labels=("Comfortable", "Compact"),
+            about="How much room the chat leaves between things.",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="text_width",
+            group="look",
+            title="Width of text",
+            kind="choice",
+            default="readable",
+            choices=("readable", "full"),
+            labels=("Readable lines", "The whole chat"),
+            about="How wide messages are in a wide chat: 'readable' (lines that the eye can follow), or 'full'.",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="font_size",
+            group="look",
+            title="Size of letters",
+            kind="choice",
+            default="normal",
+            choices=("small", "normal", "large"),
+            labels=("Small", "Normal", "Large"),
+            about="How large the chat's letters are.",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="send_key",
+            group="look",
+            title="Key that sends",
+            kind="choice",
+            default="enter",
+            choices=("enter", "ctrl-enter"),
+            labels=("Enter", "Ctrl+Enter, or ⌘+Enter"),
+            about="The key that sends a message: 'enter' (Shift+Enter for a new line), or 'ctrl-enter' (Enter "
+            "for a new "
+            "line).",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="notifications",
+            group="look",
+            title="Notifications of the browser",
+            kind="switch",
+            default=False,
+            about="Whether the browser notifies you when an agent needs your answer or has ended while you look "
+            "elsewhere. The browser must allow it, too: it asks when you switch this on in the chat's ⋯ menu.",
+            counts="at once",
+            is_look=True,
+        ),
+        Setting(
+            name="log_days",
+            group="storage",
+            title="Keep quiet conversations for",
+            kind="number",
+            default=0.0,
+            about="Delete conversations in which nothing has happened for so many days; 0: none. Pinned ones stay.",
+            variable="AGENTNB_LOG_DAYS",
+            trait=False,
+            counts="when a kernel starts",
+        ),
+        Setting(
+            name="log_max",
+            group="storage",
+            title="Largest size of what is kept",
+            kind="text",
+            default="",
+            about="Delete the oldest conversations beyond this size, as 2G; empty: none. Pinned ones stay.",
+            variable="AGENTNB_LOG_MAX",
+            trait=False,
+            counts="when a kernel starts",
+        ),
+    )
+}
+"""Every setting, by name."""
+
+
+def setting(name: str) -> Setting:
+    """The setting called *name*.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if name in SETTINGS:
+        return SETTINGS[name]
+    close = difflib.get_close_matches(str(name), SETTINGS, n=1)
+    guess = f"Did you mean {close[0]!r}? " if close else ""
+    raise UsageError(f"There is no setting {str(name)!r:.100}.", hint=f"{guess}`agentnb settings` lists them.")
+
+
+def is_wider(which: Setting, before: Any, after: Any) -> bool:
+    """Whether a change of *which* from one value to another may let agents do more.
+
+    Example:
+        >>> is_wider(SETTINGS["permissions"], "ask", "allow"), is_wider(SETTINGS["permissions"], "ask", "deny")
+        (True, False)
+    """
+    if which.widens:
+        return bool(after != before and after not in ("", [], {}))
+    if not which.order or after not in which.order:
+        return False
+    return before not in which.order or which.order.index(after) > which.order.index(before)

@@ -1,0 +1,61 @@
+"""What would happen if an agent wanted something: the policy's answer, without asking or running anything."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.rules import TOOLS
+from agentnb.policy.situation import Situation
+
+if TYPE_CHECKING:
+    from agentnb.policy.situation import Mode, Verdict
+    from agentnb.policy.store import PolicyFiles
+
+WORDS = {"allow": "It would be allowed.", "ask": "You would be asked.", "deny": "It would be denied."}
+
+
+def what_if(
+    files: PolicyFiles,
+    workspace: Path,
+    *,
+    command: str = "",
+    path: str = "",
+    tool: str = "edit",
+    agent: str = "eliza",
+    mode: Mode = "ask",
+) -> Verdict:
+    """The policy's verdict on what an agent might want in a new conversation.
+
+    Args:
+        files: The policy files.
+        workspace: Where the agent works.
+        command: A command line that it would run.
+        path: A file that it would use, relative to the workspace or absolute.
+        tool: What it would do with that file; see :data:`agentnb.policy.rules.TOOLS`.
+        agent: The agent's name.
+        mode: What answers permission requests.
+
+    Raises:
+        UsageError: If neither a command nor a file is named, or *tool* is none.
+    """
+    if not command.strip() and not path.strip():
+        raise UsageError("Neither a command nor a file is named.", hint='For example command="git push".')
+    if tool not in TOOLS:
+        raise UsageError(f"There is no tool {tool!r:.100}.", hint=f"It is one of {', '.join(TOOLS)}.")
+    if "\0" in path + command:
+        raise UsageError("A name with a NUL names nothing.")
+    if command.strip():
+        request = PolicyRequest(kind="terminal", title=command, command=command, path=str(workspace))
+    else:
+        file = os.path.realpath(workspace / Path(path).expanduser())
+        request = PolicyRequest(kind="permission", title=f"{tool} {path}", asked=tool, paths=(file,))
+    trusted = files.trusts(workspace)
+    user, project = files.user, files.project(workspace)
+    return judge(
+        request, Situation(agent=agent, mode=mode, root=workspace, user=user, project=project, trusted=trusted)
+    )

@@ -1,0 +1,82 @@
+"""Changing settings in the user's files; what a person wrote there stays as it is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from agentnb.configuration.table import Setting, setting
+from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
+from agentnb.folders import config_folder
+from agentnb.toml_file import change_file, parsed, with_key, without_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+UNKNOWN: Any = object()
+"""The caller does not know what the file said."""
+
+_HEAD = "# Settings of agentnb; see docs/reference/settings.md. `agentnb settings` shows them all.\n"
+
+
+def change_setting(name: str, value: Any, *, was: Any = UNKNOWN, environ: Mapping[str, str] = os.environ) -> Path:
+    """Write a setting into the user's file; it holds in every kernel.
+
+    Args:
+        name: Its name.
+        value: Its new value; None removes it from the file, so that the default counts.
+        was: What the file said when the user decided: another value than the one that is there now is not replaced.
+        environ: The environment.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: If there is no such setting, or it does not take that value.
+        SettingsError: If the file cannot be read as it is, or not be written, or was changed meanwhile.
+    """
+    which = setting(name)
+    if not which.file:
+        message = f"No file can hold {name}."
+        raise UsageError(message, hint=f"Set the environment variable {which.variable} before the kernel starts.")
+    wanted = None if value is None or (which.unset is not None and value == which.unset) else which.check(value)
+    path = config_folder(environ) / which.file
+    try:
+        if which.file == "policy.toml":
+            from agentnb.policy.store import PolicyFiles
+
+            return PolicyFiles(path).set_key(which.file_key, wanted, lambda data: _unchanged(which, data, was, path))
+        change_file(path, lambda text: _changed(text, which, wanted, was, path), head=_HEAD)
+    except (PolicyError, UnicodeDecodeError, OSError) as error:
+        raise _not_written(which, path, error) from error
+    return path
+
+
+def _not_written(which: Setting, path: Path, error: Exception) -> AgentnbError:
+    message = f"{which.name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
+    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was touched.")
+
+
+def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str:
+    try:
+        data = parsed(text)
+    except ValueError as error:
+        message = f"{which.name} was not changed: {path} is not TOML: {error}."
+        raise SettingsError(message, hint="Correct that line; nothing in the file was touched.") from error
+    _unchanged(which, data, was, path)
+    try:
+        return without_key(text, which.file_key) if value is None else with_key(text, which.file_key, value)
+    except UsageError as error:
+        message = f"{which.name} was not changed in {path}: {error}"
+        raise SettingsError(message) from error
+
+
+def _unchanged(which: Setting, data: Mapping[str, Any], was: Any, path: Path) -> None:
+    """Somebody else's edit is not replaced unseen."""
+    now = data.get(which.file_key)
+    if was is UNKNOWN or now == was:
+        return
+    said = "is no longer set" if now is None else f"is {now!r:.200} now" if which.kind != "servers" else "was changed"
+    message = f"{which.name} was not changed: in {path} it {said}."
+    raise SettingsError(message, hint="Somebody changed it meanwhile: look at it, and choose again.")

@@ -1,0 +1,157 @@
+"""What a session's agent is given besides the conversation: skills, components, tools, MCP servers.
+
+They are AHP's customizations (``SessionState.customizations``), so every client of the session sees them: the chat in a
+line, other programs on the session's channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from agentnb.components.component import Component
+from agentnb.components.given import components
+from agentnb.components.shipped import Surroundings
+from agentnb.errors import AgentnbError
+from agentnb.kernel.tools import TOOLS
+from agentnb.package_skills import SkillLibrary
+from agentnb.package_skills.library import shared_scan
+from agentnb.policy.store import PolicyFiles
+from agentnb.state import SessionCustomizationsChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
+    from agentnb.host.session_options import Configuration
+    from agentnb.package_skills.library import FoundSkill
+
+KERNEL = "kernel"
+_READY = {"kind": "ready"}
+
+
+class Customizations:
+    """Tells the clients of one session what its agent is given. Everything here runs on the host's thread.
+
+    Args:
+        channels: The session's state.
+        configuration: What the agent is started with.
+        environment: Knows the kernel and its notebook.
+    """
+
+    def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
+        self._channels = channels
+        self._configuration = configuration
+        self._environment = environment
+        self._telling = asyncio.Lock()
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the agent can be given anything."""
+        given = self._configuration
+        return bool(given.kernel or given.chain or given.components)
+
+    async def tell(self) -> None:
+        """Look what the agent is given now, and tell the clients where that is other than they know."""
+        async with self._telling:
+            found = await asyncio.to_thread(customizations, self._configuration, self._environment)
+            if found != (self._channels.session.state.customizations or ()):
+                self._channels.dispatch(SessionCustomizationsChanged(customizations=found))
+
+
+def customizations(configuration: Configuration, environment: Environment) -> tuple[dict[str, Any], ...]:
+    """The skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
+
+    Components come first, in their order from the user to the agent. Neither commands nor addresses are told: they can
+    hold keys. It looks at the files of skills: call it on a thread of its own.
+
+    Args:
+        configuration: What the agent is started with.
+        environment: Knows the kernel and its notebook.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from agentnb.agent.catalog import find
+        >>> from agentnb.host.environment import Environment
+        >>> from agentnb.host.session_options import configuration
+        >>> given = configuration(find("eliza"), Path("/"), chain=["rules"])
+        >>> [each["name"] for each in customizations(given, Environment())]
+        ['rules']
+    """
+    found = [*_chain(configuration, environment)]
+    if configuration.spec.takes_mcp:
+        if configuration.kernel:
+            found.append(_server(KERNEL, *TOOLS))
+        found += [_server(server.name) for server in configuration.components]
+        if configuration.kernel or "skills" in configuration.chain:
+            library = SkillLibrary(configuration.cwd, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
+            found += _packages(library.offered())
+    return tuple(found)
+
+
+def _chain(configuration: Configuration, environment: Environment) -> Iterable[dict[str, Any]]:
+    try:
+        chain = components(configuration.chain, Surroundings(environment.code_runner))
+    except AgentnbError:
+        return  # the agent does not start either, and says why
+    for number, each in enumerate(chain, 1):
+        about: dict[str, Any] = {"place": number}
+        if isinstance(each, Component):
+            turn, once = each.tokens(configuration.cwd)
+            about |= {"about": each.about, "tokensPerTurn": turn, "tokensOnce": once}
+            about["tools"] = [tool.name for tool in each.tools]
+        yield {
+            "type": "plugin",
+            "id": f"component:{number}",
+            "uri": f"agentnb-component:/{number}",
+            "name": each.name,
+            "enabled": True,
+            "load": {"kind": "loaded"},
+            "children": [],
+            "_meta": {"agentnb": about},
+        }
+
+
+def _server(name: str, *tools: str) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "type": "mcpServer",
+        "id": f"mcp:{name}",
+        "uri": f"agentnb-mcp:/{name}",
+        "name": name,
+        "enabled": True,
+        "state": _READY,
+    }
+    return {**told, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else told
+
+
+def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
+    """A package with its skills as an Open Plugins plugin: those that are imported first."""
+    packages: dict[str, list[FoundSkill]] = {}
+    for each in skills:
+        packages.setdefault(f"{each.package} {each.version}".strip(), []).append(each)
+    for name, own in packages.items():
+        yield {
+            "type": "plugin",
+            "id": f"package:{own[0].package}",
+            "uri": _uri(own[0].folder.parent),
+            "name": name,
+            "enabled": True,
+            "load": {"kind": "loaded"},
+            "children": [
+                {
+                    "type": "skill",
+                    "id": f"skill:{each.id}",
+                    "uri": _uri(each.folder),
+                    "name": each.name,
+                    "description": each.description,
+                }
+                for each in own
+            ],
+            "_meta": {"agentnb": {"imported": any(each.imported for each in own)}},
+        }
+
+
+def _uri(folder: Path) -> str:
+    return folder.absolute().as_uri()

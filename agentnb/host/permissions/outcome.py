@@ -1,0 +1,193 @@
+"""Whether what was allowed came out as its preview showed: the workspace's files before and after, and the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from agentnb.changes.coverage import is_left_out_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from agentnb.rehearsal.result import Rehearsal
+
+MOST_FILES = 20_000
+"""In a workspace with more, only the files that the preview names are compared."""
+LOOK_SECONDS = 1.0
+"""How long looking at the workspace may take."""
+LARGEST_FILE = 64 * 1024
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of files that are compared by contents: of each, and in all; the others by size and time."""
+_LISTED = 5
+
+Seen: TypeAlias = "dict[str, tuple[object, ...]]"
+"""What the files looked like, by path."""
+
+
+class Look(NamedTuple):
+    """The files of a folder at one moment.
+
+    Attributes:
+        seen: What each looks like; of those that are named and not there nothing.
+        is_whole: Whether all files of the folder are in it, or only those that were named.
+    """
+
+    seen: Seen
+    is_whole: bool
+
+
+class Ended(NamedTuple):
+    """How something ended that was allowed.
+
+    Attributes:
+        failure: Why it failed; None where it did not.
+        exit_code: A command's exit code; None where that is not known.
+        variables: What became of variables, each as ``n changed``; None where nobody looked.
+    """
+
+    failure: str | None = None
+    exit_code: int | None = None
+    variables: Collection[str] | None = None
+
+
+def look(folder: str, named: Iterable[str]) -> Look:
+    """What the files of *folder*, and those at the absolute paths *named*, look like now.
+
+    Environments, caches and repositories' own data are left out, unless a file in them is named.
+    """
+    seen: Seen = {}
+    budget = [MOST_BYTES]
+    is_whole, until = True, time.monotonic() + LOOK_SECONDS
+    for path, status in _files(folder):
+        seen[path] = _signature(path, status, budget)
+        if len(seen) >= MOST_FILES or time.monotonic() > until:
+            is_whole = False
+            break
+    for path in named:
+        if path not in seen:
+            try:
+                seen[path] = _signature(path, os.lstat(path), budget)
+            except (OSError, ValueError):
+                continue
+    return Look(seen, is_whole)
+
+
+def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
+    """What the preview says of files, by absolute path: ``"created"``, ``"changed"`` or ``"deleted"``."""
+    return {
+        os.path.normpath(os.path.join(folder, each.path)): each.status  # noqa: PTH118 - as text
+        for each in rehearsal.files
+        if not each.path.endswith("/")
+    }
+
+
+def differences(rehearsal: Rehearsal, folder: str, before: Look, after: Look, ended: Ended) -> tuple[str, ...]:
+    """What came out otherwise than *rehearsal* showed, a sentence each.
+
+    Args:
+        rehearsal: The preview.
+        folder: The folder that its paths begin in.
+        before: The files just before it was allowed.
+        after: The files after it ended.
+        ended: How it ended.
+    """
+    return (
+        *_ended(rehearsal, ended),
+        *_files_differ(rehearsal, folder, before, after),
+        *_variables_differ(rehearsal, ended.variables),
+    )
+
+
+def _ended(rehearsal: Rehearsal, ended: Ended) -> Iterator[str]:
+    shown, code = rehearsal.exit_code, ended.exit_code
+    if shown is not None and code is not None and shown != code:
+        yield f"The exit code was {code}; the preview showed {shown}."
+    if shown is not None:
+        return
+    if rehearsal.error is None and ended.failure is not None:
+        yield "It failed; the preview showed no error."
+    if rehearsal.error is not None and ended.failure is None:
+        yield f"It did not fail; the preview showed: {rehearsal.error[:200]}"
+
+
+def _files_differ(rehearsal: Rehearsal, folder: str, before: Look, after: Look) -> Iterator[str]:
+    shown = named_files(rehearsal, folder)
+    known = before.is_whole and after.is_whole and not rehearsal.more_files
+    paths = {*before.seen, *after.seen} if known else {*shown}
+    happened = {path: what for path in paths if (what := _change(before.seen.get(path), after.seen.get(path)))}
+    other = {path: what for path, what in happened.items() if shown.get(path) != what}
+    missing = {path: what for path, what in shown.items() if path not in happened}
+    yield from _listed("{} was {}, which the preview did not show.", other, folder)
+    yield from _listed("{} was not {}; the preview showed that.", missing, folder)
+
+
+def _variables_differ(rehearsal: Rehearsal, variables: Collection[str] | None) -> Iterator[str]:
+    if variables is None:
+        return
+    shown = {each.name: each.status for each in rehearsal.variables}
+    pairs = (each.removesuffix(" in place").rpartition(" ") for each in variables)
+    happened: dict[str, str] = {name: status for name, _, status in pairs}
+    other = {name: what for name, what in happened.items() if shown.get(name) != what}
+    missing = {name: what for name, what in shown.items() if name not in happened}
+    yield from _listed("The variable {} was {}, which the preview did not show.", other)
+    yield from _listed("The variable {} was not {}; the preview showed that.", missing)
+
+
+def _listed(sentence: str, found: Mapping[str, str], folder: str = "") -> Iterator[str]:
+    names = sorted(found)
+    for name in names[:_LISTED]:
+        shown = os.path.relpath(name, folder) if folder and name.startswith(f"{folder}/") else name
+        yield sentence.format(shown.encode("unicode_escape", "surrogatepass").decode(), found[name])
+    if len(names) > _LISTED:
+        yield f"{len(names) - _LISTED:,} more differ."
+
+
+def _change(before: Sequence[object] | None, after: Sequence[object] | None) -> str:
+    if before is None or after is None:
+        return "" if before is after else "created" if before is None else "deleted"
+    return "" if before == after else "changed"
+
+
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = [*os.scandir(here)]
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not is_left_out_name(entry.name):
+                        waiting.append(entry.path)
+                else:
+                    yield entry.path, entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+
+
+def _signature(path: str, status: os.stat_result, budget: list[int]) -> tuple[object, ...]:
+    """By contents where they are small: a file that was written anew with the same is no change."""
+    kind = stat.S_IFMT(status.st_mode)
+    if stat.S_ISLNK(status.st_mode):
+        return (kind, os.readlink(path))  # noqa: PTH115 - as text
+    if stat.S_ISREG(status.st_mode) and status.st_size <= min(LARGEST_FILE, budget[0]):
+        budget[0] -= status.st_size
+        with suppress(OSError):
+            return (kind, hashlib.blake2b(_content(path), digest_size=16).digest())
+    return (kind, status.st_size, status.st_mtime_ns)
+
+
+def _content(path: str) -> bytes:
+    """Of what may have become anything else meanwhile: no link is followed, no pipe waited for."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        return os.read(file, LARGEST_FILE)
+    finally:
+        os.close(file)

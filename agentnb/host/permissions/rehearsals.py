@@ -1,0 +1,458 @@
+"""Previews of permission requests: what the code or command would do, and whether it then did that.
+
+A preview runs in a closed-in copy (:mod:`agentnb.rehearsal`); the tool call's details show it. When the user allows
+what was previewed, the workspace's files are looked at just before and afterwards, and the turn says what came out
+otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.clock import now_ms
+from agentnb.credentials import Credentials
+from agentnb.errors import AgentnbError, SessionError
+from agentnb.events.kinds import REHEARSAL_ENDED
+from agentnb.host.permissions.outcome import Ended, differences, look, named_files
+from agentnb.kernel.run_result import picture_block
+from agentnb.policy.sensitive import sensitive_pattern
+from agentnb.policy.severity import rank
+from agentnb.rehearsal.command import rehearse_command
+from agentnb.rehearsal.limits import SECONDS
+from agentnb.rehearsal.result import Rehearsal, unavailable
+from agentnb.safe_json import read_json
+from agentnb.state import (
+    ChatToolCallComplete,
+    RehearsalFile,
+    RehearsalVariable,
+    ToolBlockContent,
+    ToolCallDetails,
+    ToolCallRehearsal,
+    ToolTerminalContent,
+    XTerminalExited,
+    XTerminalOpened,
+    XToolCallDetailsChanged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Coroutine, Mapping
+
+    from agentnb.host.channels import SessionChannels
+    from agentnb.host.environment import Environment
+    from agentnb.host.permissions.grants import Question
+    from agentnb.host.permissions.outcome import Look
+    from agentnb.host.permissions.session_policy import SessionPolicy
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.state import Action, TerminalView
+
+PATIENCE = 3.0
+"""Seconds that a preview of code waits for the main thread."""
+AUTO_SECONDS = 2.0
+AUTO_PATIENCE = 0.3
+LARGEST_FOR_AUTO = 2 * 1024**3
+"""By itself a preview is made only where the kernel takes no more memory than this: copying it takes longer, then."""
+COMPARE_SECONDS = 5.0
+"""How long the end of a turn waits for the comparison with a preview."""
+SHOWN_FILES = 50
+SHOWN_DIFFS = 100_000
+"""Characters of diffs that are shown, in all."""
+LONGEST_DIFF = 20_000
+SHOWN_TEXT = 8_000
+SHOWN_VARIABLES = 50
+SHOWN_PICTURES = 1024 * 1024
+"""Bytes of pictures that are shown, in all."""
+SHOWN_NAMES = 20
+_EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
+
+
+class Subject(NamedTuple):
+    """What can be previewed.
+
+    Attributes:
+        kind: ``"code"`` or ``"command"``.
+        text: The code, or the command line.
+        folder: Where a command runs; None: where the kernel is.
+        env: The variables that are set for a command.
+    """
+
+    kind: str
+    text: str
+    folder: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class _Previewed:
+    """A question's preview."""
+
+    question: Question
+    subject: Subject
+    task: asyncio.Task[Rehearsal]
+    found: Rehearsal | None = None
+
+
+@dataclass
+class _Allowed:
+    """Something that was allowed after its preview, and has not ended."""
+
+    turn_id: str
+    call_id: str
+    request: PolicyRequest
+    found: Rehearsal
+    folder: str
+    before: Look
+    since: int
+    terminal_id: str | None = None
+
+    def runs_in(self, terminal: TerminalView) -> bool:
+        """Whether *terminal*, which has just begun, runs it."""
+        is_new = self.request.kind == "terminal" and self.terminal_id is None
+        return is_new and terminal.command == self.request.line
+
+
+class Rehearsals:
+    """The previews of one session's open questions.
+
+    Args:
+        channels: The session's state, which shows them.
+        policy: Its log has each preview; it knows which files are sensitive.
+        environment: The kernel, and the setting.
+        spawn: Starts a task on the host's loop.
+        cwd: The workspace.
+        variables: The variables that the session's agent gets.
+    """
+
+    def __init__(
+        self,
+        channels: SessionChannels,
+        policy: SessionPolicy,
+        environment: Environment,
+        *,
+        spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
+        cwd: str,
+        variables: Mapping[str, str],
+    ) -> None:
+        self._channels = channels
+        self._policy = policy
+        self._environment = environment
+        self._spawn = spawn
+        self._cwd = cwd
+        self._variables = variables
+        self._previewed: dict[int, _Previewed] = {}
+        self._allowed: list[_Allowed] = []
+        self._comparing: set[asyncio.Task[None]] = set()
+        self._one = asyncio.Lock()
+
+    # --- the preview ---
+
+    def begin(self, question: Question, edited: str | None = None) -> asyncio.Task[Rehearsal]:
+        """Begin to preview what *question* is about.
+
+        Args:
+            question: It is open.
+            edited: The command as the user has changed it.
+
+        Raises:
+            SessionError: If there is nothing that could be previewed, or the settings switch previews off.
+        """
+        if self._setting == "off":
+            message = "Previews are switched off in the settings."
+            raise SessionError(message, hint="Set `rehearse` to 'on demand' or 'auto'.")
+        subject = subject_of(question.request, edited)
+        if subject is None:
+            raise SessionError("This request runs neither code nor a command, so there is no preview.")
+        known = self._previewed.get(id(question))
+        if known is not None and known.found is None and known.subject == subject:
+            return known.task
+        self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
+        task = self._spawn(self._preview(question, subject, SECONDS, PATIENCE))
+        self._previewed[id(question)] = _Previewed(question, subject, task)
+        return task
+
+    def begin_by_itself(self, question: Question, *, others: bool) -> None:
+        """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits.
+
+        Args:
+            question: The question.
+            others: Whether other questions are open.
+        """
+        subject = subject_of(question.request)
+        if subject is None or others or self._one.locked() or self._setting != "auto":
+            return
+        if subject.kind == "command" and rank(question.verdict.severity) >= rank("high"):
+            return
+        queue = self._environment.job_queue
+        if subject.kind == "code":
+            busy = queue.is_main_thread_busy() and not queue.has_waiter
+            if busy or self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO:
+                return
+        self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
+        task = self._spawn(self._preview(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
+        self._previewed[id(question)] = _Previewed(question, subject, task)
+
+    @property
+    def _setting(self) -> str:
+        return str(self._environment.sources().values["rehearse"].value)
+
+    async def _preview(self, question: Question, subject: Subject, seconds: float, patience: float) -> Rehearsal:
+        async with self._one:
+            try:
+                found = await self._rehearsed(subject, seconds, patience)
+            except AgentnbError as error:
+                found = unavailable(error.message)
+            except OSError as error:
+                found = unavailable(f"It could not be begun: {error.strerror or error}.")
+        known = self._previewed.get(id(question))
+        if known is not None and known.task is asyncio.current_task():
+            known.found = found
+            self._show(question, self._shown(subject, found))
+        self._tell(question, subject, found)
+        return found
+
+    async def _rehearsed(self, subject: Subject, seconds: float, patience: float) -> Rehearsal:
+        if subject.kind == "command":
+            env = {**os.environ, **self._variables, **dict(subject.env)}
+            folder = subject.folder or self._cwd
+            return await asyncio.to_thread(rehearse_command, subject.text, folder, env=env, seconds=seconds)
+        runner = self._environment.code_runner()
+        if runner is None:
+            return unavailable("There is no IPython kernel here.")
+        work = runner.look(lambda: runner.rehearse(subject.text, seconds))
+        begun = await self._environment.job_queue.run(work, self._channels.tab_id, patience=patience, timeout=PATIENCE)
+        return begun if isinstance(begun, Rehearsal) else await asyncio.to_thread(begun.wait)
+
+    def _tell(self, question: Question, subject: Subject, found: Rehearsal) -> None:
+        REHEARSAL_ENDED.tell(
+            what=subject.kind,
+            available=found.available,
+            way=found.way,
+            milliseconds=round(found.seconds * 1000),
+            tab=self._channels.tab_id,
+            turn=question.turn_id,
+            call=question.call_id,
+        )
+        self._policy.record_rehearsal(question.request, question.verdict, found.summary)
+
+    def _show(self, question: Question, rehearsal: ToolCallRehearsal) -> None:
+        self._change(question.turn_id, question.call_id, ToolCallDetails(rehearsal=rehearsal))
+
+    def _change(self, turn_id: str, call_id: str, details: ToolCallDetails) -> None:
+        if self._channels.is_active(turn_id) and self._channels.tool_call(call_id) is not None:
+            self._channels.dispatch(
+                XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
+            )
+
+    def _shown(self, subject: Subject, found: Rehearsal) -> ToolCallRehearsal:
+        hidden = _Hidden({**os.environ, **self._variables, **dict(subject.env)})
+        files, room = [], SHOWN_DIFFS
+        patterns = self._policy.situation().patterns
+        for each in found.files[:SHOWN_FILES]:
+            diff = each.diff if len(each.diff) <= min(LONGEST_DIFF, room) else ""
+            if sensitive_pattern(each.path, patterns) is not None:
+                diff = ""
+            room -= len(diff)
+            files.append(
+                RehearsalFile(
+                    path=_printable(each.path),
+                    status=each.status,
+                    added=each.added,
+                    removed=each.removed,
+                    diff=hidden(diff) or None,
+                )
+            )
+        return ToolCallRehearsal(
+            status="ended",
+            input=hidden(subject.text),
+            reason=hidden(found.reason),
+            is_available=found.available,
+            summary=hidden(found.summary),
+            printed=hidden(found.stdout[-SHOWN_TEXT:]),
+            result=None if found.result is None else hidden(found.result[:SHOWN_TEXT]),
+            error=None if found.error is None else hidden(found.error[:SHOWN_TEXT]),
+            exit_code=found.exit_code,
+            variables=tuple(
+                RehearsalVariable(
+                    name=each.name,
+                    status=each.status,
+                    detail=hidden(each.detail[:SHOWN_TEXT]),
+                    value=None if each.value is None else hidden(each.value),
+                )
+                for each in found.variables[:SHOWN_VARIABLES]
+            ),
+            files=tuple(files),
+            more_files=found.more_files + max(0, len(found.files) - SHOWN_FILES),
+            pictures=tuple(_pictures(found)),
+            processes=tuple(map(hidden, found.processes[:SHOWN_NAMES])),
+            connections=tuple(map(hidden, found.connections[:SHOWN_NAMES])),
+            refused=tuple(map(hidden, found.refused[:SHOWN_NAMES])),
+            seconds=round(found.seconds, 3),
+            memory=found.memory,
+            way=found.way,
+        )
+
+    # --- the comparison ---
+
+    async def allowed(self, question: Question, edited: str | None) -> None:
+        """The user has allowed *question*: where it was previewed, look at the files before it runs."""
+        known = self._previewed.pop(id(question), None)
+        if known is None or known.found is None or not known.found.available:
+            return
+        if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
+            return
+        folder = _folder(known.subject, self._cwd)
+        before = await asyncio.to_thread(look, folder, [*named_files(known.found, folder)])
+        self._allowed.append(
+            _Allowed(question.turn_id, question.call_id, question.request, known.found, folder, before, since=now_ms())
+        )
+
+    def seen(self, action: Action) -> None:
+        """The agent, or a service of ours, has told *action*: something that was allowed may have begun or ended."""
+        if not self._allowed:
+            return
+        match action:
+            case XTerminalOpened(terminal=terminal):
+                fits = (each for each in self._allowed if each.runs_in(terminal))
+                if (found := next(fits, None)) is not None:
+                    found.terminal_id = terminal.id
+            case XTerminalExited(terminal_id=terminal_id, exit_code=code):
+                self._end(lambda each: each.terminal_id == terminal_id, Ended(exit_code=code))
+            case ChatToolCallComplete(tool_call_id=call_id, result=result):
+                failure = None if result.success else "It failed."
+                ended = Ended(failure=failure, exit_code=self._exit_code(call_id))
+                self._end(lambda each: each.call_id == call_id and each.request.kind == "permission", ended)
+
+    def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None) -> None:
+        """A kernel tool has ended: *call*, why it failed, and what became of variables."""
+        self._end(lambda each: each.request.call == call, Ended(failure=failure, variables=variables))
+
+    async def compared(self) -> None:
+        """Wait until the comparisons that were begun are done, or took too long."""
+        if self._comparing:
+            await asyncio.wait([*self._comparing], timeout=COMPARE_SECONDS)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether a comparison is not done yet."""
+        return bool(self._comparing)
+
+    def forget(self) -> None:
+        """A new turn begins."""
+        self._previewed.clear()
+        self._allowed.clear()
+
+    def _end(self, fits: Callable[[_Allowed], bool], ended: Ended) -> None:
+        found = next(filter(fits, self._allowed), None)
+        if found is not None:
+            self._allowed.remove(found)
+            task = self._spawn(self._compare(found, ended))
+            self._comparing.add(task)
+            task.add_done_callback(self._comparing.discard)
+
+    async def _compare(self, allowed: _Allowed, ended: Ended) -> None:
+        named = named_files(allowed.found, allowed.folder)
+        after = await asyncio.to_thread(look, allowed.folder, [*named])
+        until = now_ms()
+        saved = {
+            path
+            for path in {*allowed.before.seen, *after.seen} - {*named}
+            if allowed.before.seen.get(path) != after.seen.get(path)
+            and self._environment.was_saved(path, allowed.since, until)
+        }
+        for path in saved:
+            allowed.before.seen.pop(path, None)
+            after.seen.pop(path, None)
+        found = differences(allowed.found, allowed.folder, allowed.before, after, ended)
+        self._change(allowed.turn_id, allowed.call_id, ToolCallDetails(differences=found))
+
+    def _exit_code(self, call_id: str) -> int | None:
+        """The exit code of a command that an agent ran by itself, where its tool call says so."""
+        call = self._channels.tool_call(call_id)
+        details = None if call is None else call.details
+        if details is None:
+            return None
+        shown = {each.terminal_id for each in details.content or () if isinstance(each, ToolTerminalContent)}
+        codes = [each.exit_code for each in self._channels.chat.state.terminals or () if each.id in shown]
+        if codes:
+            return codes[-1]
+        raw = details.raw_output if isinstance(details.raw_output, dict) else {}
+        return next((raw[key] for key in _EXIT_CODES if type(raw.get(key)) is int), None)
+
+
+def subject_of(request: PolicyRequest, edited: str | None = None) -> Subject | None:
+    """What of *request* can be previewed; None for what runs neither code nor a command.
+
+    Args:
+        request: The request.
+        edited: The command as the user has changed it, with the variables that stand before it.
+
+    Example:
+        >>> from agentnb.policy.request import PolicyRequest
+        >>> subject_of(PolicyRequest(kind="terminal", title="Run ls", command="ls", path="/w"))
+        Subject(kind='command', text='ls', folder='/w', env=())
+    """
+    if request.tool == "kernel":
+        return None if request.command is None else Subject("code", request.command)
+    if request.tool == "cell":
+        return _cell_subject(request)
+    if request.command is None:
+        return None
+    env, text = request.env, request.command
+    if edited is not None:
+        kept = bool(request.prefix) and edited.startswith(request.prefix)
+        env, text = (env, edited.removeprefix(request.prefix)) if kept else ((), edited)
+        if edited == request.line:
+            env, text = request.env, request.command
+    return Subject("command", text, request.path, env)
+
+
+def _cell_subject(request: PolicyRequest) -> Subject | None:
+    """The code that a cell would have, where an agent inserts it or replaces its text: that is to run, as a rule."""
+    name, arguments = request.call or ("", "{}")
+    given = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
+    kind = request.cell.kind if request.cell is not None else given.get("kind", "code")
+    source = given.get("source")
+    return Subject("code", source) if kind == "code" and isinstance(source, str) and source.strip() else None
+
+
+def _folder(subject: Subject, cwd: str) -> str:
+    """The folder that the paths of a preview begin in."""
+    return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
+
+
+class _Hidden:
+    """Hides credentials in a text."""
+
+    def __init__(self, environ: dict[str, str]) -> None:
+        self._credentials = Credentials(environ)
+
+    def __call__(self, text: str) -> str:
+        return self._credentials.hidden(text)
+
+
+def _hidden(text: str) -> str:
+    return _Hidden(dict(os.environ))(text)
+
+
+def _pictures(found: Rehearsal) -> list[ToolBlockContent]:
+    shown, room = [], SHOWN_PICTURES
+    for each in found.pictures:
+        if len(each) <= room:
+            room -= len(each)
+            shown.append(ToolBlockContent(block=picture_block(each)))
+    return shown
+
+
+def _printable(path: str) -> str:
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _resident_bytes() -> int:
+    """How much memory this process takes; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of the user's
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,1 @@
+"""Researches: questions about packages, each answered by a conversation of its own."""

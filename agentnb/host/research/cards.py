@@ -1,0 +1,30 @@
+"""What the card of a tool call shows of a research."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.state import ToolCallCitation, ToolCallResearch
+
+if TYPE_CHECKING:
+    from agentnb.package_research import Research
+
+
+def shown_research(found: Research, session: str | None) -> ToolCallResearch:
+    """What the card of the tool call shows.
+
+    Args:
+        found: The answer.
+        session: The conversation that found it, where it is still open.
+    """
+    citations = tuple(
+        ToolCallCitation(
+            text=each.text,
+            place=each.place or None,
+            path=each.path or None,
+            line=each.line or None,
+            excerpt=each.excerpt or None,
+        )
+        for each in found.findings
+    )
+    return ToolCallResearch(package=found.package, version=found.version, citations=citations, session=session)

@@ -1,0 +1,314 @@
+"""Researches: questions about packages, each answered by a conversation of its own with the same agent.
+
+Such a conversation has two private tools and no kernel, reads the source of its package and nothing else, and is not
+shown as a tab; the user can open it. Everything here runs on the host's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import OrderedDict, deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.errors import AgentError, AgentnbError, PermissionDenied, UsageError
+from agentnb.folders import data_folder
+from agentnb.host.conversation import Conversation
+from agentnb.host.research.limit import ResearchLimit
+from agentnb.host.research.tool_server import ResearchTools
+from agentnb.host.session_options import Configuration
+from agentnb.ids import new_id
+from agentnb.kernel.content import said
+from agentnb.package_research import Finding, PackageSource, Research, installed_source, read_findings
+from agentnb.package_research.download import check_version, fetched_source
+from agentnb.package_research.tools import prompt_of
+from agentnb.policy.request import PolicyRequest
+from agentnb.state import MarkdownResponsePart, Message, MessageKind, MessageOrigin, find_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from agentnb.host.conversation import SessionOwner
+
+    Authorize = Callable[[PolicyRequest], Awaitable[PolicyRequest]]
+
+AT_ONCE = 3
+"""Researches that run at the same time; others wait."""
+SECONDS = 300.0
+TOKENS = 200_000
+"""Tokens that the context of a research may hold."""
+MOST_KEPT = 20
+"""Conversations of researches that stay open, to be looked at."""
+MOST_CACHED = 200
+LONGEST_QUESTION = 4_000
+GRACE = 3.0
+"""Seconds that the agent may go on after it has returned its findings."""
+
+
+class Researches:
+    """The researches of one host.
+
+    Args:
+        host: The host.
+
+    Attributes:
+        seconds: How long one may take.
+        tokens: How many tokens its context may hold.
+    """
+
+    def __init__(self, host: SessionOwner) -> None:
+        self.seconds = SECONDS
+        self.tokens = TOKENS
+        self._host = host
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._cache: OrderedDict[tuple[str, ...], Research] = OrderedDict()
+        self._kept: deque[Conversation] = deque()
+
+    async def research(
+        self,
+        question: str,
+        package: str,
+        version: str | None = None,
+        *,
+        configuration: Configuration,
+        authorize: Authorize | None = None,
+        is_agreed: bool = False,
+    ) -> Research:
+        """Answer *question* about *package*.
+
+        Args:
+            question: The question, in plain words.
+            package: The distribution's name, or a module's.
+            version: A version; by default the installed one.
+            configuration: What the agent is started with that is to answer.
+            authorize: Asks the user before something is fetched; None: nobody can be asked, so it is refused.
+            is_agreed: Whether the user named *version* and so agrees that it is fetched.
+
+        Raises:
+            UsageError: If the question is empty or too long, or there is no such package.
+            PermissionDenied: If the version is not to be fetched.
+            AgentError: If the agent does not answer in time, or fails.
+        """
+        question = question.strip()
+        if not question or len(question) > LONGEST_QUESTION:
+            raise UsageError(f"A question has 1 to {LONGEST_QUESTION:,} characters.", hint="Ask in a sentence or two.")
+        if not configuration.spec.takes_mcp:
+            title = configuration.spec.title
+            raise UsageError(f"{title} takes no MCP, so it cannot research.", hint="Use another agent.")
+        ask = authorize or _refuse
+        source = await self._source(package, version, _allow if is_agreed else ask)
+        key = (configuration.spec.name, source.package, source.version, question)
+        if (known := self._cache.get(key)) is not None:
+            return replace(known, is_cached=True)
+        async with self._slots:
+            run = ResearchRun(self._host, configuration, partial(self._source, authorize=ask), source, question)
+            self._keep(run.conversation)
+            found = await run.result(self.seconds, self.tokens)
+        if not source.is_editable and found.is_checked:
+            self._cache[key] = found
+            while len(self._cache) > MOST_CACHED:
+                self._cache.popitem(last=False)
+        return found
+
+    async def _source(self, package: str, version: str | None, authorize: Authorize) -> PackageSource:
+        folder = sources_folder()
+        try:
+            source = await asyncio.to_thread(installed_source, package, unpack_to=folder)
+        except UsageError:
+            if version is None:
+                raise
+        else:
+            if version is None or version == source.version:
+                return source
+        check_version(package, version)
+        title = f"Fetch {package} {version} from the package index, to read its source"
+        await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
+        return await fetched_source(package, version, folder, environ=os.environ)
+
+    async def for_component(
+        self, configuration: Configuration, question: str, package: str, version: str | None
+    ) -> Research:
+        """As :meth:`research`, for a component, which has no conversation to ask the user in."""
+        return await self.research(question, package, version, configuration=configuration)
+
+    def session_of(self, found: Research) -> str | None:
+        """The URI of the conversation that found it, while it is open."""
+        talks = (each for each in self._kept if each.tab_id == found.session and not each.closed)
+        return next((each.session.uri for each in talks), None)
+
+    def _keep(self, conversation: Conversation) -> None:
+        self._kept.append(conversation)
+        while len(self._kept) > MOST_KEPT:
+            oldest = self._kept.popleft()
+            if not oldest.closed and oldest.is_hidden:
+                self._host.loop.spawn(oldest.close())
+
+
+class ResearchRun:
+    """One research: its conversation and its two tools.
+
+    Args:
+        host: The host.
+        parent: What the agent is started with that is to answer.
+        find: Finds the source of another package or version.
+        source: The package that is asked about.
+        question: The question.
+
+    Attributes:
+        conversation: Its conversation.
+    """
+
+    def __init__(
+        self,
+        host: SessionOwner,
+        parent: Configuration,
+        find: Callable[[str, str | None], Awaitable[PackageSource]],
+        source: PackageSource,
+        question: str,
+    ) -> None:
+        self._host = host
+        self._find = find
+        self._source = source
+        self._sources = [source]
+        self._question = question
+        self._findings: tuple[Finding, ...] = ()
+        self._ended = asyncio.Event()
+        tools = ResearchTools(self.call)
+        self.conversation = Conversation(
+            host,
+            _configuration(parent, source),
+            tab_id=new_id(),
+            mode="deny",
+            title=f"Research: {source.package} {source.version}",
+            tools=tools,
+            is_hidden=True,
+        )
+        self.conversation.permissions.limit = ResearchLimit(self._sources)
+        self._tools = tools
+
+    async def result(self, seconds: float, tokens: int) -> Research:
+        """Ask the agent, and wait for what it returns.
+
+        Raises:
+            AgentError: If that takes more than *seconds* or *tokens*, or the agent fails.
+        """
+        conversation, turn_id = self.conversation, new_id()
+        self._host.adopt(conversation)
+        unwatch = conversation.watch(lambda: self._look(turn_id, tokens))
+        text = prompt_of(self._question, self._source.package, self._source.version)
+        try:
+            conversation.prompt(turn_id, Message(text=text, origin=MessageOrigin(kind=MessageKind.TOOL.value)))
+            try:
+                await asyncio.wait_for(self._ended.wait(), seconds)
+            except asyncio.TimeoutError:
+                raise AgentError(f"The research took more than {seconds:g} s.", hint="Ask less at once.") from None
+            if self._findings:
+                await self._until_over(turn_id)
+            return self._answer(turn_id, tokens)
+        finally:
+            unwatch()
+            conversation.turns.cancel(turn_id)
+            self._tools.close()
+            self._host.loop.spawn(conversation.lifecycle.leave())
+
+    async def call(self, name: str, arguments: Any) -> Any:
+        """Carry out a call of one of the two tools; the result is an MCP ``CallToolResult``."""
+        given = arguments if isinstance(arguments, dict) else {}
+        try:
+            if name == "get_package_source":
+                package, version = given.get("package"), given.get("version")
+                if not isinstance(package, str) or not isinstance(version, str | None):
+                    raise UsageError("get_package_source takes 'package' and 'version', both texts.")
+                return said((await self._located(package, version)).described())
+            self._findings = read_findings(given.get("findings"), self._sources)
+        except AgentnbError as error:
+            return said(str(error), failed=True)
+        self._ended.set()
+        return said("Returned. The research is over: say nothing more.")
+
+    async def _located(self, package: str, version: str | None) -> PackageSource:
+        own = self._source
+        names = {re.sub(r"[-_.]+", "-", each).lower() for each in (package, own.package)}
+        if len(names) == 1 and version in (None, own.version):
+            return own
+        found = await self._find(package, version)
+        if found not in self._sources:
+            self._sources.append(found)
+        return found
+
+    def _look(self, turn_id: str, tokens: int) -> None:
+        usage = self.conversation.session.state.context_usage
+        if self._is_over(turn_id) or (usage is not None and usage.used > tokens):
+            self._ended.set()
+
+    def _is_over(self, turn_id: str) -> bool:
+        return any(turn.id == turn_id for turn in self.conversation.chat.state.turns)
+
+    async def _until_over(self, turn_id: str) -> None:
+        over = asyncio.Event()
+        unwatch = self.conversation.watch(lambda: over.set() if self._is_over(turn_id) else None)
+        try:
+            if not self._is_over(turn_id):
+                await asyncio.wait_for(over.wait(), GRACE)
+        except asyncio.TimeoutError:
+            pass  # it has returned what it found, and is stopped
+        finally:
+            unwatch()
+
+    def _answer(self, turn_id: str, tokens: int) -> Research:
+        conversation, source = self.conversation, self._source
+        about = Research(
+            question=self._question,
+            package=source.package,
+            version=source.version,
+            findings=self._findings,
+            session=conversation.tab_id,
+        )
+        if self._findings:
+            return about
+        if not self._is_over(turn_id):
+            raise AgentError(f"The research took more than {tokens:,} tokens.", hint="Ask less at once.")
+        turn = find_turn(conversation.chat.state, turn_id)
+        error = getattr(turn, "error", None)
+        if error is not None:
+            raise AgentError(f"The research failed: {error.message}")
+        parts = turn.response_parts if turn is not None else ()
+        text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)).strip()
+        if not text:
+            raise AgentError("The agent ended the research without an answer.", hint="Ask again, or another agent.")
+        return replace(about, findings=(Finding(text=text[:8_000]),), is_checked=False)
+
+
+async def _allow(request: PolicyRequest) -> PolicyRequest:
+    return request
+
+
+async def _refuse(request: PolicyRequest) -> PolicyRequest:
+    message = f"{request.title}: nobody could be asked, so nothing was fetched."
+    raise PermissionDenied(message, hint="The user can name the version: agentnb.research(question, package, version).")
+
+
+def sources_folder() -> Path:
+    """Where copies of packages are kept that are not installed, or zipped."""
+    return data_folder() / "research" / "sources"
+
+
+def _configuration(parent: Configuration, source: PackageSource) -> Configuration:
+    """What the agent of a research is started with: a process of its own, in an empty folder, without MCP servers."""
+    folder = data_folder() / "research" / "empty"
+    for each in (folder, sources_folder()):
+        each.mkdir(parents=True, exist_ok=True, mode=0o700)
+    directories = [*(place for place in source.places if place.is_dir()), sources_folder()]
+    return Configuration(
+        spec=parent.spec,
+        cwd=folder,
+        env=parent.env,
+        directories=tuple(directories),
+        network=parent.network,
+        apart=new_id(),
+    )

@@ -1,0 +1,54 @@
+"""``%%agent map NAME``: asks about each row of a variable, with the cell as the template."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from agentnb.batch.batch import Batch
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+
+_COMMAND = re.compile(r"map[ \t]+@?(?P<name>[^\W\d]\w*)[ \t]*\n(?P<prompt>.*\S.*)", re.DOTALL)
+_OF_TABS = {"tab": "-t", "new": "-n", "context": "-c", "kernel": "-k"}
+
+
+def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | None:
+    """The batch that *arguments* ask for, begun; None where they ask for a turn.
+
+    Args:
+        arguments: What stands behind ``%%agent`` and below it.
+        shell: The IPython shell.
+        settings: What ``%config Agentnb`` sets.
+
+    Raises:
+        UsageError: If there is no such variable, an option does not fit, or :func:`agentnb.map` says so.
+    """
+    match = _COMMAND.match(arguments.prompt)
+    if match is None:
+        return None
+    name = match["name"]
+    if name not in shell.user_ns:
+        raise UsageError(
+            f"There is no variable {name!r} to ask about.",
+            hint="`%%agent map df` takes a list, a dict, a Series or a data frame; a prompt goes after ` -- `.",
+        )
+    wrong = [spelling for field, spelling in _OF_TABS.items() if getattr(arguments, field)]
+    if wrong:
+        raise UsageError(f"%%agent map takes no {wrong[0]}.", hint="Each input has a conversation of its own.")
+    from agentnb.batch.start import map as ask
+
+    batch = ask(
+        match["prompt"],
+        shell.user_ns[name],
+        agent=arguments.agent or settings.agent,
+        cwd=settings.cwd or None,
+        permissions=arguments.permissions or "deny",
+        timeout=arguments.timeout,
+    )
+    if arguments.output:
+        shell.user_ns[arguments.output] = batch
+    return batch

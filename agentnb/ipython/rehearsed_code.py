@@ -1,0 +1,207 @@
+"""Code that is rehearsed in a fork of the kernel: it runs as a cell does, and nothing of it reaches a page."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gc
+import io
+import logging
+import os
+import resource
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.ipython.capture import capturing
+from agentnb.ipython.shell_namespace import ShellNamespace
+from agentnb.kernel.code_runner import Failure
+from agentnb.kernel.job_queue import JobQueue
+from agentnb.kernel.value_summary import ValueSummary, difference
+from agentnb.rehearsal import limits
+from agentnb.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
+from agentnb.rehearsal.result import Rehearsal, RehearsedVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentnb.ipython.capture import Sink
+    from agentnb.kernel.variable_watch import NameChange
+
+MOST_VARIABLES = 100
+LONGEST_VALUE = 300
+MOST_PICTURES = 10
+PICTURE_DPI = 72
+_RUNS_CELLS = f"{os.sep}IPython{os.sep}core{os.sep}"
+
+
+def begin_in_shell(
+    shell: Any,
+    code: str,
+    *,
+    cwd: str | None = None,
+    seconds: float = limits.SECONDS,
+    ways: Sequence[str] | None = None,
+) -> CodeRehearsal | Rehearsal:
+    """Begin to rehearse *code* as a cell of *shell*; on the main thread.
+
+    Args:
+        shell: The IPython shell; None where none runs here: then ``__main__`` has the variables.
+        code: The code, with magics and top-level ``await`` as in a cell.
+        cwd: The workspace; the current folder where None.
+        seconds: How long it may take.
+        ways: The ways to close it in that may be used; all where None.
+    """
+
+    def play(notes: Notes) -> int:
+        _play(shell if shell is not None else _new_shell(), code, notes)
+        return 0
+
+    return begin_code(play, str(Path.cwd()) if cwd is None else cwd, seconds=seconds, ways=ways)
+
+
+def _new_shell() -> Any:
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    os.environ["IPYTHONDIR"] = f"{os.environ['TMPDIR']}/ipython"  # its folders are no doing of the code
+    config = Config()
+    config.HistoryManager.enabled = False
+    return InteractiveShell(config=config, user_ns=vars(sys.modules["__main__"]))
+
+
+def _play(shell: Any, code: str, notes: Notes) -> None:
+    gc.freeze()  # what the kernel has is not freed here: its finalizers are the kernel's
+    _cut_off(shell)
+    needed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    changes: list[NameChange] = []
+    watch = ShellNamespace(shell, JobQueue()).watch(changes.extend)
+    with capturing(shell):
+        shell.events.trigger("post_execute")  # figures that the user's cell has open are the cell's
+    drawn = _figures()
+    with capturing(shell) as sink:
+        _tell_errors_shortly(shell, sink)
+        sys.stdout = sys.stderr = io.TextIOWrapper(
+            io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
+        )
+        try:
+            with watch.running():
+                asyncio.new_event_loop().run_until_complete(_run(shell, code))
+            shell.events.trigger("post_execute")
+        except BaseException as error:  # noqa: BLE001 - the code's own, SystemExit as well
+            sink.failure = sink.failure or _failure(type(error), error, error.__traceback__)
+        watch.finish()
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - needed
+    notes.add(
+        CodeNotes(
+            result=_result(sink),
+            error=None if sink.failure is None else f"{sink.failure.name}: {sink.failure.message}".rstrip(": "),
+            traceback="" if sink.failure is None else sink.failure.traceback[-20_000:],
+            variables=tuple(map(_variable, changes[:MOST_VARIABLES])),
+            pictures=tuple([*_shown(sink), *_drawn(drawn)][:MOST_PICTURES]),
+            memory=more * 1024,
+        )
+    )
+
+
+async def _run(shell: Any, code: str) -> None:
+    transformed, failed = code, None
+    try:
+        transformed = shell.transform_cell(code)
+    except Exception:  # noqa: BLE001 - told as the code's own error
+        failed = sys.exc_info()
+    await shell.run_cell_async(code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=failed)
+
+
+def _cut_off(shell: Any) -> None:
+    """Let nothing reach a page: what the kernel sends, streams that are held elsewhere, and its running loop."""
+    asyncio._set_running_loop(None)  # noqa: SLF001 - documented for loops; the kernel's does not run here
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    shell.loop_runner = lambda coroutine: asyncio.new_event_loop().run_until_complete(coroutine)
+    kernel = getattr(shell, "kernel", None)
+    session = getattr(kernel, "session", None)
+    if session is not None:
+        session.send = lambda *_args, **_kwargs: None
+    own = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+    for stream in {sys.stdout, sys.stderr, *_logged()}:
+        if type(stream).__module__.startswith("ipykernel"):
+            with suppress(AttributeError):
+                stream.write, stream.flush = own.write, own.flush
+    sys.stdout = sys.stderr = own
+    with suppress(Exception):
+        shell.history_manager.enabled = False
+
+
+def _logged() -> Iterable[Any]:
+    found = [logging.root, *(each for each in logging.root.manager.loggerDict.values() if hasattr(each, "handlers"))]
+    return [stream for each in found for one in each.handlers if (stream := getattr(one, "stream", None)) is not None]
+
+
+def _tell_errors_shortly(shell: Any, sink: Sink) -> None:
+    """Tell an exception as Python does: IPython's own way takes a second where it has to read large modules."""
+
+    def tell(given: Any = None, *_args: Any, **_options: Any) -> None:
+        kind, error, trace = given if isinstance(given, tuple) else sys.exc_info()
+        if kind is not None:
+            sink.failure = _failure(kind, error, trace)
+
+    shell.showtraceback = shell.showsyntaxerror = shell.showindentationerror = tell
+
+
+def _failure(kind: type[BaseException], error: BaseException | None, trace: Any) -> Failure:
+    while trace is not None and _RUNS_CELLS in trace.tb_frame.f_code.co_filename:
+        trace = trace.tb_next
+    return Failure(
+        name=kind.__name__,
+        message=str(error),
+        traceback="".join(traceback.format_exception(kind, error, trace)),
+    )
+
+
+def _result(sink: Sink) -> str | None:
+    if sink.result is not None or not sink.shown:
+        return sink.result and sink.result[:20_000]
+    text = sink.shown[-1].get("text/plain")
+    return text[:20_000] if isinstance(text, str) else None
+
+
+def _shown(sink: Sink) -> list[str]:
+    """The pictures that were displayed, in base64."""
+    return [each["image/png"].replace("\n", "") for each in sink.shown if isinstance(each.get("image/png"), str)]
+
+
+def _figures() -> set[int]:
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return set() if pyplot is None else set(pyplot.get_fignums())
+
+
+def _drawn(before: set[int]) -> list[str]:
+    """The figures that were opened and not shown."""
+    found = []
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for number in sorted(_figures() - before):
+        with suppress(Exception):
+            file = io.BytesIO()
+            pyplot.figure(number).savefig(file, format="png", dpi=PICTURE_DPI)  # type: ignore[union-attr]
+            found.append(base64.b64encode(file.getvalue()).decode())
+    return found
+
+
+def _variable(change: NameChange) -> RehearsedVariable:
+    before = None if change.before is None else change.before.summary
+    after = None if change.after is None else change.after.summary
+    value = None
+    if change.after is not None:
+        with suppress(Exception):
+            value = repr(change.after.value)[:LONGEST_VALUE]
+    detail = (
+        (before or after or ValueSummary("")).text if before is None or after is None else difference(before, after)
+    )
+    return RehearsedVariable(
+        name=change.name,
+        status="added" if before is None else "deleted" if after is None else "changed",
+        detail=detail if change.rebound else f"{detail}, changed in place",
+        value=value,
+    )

@@ -1,0 +1,173 @@
+"""The tool that answers questions about code (:mod:`agentnb.code_intelligence`), in words for the agent."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.errors import UsageError
+from agentnb.kernel.cell_names import cell_name, named_cell
+from agentnb.kernel.code_runner import NotebookView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agentnb.code_intelligence import CodeLocation, Description, Diagnostic, Renaming
+    from agentnb.kernel.code_runner import CodeRunner
+
+QUESTIONS = ("definition", "references", "describe", "complete", "problems", "rename")
+MOST_NOTEBOOKS = 4
+"""Notebooks whose analysis is kept."""
+_NOTHING: dict[str, str] = {
+    "definition": "Nothing that the notebook, the workspace or an installed package defines stands there.",
+    "references": "Nothing that the notebook, the workspace or an installed package defines stands there.",
+    "describe": "Nothing is known of it: neither the code nor a live variable says what it is.",
+    "complete": "Nothing is known that can stand there.",
+    "problems": "Python finds no syntax error.",
+}
+
+
+class CodeTool:
+    """Answers one conversation's questions about code. Any thread may ask.
+
+    Args:
+        runner: Knows the notebooks and the variables; None where there is no kernel.
+        workspace: The folder whose files belong to the code.
+    """
+
+    def __init__(self, runner: CodeRunner | None, workspace: Path) -> None:
+        self._runner = runner
+        self._workspace = workspace
+        self._services: dict[str, tuple[CodeService, list[NotebookView]]] = {}
+
+    def notebook(self, named: str | None = None) -> NotebookView:
+        """The notebook that is meant; where none is known, the cells that this kernel has run.
+
+        Raises:
+            UsageError: If *named* names none that is open, or more than one.
+        """
+        if self._runner is None:
+            return NotebookView(name="", path=None, live=False, cells=())
+        try:
+            return self._runner.notebook(outputs=False, named=named)
+        except UsageError:
+            if named is not None:
+                raise
+            return NotebookView(name="", path=None, live=False, cells=tuple(self._runner.executed_cells()))
+
+    def service(self, notebook: NotebookView) -> CodeService:
+        """What answers questions about *notebook*, as it is now, and the workspace."""
+        service, shown = self._services.pop(notebook.name, (None, []))
+        shown[:] = [notebook]
+        if service is None:
+            variables: Callable[[], Mapping[str, Any]] = dict
+            if self._runner is not None:
+                variables = self._runner.namespace.variables
+            service = CodeService(self._workspace, cells=lambda: _code_cells(shown[0]), variables=variables)
+        self._services[notebook.name] = service, shown
+        while len(self._services) > MOST_NOTEBOOKS:
+            del self._services[next(iter(self._services))]
+        return service
+
+    def answer(self, given: Mapping[str, Any], notebook: NotebookView) -> str:
+        """The answer to a question.
+
+        Args:
+            given: The tool's arguments, checked.
+            notebook: The notebook that is meant.
+
+        Raises:
+            UsageError: If it cannot be answered.
+        """
+        service, question = self.service(notebook), given["question"]
+        place = place_of(given, notebook)
+        names = {cell.cell_id: f"{cell_name('code', cell.count)} (id {cell.cell_id})" for cell in notebook.cells}
+        match question:
+            case "definition":
+                answer = _locations(service.definition(place), names, self._workspace)
+            case "references":
+                answer = _locations(service.references(place), names, self._workspace)
+            case "describe":
+                answer = "\n\n".join(map(described, service.hover(place)))
+            case "complete":
+                answer = "\n".join(f"{each.name} ({each.kind})" for each in service.completions(place))
+            case "problems":
+                named = place if place.cell_id or place.path else None
+                answer = "\n".join(_problem(each, names, self._workspace) for each in service.diagnostics(named))
+            case _:
+                if "new_name" not in given:
+                    raise UsageError("A renaming wants 'new_name'.")
+                return renamed(service.rename(place, given["new_name"]), names, self._workspace)
+        return answer or _NOTHING[question]
+
+
+def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
+    """The place that arguments name.
+
+    Raises:
+        UsageError: If the notebook has no such cell, or both a cell and a file are named.
+    """
+    if "cell" in given and "file" in given:
+        raise UsageError("Name a cell or a file, not both.")
+    cell = named_cell(given["cell"], notebook) if "cell" in given else None
+    return CodePlace(
+        symbol=given.get("symbol"),
+        cell_id=None if cell is None else cell.cell_id,
+        path=given.get("file"),
+        line=given.get("line"),
+        column=given.get("column"),
+    )
+
+
+def described(found: Description) -> str:
+    """A name's signatures and documentation, as text."""
+    head = f"{found.kind} {found.full_name or found.name}"
+    if found.is_live:
+        head += " (by the type of the live variable)"
+    return "\n".join([head, *found.signatures, *([found.docs] if found.docs else [])])
+
+
+def location(found: CodeLocation | Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
+    """A place, as text: the cell by name and id, a file of the workspace by its path in it."""
+    if found.cell_id is not None:
+        return f"{names.get(found.cell_id, found.cell_id)}, line {found.line}, column {found.column}"
+    if found.path is None:
+        return "compiled, without source"
+    path = Path(found.path)
+    shown = path.relative_to(workspace) if workspace in path.parents else path
+    return f"{shown}, line {found.line}, column {found.column}"
+
+
+def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> str:
+    """A renaming as text: what changes, as diffs, and what to know."""
+    told = []
+    for change in renaming.changes:
+        path = Path(change.path or "")
+        shown = path.relative_to(workspace) if workspace in path.parents else path
+        where = names.get(change.cell_id or "", "") or str(shown)
+        before, after = change.before.splitlines(), change.after.splitlines()
+        told.append("\n".join(difflib.unified_diff(before, after, where, where, lineterm="", n=1)))
+    count = sum(change.count for change in renaming.changes)
+    head = f"{renaming.old_name} → {renaming.new_name}: {count} places. Nothing is changed yet; this would change:"
+    return "\n\n".join([head, *told, *renaming.notes])
+
+
+def _locations(found: Iterable[CodeLocation], names: Mapping[str, str], workspace: Path) -> str:
+    return "\n".join(
+        f"{location(each, names, workspace)}: {each.text.strip() or each.full_name or each.name}" for each in found
+    )
+
+
+def _problem(found: Diagnostic, names: Mapping[str, str], workspace: Path) -> str:
+    code = f" [{found.code}]" if found.code else ""
+    return f"{location(found, names, workspace)}: {found.severity}: {found.message}{code} ({found.source})"
+
+
+def _code_cells(notebook: NotebookView) -> list[CodeCell]:
+    return [
+        CodeCell(cell_id=cell.cell_id, source=cell.source, count=cell.count, is_cut=cell.cut)
+        for cell in notebook.cells
+        if cell.kind == "code" and cell.cell_id
+    ]

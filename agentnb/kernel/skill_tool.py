@@ -1,0 +1,37 @@
+"""The tool that lists and reads skills (:mod:`agentnb.package_skills`), in words for the agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.package_skills import SkillLibrary
+
+
+def skill_answer(library: SkillLibrary, given: Mapping[str, Any]) -> str:
+    """The answer to a call.
+
+    Args:
+        library: The skills.
+        given: The tool's arguments, checked.
+
+    Raises:
+        UsageError: If there is no such skill or file.
+    """
+    if "skill" in given:
+        text = library.read(given["skill"], *([given["file"]] if "file" in given else []))
+        if "file" in given:
+            return text
+        others = [name for name in library.files(given["skill"]) if name != "SKILL.md"]
+        return text + (f"\n\nOther files of this skill: {', '.join(others)}" if others else "")
+    if "file" in given:
+        raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
+    lines = [
+        f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
+        for each in library.offered()
+    ]
+    return "\n".join(lines) or "No installed package brings a skill that the user trusts."

@@ -1,0 +1,73 @@
+"""The file of batches' rows, beside the log: where it is, how much it holds, and what is deleted of it by age."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "batches.db"
+_BUSY_SECONDS = 10.0
+_QUIET_SECONDS = 3600.0
+"""A batch with rows that run is taken to be a dead kernel's when nothing has ended for so long."""
+
+
+def batch_file(log: Path) -> Path:
+    """The file beside the log at *log*.
+
+    Example:
+        >>> from pathlib import Path
+        >>> batch_file(Path("/data/sessions.db")).as_posix()
+        '/data/batches.db'
+    """
+    return log.with_name(NAME)
+
+
+def files_of_batches(log: Path) -> list[Path]:
+    """The file and those that SQLite has beside it, as far as they are there."""
+    path = batch_file(log)
+    return [each for suffix in ("", "-wal", "-shm") if (each := path.with_name(path.name + suffix)).exists()]
+
+
+def count_batches(log: Path) -> int:
+    """How many batches are kept; 0 where the file cannot be read."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(log)) as connection:
+        return int(connection.execute("SELECT COUNT(*) FROM batches").fetchone()[0])
+    return 0
+
+
+def delete_batches(log: Path, *, before: float | None = None) -> int:
+    """Delete batches that do not run, and give their room back; says how many.
+
+    Args:
+        log: The log's file.
+        before: Those in which nothing has ended since then, in seconds since 1970; all by default.
+
+    Raises:
+        sqlite3.Error: If the file cannot be written.
+    """
+    if not batch_file(log).exists():
+        return 0
+    with contextlib.closing(_opened(log)) as connection:
+        running = "SELECT 1 FROM rows WHERE batch = id AND state = 'running'"
+        quiet = time.time() - _QUIET_SECONDS
+        where = f"touched < ? AND (touched < ? OR NOT EXISTS ({running}))"
+        limits = (time.time() + 1 if before is None else before, quiet)
+        connection.execute("PRAGMA secure_delete = ON")
+        found = [each[0] for each in connection.execute(f"SELECT id FROM batches WHERE {where}", limits)]  # noqa: S608 - conditions of ours
+        for batch in found:
+            connection.execute("DELETE FROM rows WHERE batch = ?", (batch,))
+            connection.execute("DELETE FROM batches WHERE id = ?", (batch,))
+        if found:
+            connection.execute("VACUUM")
+    return len(found)
+
+
+def _opened(log: Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{batch_file(log).absolute().as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+    )

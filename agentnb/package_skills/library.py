@@ -1,0 +1,222 @@
+"""The skills of this environment: all of them for the user, the trusted ones for agents."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.package_skills.scan import SkillScan, workspace_skills
+from agentnb.package_skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
+from agentnb.package_skills.trust import SkillTrust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentnb.package_skills.scan import SkillFolder
+
+OWN_PACKAGE = "jupyter-agentnb"
+"""agentnb's own distribution: who runs it trusts it."""
+
+_SUSPICIOUS = re.compile(
+    r"ignore (?:all |any )?(?:the |your )?(?:previous|prior|above|user)|(?:do not|don't|never) (?:tell|inform|ask|show)"
+    r"[^.\n]{0,40}\buser|without (?:asking|telling|permission)|system prompt|bypass (?:the )?permission"
+    r"|(?:api[ _-]?key|token|password|credential)s?\b|\bcurl\b|\bwget\b|base64",
+    re.IGNORECASE,
+)
+
+
+@functools.cache
+def shared_scan() -> SkillScan:
+    """One scan of ``sys.path`` for all conversations of this process: what it found once is not read again."""
+    return SkillScan()
+
+
+class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as the user sees it.
+
+    Args:
+        id: What names it: ``package/name``. Two packages can have skills of one name.
+        name: Its name.
+        description: What it is for.
+        package: The distribution that it comes with; ``"workspace"`` for one of the workspace.
+        version: The distribution's version.
+        folder: Its folder.
+        trusted: Whether agents get it.
+        imported: Whether this process has imported its package.
+        problem: Why it cannot be used; a sentence, or empty.
+    """
+
+    id: str
+    name: str
+    description: str
+    package: str
+    version: str
+    folder: Path
+    trusted: bool = False
+    imported: bool = False
+    problem: str = ""
+
+
+class SkillLibrary:
+    """Finds skills, and gives agents those that the user trusts.
+
+    Args:
+        workspace: The folder whose own skills count, too; None for none.
+        scan: Finds those of installed packages.
+        trust: The user's choices.
+        trusts_workspace: Whether the user trusts the workspace.
+    """
+
+    def __init__(
+        self,
+        workspace: Path | None = None,
+        *,
+        scan: SkillScan | None = None,
+        trust: SkillTrust | None = None,
+        trusts_workspace: Callable[[Path], bool] = lambda _: False,
+    ) -> None:
+        self._workspace = workspace
+        self._scan = scan or SkillScan()
+        self._trust = trust or SkillTrust()
+        self._trusts_workspace = trusts_workspace
+
+    def skills(self) -> list[FoundSkill]:
+        """All of them: those of packages that are imported first."""
+        folders = self._scan.installed()
+        if self._workspace is not None:
+            folders += workspace_skills(self._workspace)
+        found = [self._found(each) for each in folders]
+        return sorted(found, key=lambda each: (not each.imported, each.id))
+
+    def offered(self) -> list[FoundSkill]:
+        """Those that agents get: trusted and without a problem."""
+        return [each for each in self.skills() if each.trusted and not each.problem]
+
+    def read(self, named: str, file: str = SKILL_FILE) -> str:
+        """A file of a skill that agents get.
+
+        Args:
+            named: The skill's id, or its name where only one has it.
+            file: The file's path in the skill's folder.
+
+        Raises:
+            UsageError: If agents do not get such a skill, or the file cannot be read.
+        """
+        return read_file(named_skill(named, self.offered()).folder, file)
+
+    def files(self, named: str) -> list[str]:
+        """The files of a skill that agents get, by their paths in its folder.
+
+        Raises:
+            UsageError: As :meth:`read`.
+        """
+        return files_of(named_skill(named, self.offered()).folder)
+
+    def trust(self, package: str) -> list[FoundSkill]:
+        """Let agents have the skills of a package, in the version that is installed.
+
+        Returns:
+            Its skills.
+
+        Raises:
+            UsageError: If it has none, or the choice cannot be written down.
+        """
+        found = self.of_package(package)
+        if found[0].package == "workspace":
+            hint = "agentnb.trust() or `agentnb trust` trusts the folder."
+            raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
+        digests = {}
+        for each in found:
+            with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
+                digests[read_skill(each.folder).name] = digest_of(each.folder)
+        self._trust.trust(found[0].package, found[0].version, digests)
+        return self.of_package(package)
+
+    def revoke(self, package: str) -> bool:
+        """Take the skills of a package from agents; False where it was not trusted."""
+        return self._trust.revoke(_normal(package))
+
+    def of_package(self, package: str) -> list[FoundSkill]:
+        """The skills of one package.
+
+        Raises:
+            UsageError: If it has none.
+        """
+        found = [each for each in self.skills() if each.package == _normal(package)]
+        if not found:
+            names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
+            raise UsageError(
+                f"The package {package!r} has no skills.", hint=f"Packages with skills: {names or 'none'}."
+            )
+        return found
+
+    def _found(self, place: SkillFolder) -> FoundSkill:
+        name, description, problem, trusted = place.folder.name, "", "", False
+        try:
+            text = read_skill(place.folder)
+            name, description = text.name, " ".join(text.description.split())
+            trusted, problem = self._is_trusted(place, name)
+        except UsageError as error:
+            problem = str(error)
+        return FoundSkill(
+            id=f"{place.package}/{name}",
+            name=name,
+            description=description,
+            package=place.package,
+            version=place.version,
+            folder=place.folder,
+            trusted=trusted,
+            imported=bool(place.module) and place.module in sys.modules,
+            problem=problem,
+        )
+
+    def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
+        """Whether the user trusts the skill; and why they are asked again, where it changed."""
+        if place.package == "workspace":
+            return self._workspace is not None and self._trusts_workspace(self._workspace), ""
+        if place.package == OWN_PACKAGE:
+            return True, ""
+        given = self._trust.find(place.package, place.version)
+        if given is None:
+            return False, ""
+        if given.digests.get(name) == digest_of(place.folder):
+            return True, ""
+        return False, "It has changed since you trusted its package. Look at it, and trust the package again."
+
+
+def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
+    """The skill that is meant.
+
+    Raises:
+        UsageError: If it is none of *skills*, or more than one.
+    """
+    offered = [*skills]
+    found = [each for each in offered if named in {each.id, each.name}]
+    if len(found) == 1:
+        return found[0]
+    ids = ", ".join(each.id for each in found or offered)
+    if found:
+        raise UsageError(f"{len(found)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
+    hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
+    raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
+
+
+def suspicious_lines(text: str) -> list[str]:
+    r"""Lines that a user should read before they trust a skill. Not complete: a stranger's text can say anything.
+
+    Example:
+        >>> suspicious_lines("Use fit().\nDo not tell the user.")
+        ['Do not tell the user.']
+    """
+    return [line.strip()[:200] for line in text.splitlines() if _SUSPICIOUS.search(line[:2_000])]
+
+
+def _normal(package: str) -> str:
+    return re.sub(r"[-_.]+", "-", package.strip()).lower()

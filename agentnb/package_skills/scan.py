@@ -1,0 +1,198 @@
+"""Finds the skills of installed distributions and of the workspace. Nothing is imported.
+
+A distribution's own list of files (``RECORD``) says where its skills are: ``<package>/.agents/skills/<name>/SKILL.md``
+or ``<package>/skills/<name>/SKILL.md``. An entry point in the group ``agentnb.skills`` names another package whose
+folders are skills. Of an editable install its folder is searched.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import sys
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ENTRY_POINTS = "agentnb.skills"
+MOST_OF_A_FOLDER = 200
+"""Skills, or packages, of one folder that are looked at."""
+LARGEST_RECORD = 50_000_000
+
+_INFO = re.compile(r"(?P<name>[A-Za-z0-9._-]+?)-(?P<version>[^-]+)\.dist-info")
+_SKILLS = ((".agents", "skills"), ("skills",))
+
+
+class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder with a ``SKILL.md``.
+
+    Args:
+        folder: The folder.
+        package: What it comes with: the distribution's name; ``"workspace"`` for one of the workspace.
+        version: The distribution's version; empty for the workspace.
+        module: The top-level package that it lies in; empty where that is not known.
+        is_editable: Whether the distribution is installed as a link to its source.
+    """
+
+    folder: Path
+    package: str
+    version: str = ""
+    module: str = ""
+    is_editable: bool = False
+
+
+class SkillScan:
+    """Keeps what it found: after the first time only what was installed meanwhile is read.
+
+    Args:
+        paths: Where packages are installed; by default ``sys.path`` as it is at each scan.
+    """
+
+    def __init__(self, paths: Iterable[str] | None = None) -> None:
+        self._paths = None if paths is None else tuple(paths)
+        self._known: dict[str, tuple[tuple[int, ...], tuple[SkillFolder, ...]]] = {}
+
+    def installed(self) -> list[SkillFolder]:
+        """The skills of all installed distributions, by distribution; the first of a name counts, as for imports."""
+        found: dict[str, tuple[SkillFolder, ...]] = {}
+        for path in dict.fromkeys(sys.path if self._paths is None else self._paths):
+            for name, info in _distributions(path or os.curdir):
+                if name not in found:
+                    found[name] = self._skills_of(name, info)
+        return [skill for name in sorted(found) for skill in found[name]]
+
+    def _skills_of(self, name: str, info: str) -> tuple[SkillFolder, ...]:
+        state = _state(info)
+        known = self._known.get(info)
+        if known is None or known[0] != state:
+            found = _read_distribution(name, Path(info))
+            # The source of an editable install changes without its list of files: it is searched each time.
+            is_editable = _editable_folder(Path(info)) is not None
+            known = self._known[info] = (() if is_editable else state, found)
+        return known[1]
+
+
+def workspace_skills(workspace: Path) -> list[SkillFolder]:
+    """The skills in ``.agents/skills`` of a folder, and of the folders in it."""
+    places = [workspace, *_folders(workspace)]
+    folders = [folder for place in places for folder in _with_skill(place / ".agents" / "skills")]
+    return [SkillFolder(folder=folder, package="workspace") for folder in folders]
+
+
+def zipped_packages(paths: Iterable[str] | None = None) -> list[str]:
+    """Zipped eggs and zip files on the import path: they are not searched, because their skills are no folders."""
+    chosen = sys.path if paths is None else paths
+    return [each for each in chosen if each.endswith((".egg", ".zip")) and os.path.isfile(each)]  # noqa: PTH113 - as text
+
+
+def _distributions(path: str) -> Iterator[tuple[str, str]]:
+    try:
+        with os.scandir(path) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(".dist-info")]
+    except OSError:
+        return
+    for each in names:
+        if (match := _INFO.fullmatch(each)) is not None:
+            yield re.sub(r"[-_.]+", "-", match["name"]).lower(), os.path.join(path, each)  # noqa: PTH118 - 300 of them
+
+
+def _state(info: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(info)  # noqa: PTH116 - 300 of them, each time
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ino
+
+
+def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
+    match = _INFO.fullmatch(info.name)
+    version = match["version"] if match is not None else ""
+    site = info.parent
+    editable = _editable_folder(info)
+    if editable is not None:
+        found = [(folder, module) for folder, module in _in_source(editable)]
+    else:
+        found = [*_recorded(info, site), *_named(info, site)]
+    made = {
+        folder: SkillFolder(
+            folder=folder, package=name, version=version, module=module, is_editable=editable is not None
+        )
+        for folder, module in found
+    }
+    return tuple(made.values())[:MOST_OF_A_FOLDER]
+
+
+def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
+    record = _text(info / "RECORD")
+    if "SKILL.md" not in record:
+        return
+    for row in csv.reader(io.StringIO(record)):
+        path = PurePosixPath(row[0]) if row else PurePosixPath()
+        if path.name != "SKILL.md" or path.is_absolute() or ".." in path.parts:
+            continue
+        above = path.parts[:-2]
+        if any(above[-len(each) :] == each and len(above) > len(each) for each in _SKILLS):
+            yield site.joinpath(*path.parts[:-1]), path.parts[0]
+
+
+def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
+    """What entry points name; the package is not imported."""
+    section = ""
+    for line in _text(info / "entry_points.txt").splitlines():
+        text = line.strip()
+        if text.startswith("["):
+            section = text.strip("[] ")
+        elif section == ENTRY_POINTS and "=" in text:
+            parts = text.partition("=")[2].partition("[")[0].strip().replace(":", ".").split(".")
+            if all(part.isidentifier() for part in parts):
+                yield from ((folder, parts[0]) for folder in _with_skill(site.joinpath(*parts)))
+
+
+def _editable_folder(info: Path) -> Path | None:
+    try:
+        said = read_json(_text(info / "direct_url.json") or "null")
+        address = urlsplit(said["url"])
+        is_editable = said["dir_info"]["editable"] is True and address.scheme == "file"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return Path(unquote(address.path)) if is_editable else None
+
+
+def _in_source(folder: Path) -> Iterator[tuple[Path, str]]:
+    for package in [*_folders(folder), *_folders(folder / "src")]:
+        for each in _SKILLS:
+            yield from ((skill, package.name) for skill in _with_skill(package.joinpath(*each)))
+
+
+def _with_skill(folder: Path) -> list[Path]:
+    return [each for each in _folders(folder, links=True) if (each / "SKILL.md").is_file()]
+
+
+def _folders(folder: Path, *, links: bool = False) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(
+                entry.name
+                for entry in entries
+                if entry.is_dir(follow_symlinks=links) and not entry.name.startswith(".")
+            )
+    except OSError:
+        return []
+    return [folder / name for name in names[:MOST_OF_A_FOLDER]]
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_RECORD).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,98 @@
+"""Which packages' skills the user trusts: remembered by distribution, version and contents, and revocable."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.atomic_write import write_atomically
+from agentnb.errors import UsageError
+from agentnb.folders import config_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "skills.json"
+LARGEST = 5_000_000
+
+
+class TrustedPackage(msgspec.Struct, frozen=True, kw_only=True):
+    """A package whose skills the user trusts.
+
+    Args:
+        package: The distribution's name.
+        version: Its version; another one is asked about again.
+        digests: The contents of its skills, by skill: what changes without a new version is asked about again.
+        trusted_at: When, in seconds since 1970.
+    """
+
+    package: str
+    version: str
+    digests: dict[str, str]
+    trusted_at: int = 0
+
+
+class SkillTrust:
+    """The user's choices, in a file of theirs that every kernel reads.
+
+    Args:
+        path: The file; by default ``skills.json`` in the user's settings of agentnb.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path or config_folder() / FILE
+
+    def trusted(self) -> list[TrustedPackage]:
+        """The packages that are trusted, in the order in which they were.
+
+        Raises:
+            UsageError: If the file cannot be read: then nothing is trusted.
+        """
+        try:
+            with self.path.open("rb") as file:
+                return msgspec.json.decode(file.read(LARGEST), type=list[TrustedPackage])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.MsgspecError) as error:
+            message = f"{self.path} cannot be read, so no skill is trusted: {error}."
+            raise UsageError(message, hint="Mend or delete the file.") from None
+
+    def find(self, package: str, version: str) -> TrustedPackage | None:
+        """The trust in a package of one version; None where the user did not give it."""
+        return next((each for each in self.trusted() if (each.package, each.version) == (package, version)), None)
+
+    def trust(self, package: str, version: str, digests: dict[str, str]) -> None:
+        """Trust a package as it is now, instead of its other versions.
+
+        Raises:
+            UsageError: If that cannot be written down.
+        """
+        made = TrustedPackage(package=package, version=version, digests=digests, trusted_at=int(time.time()))
+        self._write([*(each for each in self.trusted() if each.package != package), made])
+
+    def revoke(self, package: str) -> bool:
+        """Trust a package no more; False where it was not trusted.
+
+        Raises:
+            UsageError: If that cannot be written down.
+        """
+        before = self.trusted()
+        after = [each for each in before if each.package != package]
+        if len(after) < len(before):
+            self._write(after)
+        return len(after) < len(before)
+
+    def _write(self, trusted: list[TrustedPackage]) -> None:
+        data = msgspec.json.format(msgspec.json.encode(trusted))
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(self.path, data, mode=0o600, sync=True)
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be written: {error.strerror}.") from None

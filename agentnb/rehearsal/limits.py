@@ -1,0 +1,67 @@
+"""What a rehearsal may do at most, what it may touch, and what is hidden from it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agentnb.folders import home
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECONDS = 5.0
+"""How long a rehearsal may take."""
+DISK_MEGABYTES = 512
+"""How much it may write."""
+MOST_FILES = 100_000
+"""How many files it may make."""
+MOST_PROCESSES = 1_000
+"""How many processes it may start, in all."""
+MOST_AT_ONCE = 100
+"""How many of them may run at the same time, about: they are counted at every eighth."""
+LARGEST_MEMORY = 16 * 1024**3
+SECRETS = (
+    *(".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store", ".netrc", ".git-credentials"),
+    *(".pypirc", ".npmrc", ".pgpass", ".my.cnf", ".vault-token", ".config/gcloud", ".config/gh", ".config/op"),
+    *(".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".local/share/keyrings"),
+    *("Library/Keychains", "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox"),
+)
+"""What of the home folder nobody but the user reads: keys, logins, browsers."""
+
+
+def hidden_paths(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The files and folders with the user's secrets that exist, without links."""
+    folder = home(environ)
+    return [os.path.realpath(folder / name) for name in SECRETS if (folder / name).exists()]
+
+
+def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The folders whose changes are taken: the workspace, the home folder, and those for temporary files."""
+    folders = (cwd, str(home(environ)), "/tmp", "/var/tmp")  # noqa: S108 - what is written there is taken, too
+    return [os.path.realpath(folder) for folder in folders]
+
+
+def memory_limit() -> int:
+    """How many bytes more than now a process may take: half of what is available."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return LARGEST_MEMORY // 4
+    return min(LARGEST_MEMORY, available // 2)
+
+
+def address_space() -> int:
+    """How many bytes of address space this process has."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def is_linux() -> bool:
+    """Whether this is Linux: nothing else can rehearse."""
+    return sys.platform == "linux"

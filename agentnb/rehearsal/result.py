@@ -1,0 +1,189 @@
+"""What a rehearsal tells: :class:`Rehearsal`, as Python shows it."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LONGEST_CELL = 400
+MOST_ROWS = 50
+
+
+class RehearsedVariable(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A variable that would change.
+
+    Attributes:
+        name: Its name.
+        status: ``"added"``, ``"changed"`` or ``"deleted"``.
+        detail: What would become of it, such as ``DataFrame (100, 3) → DataFrame (100, 4); column added: 'c'``.
+        value: The beginning of its new value, as text; None where there is none.
+    """
+
+    name: str
+    status: Literal["added", "changed", "deleted"]
+    detail: str
+    value: str | None = None
+
+
+class RehearsedFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file that would change.
+
+    Attributes:
+        path: Its path, relative to the folder of the rehearsal where it lies in there; a folder ends with ``/``.
+        status: ``"created"``, ``"changed"`` or ``"deleted"``.
+        added: How many lines would be added; None where they are not counted: no text, or too large.
+        removed: How many lines would be removed; None likewise.
+        diff: The change as a unified diff; empty where there is none to show.
+    """
+
+    path: str
+    status: Literal["created", "changed", "deleted"]
+    added: int | None = None
+    removed: int | None = None
+    diff: str = ""
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What code or a command would do. Nothing of it has been done.
+
+    Attributes:
+        available: Whether it could be rehearsed at all.
+        reason: Why not, a sentence; else what limits what is told, or empty.
+        stdout: What was printed, to stdout and stderr, as far as it was kept.
+        result: The last expression's value, as text; None where there is none.
+        error: The exception, or why it ended early; None where it ended well.
+        traceback: The exception's traceback; empty where there is none.
+        exit_code: A command's exit code; negative, the signal that ended it. None for code.
+        variables: The variables that would change, by name.
+        files: The files that would change.
+        more_files: How many files would change besides those.
+        pictures: The pictures that were drawn: PNG, as bytes.
+        processes: The programs that were started.
+        connections: The addresses that were to be reached. There is no network: none of them was.
+        refused: What was refused besides, such as a file outside of the folders that may be changed.
+        seconds: How long it took.
+        memory: Bytes of memory that it needed besides what was there, about; None where that is not known.
+        way: How it was closed in: ``"namespaces"`` or ``"Landlock"``; empty where it was not rehearsed.
+    """
+
+    available: bool = True
+    reason: str = ""
+    stdout: str = ""
+    result: str | None = None
+    error: str | None = None
+    traceback: str = ""
+    exit_code: int | None = None
+    variables: tuple[RehearsedVariable, ...] = ()
+    files: tuple[RehearsedFile, ...] = ()
+    more_files: int = 0
+    pictures: tuple[bytes, ...] = ()
+    processes: tuple[str, ...] = ()
+    connections: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
+    memory: int | None = None
+    way: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What it would do, in a line.
+
+        Example:
+            >>> Rehearsal(files=(RehearsedFile(path="a", status="deleted"),), connections=("x:80",)).summary
+            'Would delete 1 file; needs the network: not tried.'
+        """
+        if not self.available:
+            return f"No preview: {self.reason}"
+        pieces = [*_counted(self.files, self.more_files), *_named(self.variables)]
+        said = [f"would {', '.join(pieces)}"] if pieces else []
+        said += ["needs the network: not tried"] if self.connections else []
+        said += [f"fails: {self.error}"] if self.error else []
+        if self.exit_code:
+            said.append(f"exit code {self.exit_code}")
+        text = "; ".join(said) or "would change nothing"
+        return f"{text[0].upper()}{text[1:]}."
+
+    def __repr__(self) -> str:
+        rows = [f"{name}: {text}" for name, text in self._rows()]
+        return "\n".join([self.summary, *rows, *(each.diff.rstrip("\n") for each in self.files if each.diff)])
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
+        diffs = "".join(f"<pre>{escape(each.diff)}</pre>" for each in self.files if each.diff)
+        shown = (f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in self.pictures)
+        return f"<p>{escape(self.summary)}</p><table><tbody>{body}</tbody></table>{''.join(shown)}{diffs}"
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        for variable in self.variables[:MOST_ROWS]:
+            yield variable.name, _short(f"{variable.status}: {variable.detail}")
+        yield from _file_rows(self.files, self.more_files)
+        shown = {
+            "printed": _short(self.stdout.rstrip("\n"), at_end=True),
+            "value": _short(self.result or ""),
+            "pictures": str(len(self.pictures)) if self.pictures else "",
+        }
+        yield from ((name, text) for name, text in shown.items() if text)
+        for name, values in (("started", self.processes), ("network", self.connections), ("refused", self.refused)):
+            yield from ((name, _short(value)) for value in values[:MOST_ROWS])
+        if self.error:
+            yield "error", _short(self.error)
+        if self.available:
+            needed = "" if self.memory is None else f", {self.memory / 1e6:,.0f} MB"
+            yield "took", f"{self.seconds:.2f} s{needed}"
+            yield from [("note", self.reason)] if self.reason else []
+
+
+def _file_rows(files: Sequence[RehearsedFile], more: int) -> Iterator[tuple[str, str]]:
+    for file in files[:MOST_ROWS]:
+        counts = "" if file.added is None else f" (+{file.added} -{file.removed})"
+        yield file.path.encode("unicode_escape", "surrogatepass").decode(), f"{file.status}{counts}"
+    left = max(0, len(files) - MOST_ROWS) + more
+    if left:
+        yield "files", f"and {left:,} more"
+
+
+def unavailable(reason: str) -> Rehearsal:
+    """No rehearsal, and why.
+
+    Example:
+        >>> unavailable("This is not Linux.").available
+        False
+    """
+    return Rehearsal(available=False, reason=reason)
+
+
+def _short(text: str, *, at_end: bool = False) -> str:
+    if len(text) <= LONGEST_CELL:
+        return text
+    return f"…{text[-LONGEST_CELL:]}" if at_end else f"{text[:LONGEST_CELL]}…"
+
+
+def _counted(files: Sequence[RehearsedFile], more: int) -> Iterator[str]:
+    verbs = (("deleted", "delete"), ("changed", "change"), ("created", "create"))
+    for status, verb in verbs:
+        found = [each for each in files if each.status == status]
+        if len(found) == 1 and len(files) > 1:
+            yield f"{verb} {found[0].path}"
+        elif found:
+            yield f"{verb} {len(found):,} file{'' if len(found) == 1 else 's'}{_in_folder(found)}"
+    if more:
+        yield f"change {more:,} more"
+
+
+def _in_folder(files: Iterable[RehearsedFile]) -> str:
+    folders = {each.path.partition("/")[0] for each in files if "/" in each.path and not each.path.startswith("/")}
+    return f" in {folders.pop()}/" if len(folders) == 1 and all("/" in each.path for each in files) else ""
+
+
+def _named(variables: Sequence[RehearsedVariable]) -> Iterator[str]:
+    for status, verb in (("deleted", "delete"), ("changed", "change"), ("added", "add")):
+        names = [each.name for each in variables if each.status == status]
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""  # noqa: PLR2004 - as many as fit a line
+            yield f"{verb} the variable{'' if len(names) == 1 else 's'} {', '.join(names[:5])}{more}"

@@ -1,0 +1,399 @@
+"""The process between agentnb and what is rehearsed: it sets the scene, waits, ends everything, and tells what changed.
+
+It runs in a fork of the kernel (for code) or as a program of its own (for commands, ``python -I -S``), so it needs only
+the standard library. Where the system lets users make namespaces it uses them; else Landlock; else there is no
+rehearsal.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import sys
+import time
+from contextlib import suppress
+
+from agentnb.rehearsal import limits
+from agentnb.sandbox import landlock, namespaces, seccomp
+from agentnb.sandbox.processes import descendants, signal_descendants
+from agentnb.sandbox.system_calls import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_NO_NEW_PRIVS,
+    PR_SET_PDEATHSIG,
+    drop_capabilities,
+    prctl,
+)
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+STEP = 0.01
+ROUNDS = 250
+COUNTED_EACH = 8
+MOST_CHANGES = 2_000
+"""Changed files that are told by name; the others are counted."""
+LARGEST_CONTENT = 256 * 1024
+MOST_CONTENT = 4 * 1024 * 1024
+"""Bytes of changed files whose contents are told, for their diffs: of each, and in all."""
+WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
+
+
+class Scene:
+    """What is rehearsed, and what it may touch.
+
+    Args:
+        cwd: The folder that it runs in.
+        seconds: How long it may take.
+        touched: The folders whose changes are taken.
+        hidden: What is shown empty.
+        temporary: A folder for temporary files, for where there are no namespaces.
+        ways: The ways to close it in that may be used, the best first.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        seconds: float,
+        touched: Sequence[str],
+        hidden: Sequence[str],
+        temporary: str,
+        ways: Sequence[str] = (WITH_NAMESPACES, WITH_LANDLOCK),
+    ) -> None:
+        self.cwd = cwd
+        self.seconds = seconds
+        self.touched = touched
+        self.hidden = hidden
+        self.temporary = temporary
+        self.ways = ways
+
+
+def supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> None:
+    """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it.
+
+    Args:
+        scene: What may be touched.
+        report: Where a JSON object is written at the end.
+        prepare: Called in the process that is closed in, just before it loses its rights, with a descriptor that has to
+            stay open.
+        play: What is rehearsed; called in that process. Returns its exit code.
+    """
+    told: dict[str, Any] = {}
+    try:
+        told = _supervise(scene, report, prepare, play)
+    except OSError as error:
+        told = {"unavailable": f"{error.strerror or error}"}
+    finally:
+        text = json.dumps(told).encode()
+        with suppress(OSError), open(report, "wb", closefd=False) as file:
+            file.write(text)
+
+
+def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> dict[str, Any]:
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
+    room, way = _enter(scene)
+    first = _first_process(report) if room is not None else 0
+    began = time.monotonic()
+    mine, theirs = socket.socketpair()
+    inside = os.fork()
+    if inside == 0:
+        mine.close()
+        _be_inside(scene, room, theirs, prepare, play)
+    theirs.close()
+    counter = _ForkCounter(mine)
+    status, late = _wait(inside, began + scene.seconds, counter)
+    seconds = time.monotonic() - began
+    _end_all(first)
+    told: dict[str, Any] = {"way": way, "seconds": seconds, "late": late, "status": status}
+    told["crowded"] = counter.has_refused
+    told["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    if room is not None:
+        told.update(_changes(room.overlays))
+    return told
+
+
+def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
+    why = "it was switched off"
+    if WITH_NAMESPACES in scene.ways:
+        try:
+            room = namespaces.enter(
+                scene.touched, scene.hidden, megabytes=limits.DISK_MEGABYTES, files=limits.MOST_FILES
+            )
+        except (OSError, StopIteration) as error:
+            why = getattr(error, "strerror", None) or "there is no room for it"
+        else:
+            return room, WITH_NAMESPACES
+    if WITH_LANDLOCK in scene.ways and landlock.abi() >= landlock.SINCE["truncation"] and seccomp.is_available():
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        return None, WITH_LANDLOCK
+    raise OSError(0, f"this system lets no user make namespaces ({why}), and has no Landlock of version 3 or newer")
+
+
+def _first_process(report: int) -> int:
+    """Start the process with the id 1 inside: when it ends, the system ends all the others."""
+    waits, held = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, waits, 0), (os.POSIX_SPAWN_CLOSE, report)]
+    command = ["/bin/sh", "-c", "read forever"] if os.path.exists("/bin/sh") else [sys.executable, "-ISc", "input()"]
+    first = os.posix_spawn(command[0], command, {}, file_actions=actions)
+    os.close(waits)
+    os.set_inheritable(held, False)  # open until this process ends
+    return first
+
+
+class _ForkCounter:
+    """Allows new processes, up to :data:`agentnb.rehearsal.limits.MOST_PROCESSES` and so many at once.
+
+    Args:
+        link: Where the process inside sends the descriptor that tells of them.
+
+    Attributes:
+        count: How many were allowed.
+        has_refused: Whether one was refused.
+    """
+
+    def __init__(self, link: socket.socket) -> None:
+        self.count = 0
+        self.has_refused = False
+        self._is_full = False
+        self._looked_at = 0.0
+        self._link = link
+        self._listener = 0
+
+    @property
+    def descriptor(self) -> int:
+        """What is to be waited on; negative where nothing comes any more."""
+        return self._listener or self._link.fileno()
+
+    def go_on(self) -> None:
+        """Something can be read."""
+        if self._listener:
+            allow = self._has_room()
+            if seccomp.answer_fork(self._listener, allow=allow):
+                self.count += allow
+                self.has_refused = self.has_refused or not allow
+            elif self._is_over():
+                self._listener = -1
+            return
+        with suppress(OSError):
+            found = socket.recv_fds(self._link, 1, 1)[1]
+            self._listener = found[0] if found else 0
+        self._link.close()
+
+    def _has_room(self) -> bool:
+        """Whether one more may begin. Counting takes a while, so it is done now and then."""
+        is_due = self.count % COUNTED_EACH == 0 or self._is_full
+        if self.count >= limits.MOST_AT_ONCE and is_due and time.monotonic() - self._looked_at > STEP:
+            self._is_full = len(descendants(os.getpid())) > limits.MOST_AT_ONCE
+            self._looked_at = time.monotonic()
+        return self.count < limits.MOST_PROCESSES and not self._is_full
+
+    def _is_over(self) -> bool:
+        """Whether no process is left that could ask."""
+        poll = select.poll()
+        poll.register(self._listener)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def _be_inside(
+    scene: Scene,
+    room: namespaces.Room | None,
+    link: socket.socket,
+    prepare: Callable[[int], None],
+    play: Callable[[], int],
+) -> None:
+    """The process that is closed in, from its first step to its end."""
+    code = 70
+    try:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.setsid()
+        temporary = scene.temporary
+        if room is not None:
+            namespaces.close_in(room)
+            temporary = namespaces.TEMPORARY
+        os.chdir(scene.cwd)
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            os.environ[name] = temporary
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
+        _limit(resource.RLIMIT_AS, limits.address_space() + limits.memory_limit())
+        prepare(link.fileno())
+        listener = _shut(scene, room)
+        if listener:
+            socket.send_fds(link, [b"x"], [listener])
+            os.close(listener)
+        link.close()
+        code = play()
+    except OSError as error:
+        sys.stderr.write(f"{error.strerror or error}\n")
+    finally:
+        os._exit(code)
+
+
+def _limit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard == resource.RLIM_INFINITY or value < hard:
+        resource.setrlimit(kind, (value, value))
+
+
+def _shut(scene: Scene, room: namespaces.Room | None) -> int:
+    """Close this process in; returns the descriptor that tells of new processes, 0 where there is none."""
+    devices = ("/dev/null", "/dev/zero", "/dev/full")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if room is not None:
+        if landlock.abi():  # the mounts are enough; this forbids to change them
+            writable = [*(each.path for each in room.overlays), "/dev/shm", *devices]  # noqa: S108 - memory of its own
+            landlock.restrict(read=["/"], write=writable)
+        if not seccomp.is_available():
+            return 0
+        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True)  # these lead nowhere: there is no network
+    visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
+    version = landlock.restrict(read=visible, write=[scene.temporary, *devices], ports=())
+    drop_capabilities()
+    return seccomp.refuse(sockets_but=(), signals=version < landlock.SINCE["signals"], forks=True)
+
+
+def _wait(inside: int, deadline: float, counter: _ForkCounter) -> tuple[int, bool]:
+    """Wait for the process; returns its exit status (negative: the signal) and whether its time was up."""
+    ended, status = 0, 0
+    handle = _handle(inside)
+    while not ended:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            os.kill(inside, signal.SIGKILL)
+            os.waitpid(inside, 0)
+            return -signal.SIGKILL, True
+        watched = [*handle, *([counter.descriptor] if counter.descriptor >= 0 else ())]
+        ready = select.select(watched, [], [], left if handle else min(left, STEP))[0]
+        if counter.descriptor in ready:
+            counter.go_on()
+        ended, status = os.waitpid(inside, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status), False
+
+
+def _handle(pid: int) -> list[int]:
+    try:
+        return [os.pidfd_open(pid)]  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, OSError):
+        return []
+
+
+def _end_all(first: int) -> None:
+    """End every process that is left inside."""
+    if first:
+        os.kill(first, signal.SIGKILL)
+        os.waitpid(first, 0)  # returns when all inside have ended
+        return
+    for _ in range(ROUNDS):
+        signal_descendants(signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not descendants(os.getpid()):
+            return
+        select.select([], [], [], STEP)
+
+
+# --- what has changed ---
+
+
+def _changes(overlays: Sequence[namespaces.Overlay]) -> dict[str, Any]:
+    found: list[dict[str, Any]] = []
+    more = room = 0
+    for overlay in overlays:
+        for path, status in _walk(overlay, ""):
+            if len(found) >= MOST_CHANGES:
+                more += 1
+                continue
+            change: dict[str, Any] = {"path": os.path.join(overlay.path, path), "status": status}
+            before = _content(f"/proc/self/fd/{overlay.below}/{path}") if status != "created" else None
+            after = _content(f"{overlay.upper}/{path}") if status != "deleted" else None
+            if status == "changed" and before is not None and before == after:
+                continue  # only opened for writing, or touched
+            size = len(before or b"") + len(after or b"")
+            if room + size <= MOST_CONTENT:
+                room += size
+                for side, content in (("before", before), ("after", after)):
+                    if content is not None:
+                        change[side] = base64.b64encode(content).decode()
+            found.append(change)
+    return {"changes": found, "more": more}
+
+
+def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:
+    """What was changed below *folder*, and how. A folder that was deleted counts file by file."""
+    upper = os.path.join(overlay.upper, folder)
+    below = f"/proc/self/fd/{overlay.below}/{folder}"
+    replaced = _is_replaced(upper)
+    names = sorted(os.listdir(upper))
+    for name in names:
+        path = os.path.join(folder, name)
+        here, there = os.lstat(f"{upper}/{name}"), _status(f"{below}/{name}")
+        if stat.S_ISCHR(here.st_mode) and here.st_rdev == 0:
+            yield from _deleted(overlay, path, there)
+        elif stat.S_ISDIR(here.st_mode):
+            if there is not None and not stat.S_ISDIR(there.st_mode):
+                yield path, "deleted"
+            if there is None and not os.listdir(f"{upper}/{name}"):
+                yield f"{path}/", "created"
+            yield from _walk(overlay, path)
+        else:
+            was_folder = there is not None and stat.S_ISDIR(there.st_mode)
+            if was_folder:
+                yield from _deleted(overlay, path, there)
+            yield path, "created" if there is None or was_folder else "changed"
+    if replaced:
+        with suppress(OSError):
+            for name in sorted(set(os.listdir(below)) - set(names)):
+                path = os.path.join(folder, name)
+                yield from _deleted(overlay, path, _status(f"{below}/{name}"))
+
+
+def _deleted(overlay: namespaces.Overlay, path: str, there: os.stat_result | None) -> Iterator[tuple[str, str]]:
+    if there is None:
+        return
+    if not stat.S_ISDIR(there.st_mode):
+        yield path, "deleted"
+        return
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(os.listdir(f"/proc/self/fd/{overlay.below}/{path}"))
+    if not names:
+        yield f"{path}/", "deleted"
+    for name in names:
+        inner = os.path.join(path, name)
+        yield from _deleted(overlay, inner, _status(f"/proc/self/fd/{overlay.below}/{inner}"))
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _is_replaced(folder: str) -> bool:
+    with suppress(OSError):
+        return os.getxattr(folder, "user.overlay.opaque") == b"y"
+    return False
+
+
+def _content(path: str) -> bytes | None:
+    """What the file holds; where a link leads; None for what is too large or no file."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return os.fsencode(os.readlink(path))
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_CONTENT:
+            return None
+        with open(path, "rb") as file:
+            return file.read(LARGEST_CONTENT)
+    except OSError:
+        return None

@@ -1,0 +1,38 @@
+"""Thread pools of compiled libraries in a forked process: their threads are not there, and who waits for them hangs.
+
+OpenMP is what PyTorch, scikit-learn, XGBoost and LightGBM calculate with. Its pool starts with the first calculation
+that has use for it; a fork afterwards believes that the pool is still there. With one thread no pool is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import suppress
+
+_HANGING = (("polars", "Polars"),)
+_OPENMP = ("libgomp", "libomp", "libiomp")
+
+
+def calculate_in_one_thread() -> None:
+    """Let every OpenMP of this process use one thread, the one that calls, from now on."""
+    for path in _loaded(_OPENMP):
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY).omp_set_num_threads(1)
+    torch = sys.modules.get("torch")
+    if torch is not None:  # which keeps a number of its own
+        with suppress(Exception):  # one that is half imported
+            torch.set_num_threads(1)
+
+
+def libraries_that_hang() -> str:
+    """The loaded libraries, in words, that hang in a fork whatever is set; empty where there is none."""
+    return " and ".join(name for module, name in _HANGING if module in sys.modules)
+
+
+def _loaded(names: tuple[str, ...]) -> set[str]:
+    """The files of the libraries of these names that this process has loaded."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if "/" in line}
+    return {path for path in paths if os.path.basename(path).startswith(names)}

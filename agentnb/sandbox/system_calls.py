@@ -1,0 +1,142 @@
+"""The system calls of Linux that Python has no function for, by ``ctypes``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from typing import Any
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_SECUREBITS = 28
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+_WITHOUT_ROOT = 0x2F  # SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and no SECBIT_KEEP_CAPS, each of them locked
+
+_LIBC: Any = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def machine() -> str:
+    """The processor's architecture, as the kernel calls it."""
+    return os.uname().machine
+
+
+def call(number: int, *arguments: Any) -> int:
+    """Make a system call.
+
+    Raises:
+        OSError: If it fails.
+    """
+    if _LIBC is None:
+        raise OSError("This system has no such calls: it is not Linux.")
+    return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def prctl(option: int, value: int, more: int = 0) -> None:
+    """Set an attribute of this process (``prctl(2)``).
+
+    Raises:
+        OSError: If that fails.
+    """
+    _checked(_LIBC.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(more), ctypes.c_ulong(0), ctypes.c_ulong(0)))
+
+
+def set_filter(program: bytes, number: int, *, listens: bool = False) -> int:
+    """Install a seccomp filter for this process and its children.
+
+    Args:
+        program: Instructions of 8 bytes each.
+        number: The number of the system call ``seccomp``.
+        listens: Whether a descriptor is wanted on which the calls are told that the filter hands on.
+
+    Returns:
+        That descriptor; 0 where none is wanted.
+
+    Raises:
+        OSError: If that fails.
+    """
+
+    class Filter(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+    held = ctypes.create_string_buffer(program, len(program))
+    given = Filter(len(program) // 8, ctypes.cast(held, ctypes.c_char_p))
+    set_mode_filter, new_listener = 1, 8
+    return call(number, set_mode_filter, new_listener if listens else 0, ctypes.byref(given))
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces (``unshare(2)``).
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+    _checked(_LIBC.unshare(flags))
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    """Mount something (``mount(2)``).
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+    names = [os.fsencode(each) if each is not None else None for each in (source, target, kind, data)]
+    _checked(_LIBC.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]))
+
+
+def remap_privately(address: int, size: int, descriptor: int, offset: int) -> None:
+    """Replace mapped memory by a private mapping of a file; of anonymous memory where *descriptor* is -1.
+
+    Raises:
+        OSError: If that fails.
+    """
+    _LIBC.mmap.restype = ctypes.c_void_p
+    private, fixed, anonymous = 2, 16, 32
+    flags = private | fixed | (anonymous if descriptor < 0 else 0)
+    where = (ctypes.c_void_p(address), ctypes.c_size_t(size), 3, flags, descriptor, ctypes.c_long(offset))
+    got = _LIBC.mmap(*where)
+    if got is None or got != address:
+        _fail()
+
+
+def drop_capabilities(keep: int = 0) -> None:
+    """Give up capabilities, also those that a program run by root would get.
+
+    Args:
+        keep: Those that are kept, as bits.
+
+    Raises:
+        OSError: If that fails.
+    """
+    header, held = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    _checked(_LIBC.capget(header, held))
+    if not any(held):
+        return
+    for capability in range(64):
+        if not keep >> capability & 1:
+            try:
+                prctl(PR_CAPBSET_DROP, capability)
+            except OSError:
+                break
+    if not keep:
+        prctl(PR_SET_SECUREBITS, _WITHOUT_ROOT)
+    for at in range(6):
+        held[at] = 0 if at in {2, 5} else held[at] & (keep >> 32 * (at // 3) & 0xFFFFFFFF)
+    _checked(_LIBC.capset(header, held))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        _fail()
+    return result
+
+
+def _fail() -> None:
+    number = ctypes.get_errno()
+    raise OSError(number, os.strerror(number))

@@ -1,0 +1,268 @@
+"""Changes one thing in a TOML file that a person wrote: comments, order and everything else stay as they are.
+
+A new text is only taken where reading it gives exactly what was wanted; so a file that is written in a way that is not
+understood here is refused, never spoiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.atomic_write import write_atomically
+from agentnb.errors import AgentnbError, UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_ENTRY = re.compile(r"^[ \t]*\[\[[ \t]*([A-Za-z0-9_-]+)[ \t]*\]\]", re.MULTILINE)
+_LINE_END = re.compile(r"\r?\n|\Z")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_TRIES = 3
+
+
+class ChangedMeanwhile(AgentnbError):
+    """The file was changed by somebody else while it was to be written."""
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The contents of a TOML text.
+
+    Raises:
+        ValueError: If it is none; the message names the line.
+    """
+    try:
+        return tomllib.loads(text)  # type: ignore[no-any-return,unused-ignore]
+    except RecursionError:
+        message = "it is nested too deeply"
+        raise ValueError(message) from None
+
+
+def toml_value(value: Any) -> str:
+    r"""*value* as TOML: a text, a truth value, a number, or a list or mapping of such.
+
+    Raises:
+        UsageError: If it is anything else.
+
+    Example:
+        >>> toml_value(["a", 1, True]), toml_value({"a b": 'say "x"'})
+        ('["a", 1, true]', '{ "a b" = "say \\"x\\"" }')
+    """
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_key(name)} = {toml_value(each)}" for name, each in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    message = f"{value!r} cannot be written into a TOML file."
+    raise UsageError(message, hint="Give a text, a number, true or false, or a list of texts.")
+
+
+def toml_text(value: str) -> str:
+    """A TOML string; what no TOML file can hold (half a surrogate pair) is replaced."""
+    whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    inside = "".join(_ESCAPES.get(char, char if char.isprintable() else f"\\U{ord(char):08X}") for char in whole)
+    return f'"{inside}"'
+
+
+def with_key(text: str, key: str, value: Any) -> str:
+    r"""*text* with the top-level *key* set to *value*.
+
+    Raises:
+        UsageError: If there is no place where it can be written.
+
+    Example:
+        >>> with_key('# mine\nagent = "a"  # the best\n', "agent", "b")
+        '# mine\nagent = "b"  # the best\n'
+    """
+    before = parsed(text)
+    if key in before and before[key] == value and isinstance(before[key], type(value)):
+        return text
+    written = toml_value(value)
+    wanted = {**before, key: parsed(f"x = {written}")["x"]}
+    line = f"{_key(key)} = {written}"
+    return _first(_set(text, key, before, written) if key in before else _added(text, line), wanted, key)
+
+
+def without_key(text: str, key: str) -> str:
+    r"""*text* without the top-level *key*; its line goes, a comment above it stays.
+
+    Raises:
+        UsageError: If it cannot be found.
+
+    Example:
+        >>> without_key("a = 1\nb = [\n  2,\n]\n", "b")
+        'a = 1\n'
+    """
+    before = parsed(text)
+    if key not in before:
+        return text
+    wanted = {name: value for name, value in before.items() if name != key}
+    texts = (text[:begin] + text[_LINE_END.search(text, end).end() :] for begin, _, end in _spans(text, key, before))  # type: ignore[union-attr]
+    return _first(texts, wanted, key)
+
+
+def without_entry(text: str, table: str, number: int) -> str:
+    r"""*text* without the entry *number*, 1 for the first, of the list of tables *table*.
+
+    Raises:
+        UsageError: If it cannot be found.
+
+    Example:
+        >>> without_entry('[[rule]]\na = 1\n\n# the other\n[[rule]]\na = 2\n', "rule", 1)
+        '# the other\n[[rule]]\na = 2\n'
+    """
+    before = parsed(text)
+    entries = before.get(table, [])
+    left = [each for at, each in enumerate(entries, 1) if at != number]
+    wanted = {name: value for name, value in before.items() if name != table} | ({table: left} if left else {})
+    return _first(_without_entry(text, table), wanted, table)
+
+
+def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> bool:
+    """Change the file *path*, whole or not at all; one writer at a time, of all kernels.
+
+    An edit that somebody makes meanwhile is not lost: it is read again then, and changed.
+
+    Args:
+        path: The file; links are followed.
+        change: Makes the new text of the old one; what it raises leaves the file as it is.
+        head: The text of a file that is not there yet, before the change.
+
+    Returns:
+        Whether it was changed.
+
+    Raises:
+        OSError: If it cannot be read or written; `PermissionError` where it is read-only.
+        UnicodeDecodeError: If it is no UTF-8.
+        ChangedMeanwhile: If somebody else writes it again and again.
+    """
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(path):
+        for _ in range(_TRIES):
+            before = _content(path)
+            after = change(head if before is None else before.decode("utf-8")).encode("utf-8")
+            if after == before or (before is None and after.decode("utf-8") == head):
+                return False
+            mode = 0o600 if before is None else stat.S_IMODE(path.stat().st_mode)
+            if not mode & 0o222:
+                raise PermissionError(13, "it is read-only", str(path))
+            if _content(path) == before:
+                write_atomically(path, after, mode=mode, sync=True)
+                return True
+    message = f"{path} is changed by another program all the time."
+    raise ChangedMeanwhile(message, hint="Try again once it has finished.")
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else toml_text(name)
+
+
+def _spans(text: str, key: str, before: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
+    """Where *key* may stand: its begin, the begin of its value, and the end of that."""
+    names = "|".join(re.escape(each) for each in (key, f'"{key}"', f"'{key}'"))
+    for found in re.finditer(rf"^[ \t]*(?:{names})[ \t]*=[ \t]*", text, re.MULTILINE):
+        for end in _ends(text, found.end()):
+            with contextlib.suppress(ValueError):
+                if parsed(text[found.start() : end]) == {key: before[key]}:
+                    yield found.start(), found.end(), end
+                    break
+
+
+def _ends(text: str, begin: int) -> Iterator[int]:
+    """Where a value may end, the nearest first: before a comment, else at the end of a line."""
+    at = begin
+    while at <= len(text):
+        end = _LINE_END.search(text, at)
+        assert end is not None  # noqa: S101 - every text has an end
+        for comment in re.finditer("#", text[at : end.start()]):
+            before = at + comment.start()
+            while before > at and text[before - 1] in " \t":
+                before -= 1
+            yield before
+        yield end.start()
+        if end.end() == at:
+            return
+        at = end.end()
+
+
+def _set(text: str, key: str, before: Mapping[str, Any], written: str) -> Iterator[str]:
+    for _, begin, end in _spans(text, key, before):
+        yield f"{text[:begin]}{written}{text[end:]}"
+
+
+def _added(text: str, line: str) -> Iterator[str]:
+    """Behind the top-level keys, above the comment of the first table; else at the file's end, or its begin."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for found in _TABLE.finditer(text):
+        above = text[: found.start()].splitlines(keepends=True)
+        while above and above[-1].lstrip().startswith("#"):
+            above.pop()
+        begin = "".join(above)
+        own = begin.rstrip()
+        gap = text[len(begin) :]
+        yield f"{own}{newline if own else ''}{line}{newline}{newline}{gap}"
+    end = "" if not text or text.endswith("\n") else newline
+    yield f"{text}{end}{line}{newline}"
+    yield f"{line}{newline}{text}"
+
+
+def _without_entry(text: str, table: str) -> Iterator[str]:
+    heads = [found.start() for found in _TABLE.finditer(text)]
+    for found in _ENTRY.finditer(text):
+        if found[1] != table:
+            continue
+        for end in (*(head for head in heads if head > found.start()), len(text)):
+            kept = text[found.start() : end].splitlines(keepends=True)
+            comment: list[str] = []
+            while end != len(text) and kept and (kept[-1].lstrip().startswith("#") or not kept[-1].strip()):
+                comment.insert(0, kept.pop())
+            while comment and not comment[0].strip():
+                comment.pop(0)
+            yield f"{text[: found.start()]}{''.join(comment)}{text[end:]}"
+
+
+def _first(texts: Iterable[str], wanted: Mapping[str, Any], key: str) -> str:
+    """The first of *texts* that says what is wanted."""
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            if parsed(text) == wanted:
+                return text
+    message = f"{key!r} is written in a way that could not be changed."
+    raise UsageError(message, hint="Change it by hand.")
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.with_name(f".{path.name}.lock").open("w", encoding="utf-8") as lock:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,220 @@
+/**
+ * Calls the user who looks elsewhere: an agent needs an answer, or has ended. There is a number in the page's title, a
+ * mark on the sidebar's icon and, where the user has asked for it, a notification of the browser. Fetched when an agent
+ * works.
+ *
+ * What is said is our own words and the agent's name: no text of an agent or of the user, which could hold a secret.
+ */
+import type { effect, ReadonlySignal } from "@preact/signals";
+import { isObject } from "./state/object";
+import type { ActiveTurn, AgentInfo, SessionSummary } from "./state/types.gen";
+import { chatChannel, isInTerminal } from "./view/identity";
+import { line } from "./view/plain";
+import { isArchived, isIdle, isRead, needsAnswer } from "./view/status";
+import type { Store } from "./view/store";
+
+/** How long something must have waited before there is a notification, in milliseconds. */
+const GRACE = 700;
+/** For how long what was seen counts as seen, in milliseconds. */
+const JUST = 2_000;
+/** What was notified of, in all windows of this browser. */
+const NOTIFIED = "agentnb notified";
+const MOST_NOTIFIED = 100;
+
+export interface AttentionContext {
+  readonly store: Store;
+  /** `effect` and `signal` of the signals that the store is made of. */
+  readonly effect: typeof effect;
+  readonly signal: (value: boolean) => { value: boolean };
+  /** The conversations that views of this page show. */
+  readonly onScreen: ReadonlySignal<readonly string[]>;
+}
+
+/** Something that the user should look at. */
+interface Call {
+  /** The same in every window. */
+  readonly id: string;
+  readonly text: string;
+}
+
+export default function callUser({ store, effect, signal, onScreen }: AttentionContext): () => void {
+  const front = signal(isInFront());
+  const look = () => {
+    front.value = isInFront();
+  };
+  window.addEventListener("focus", look);
+  window.addEventListener("blur", look);
+  document.addEventListener("visibilitychange", look);
+  const notifications = new Notifications();
+  const number = pageNumber();
+  const running = new Set<string>();
+  const ended = new Map<string, Call>();
+  /** When a conversation was last seen. A cell's live answer is gone a moment before its turn has ended. */
+  const seenAt = new Map<string, number>();
+  const me = {};
+  let before: readonly string[] = [];
+  let marked = 0;
+  const end = effect(() => {
+    const { sessions = [], agents = [], config } = store.root.value ?? {};
+    const isFront = front.value;
+    const seen = isFront ? onScreen.value : [];
+    for (const resource of [...seen, ...before]) seenAt.set(resource, performance.now());
+    before = seen;
+    const open = sessions.filter((one) => !isArchived(one));
+    const asked = open
+      .filter((one) => needsAnswer(one.status) && !seen.includes(one.resource))
+      .flatMap((one) => questionsOf(store, one, nameOf(agents, one)));
+    for (const one of open) {
+      const { resource, status } = one;
+      if (!isIdle(status)) {
+        running.add(resource);
+        ended.delete(resource);
+      } else if (running.delete(resource) && performance.now() - (seenAt.get(resource) ?? -JUST) > JUST) {
+        ended.set(resource, endOf(one, nameOf(agents, one)));
+      }
+      if (isFront && (seen.includes(resource) || isRead(status))) ended.delete(resource);
+    }
+    const there = new Set(open.map(({ resource }) => resource));
+    const over = [...ended].filter(([resource]) => there.has(resource)).map(([, call]) => call);
+    const all = [...asked, ...over];
+    number.set(me, isFront ? asked.length : all.length);
+    notifications.show(isFront || !wantsNotifications(config?.values) ? [] : all);
+    if (marked !== all.length) store.notebook?.attention?.(all.length);
+    marked = all.length;
+  });
+  return () => {
+    end();
+    window.removeEventListener("focus", look);
+    window.removeEventListener("blur", look);
+    document.removeEventListener("visibilitychange", look);
+    notifications.show([]);
+    number.set(me, 0);
+    if (marked) store.notebook?.attention?.(0);
+  };
+}
+
+function wantsNotifications(values: Readonly<Record<string, unknown>> | undefined): boolean {
+  return isObject(values?.look) && values.look.notifications === true;
+}
+
+const isInFront = (): boolean => document.visibilityState !== "hidden" && document.hasFocus();
+
+function nameOf(agents: readonly AgentInfo[], { provider }: SessionSummary): string {
+  const known = agents.find((agent) => agent.provider === provider);
+  return isInTerminal(provider) ? "An agent in a terminal" : line(known?.displayName || provider || "An agent", 40);
+}
+
+/** A call for each question that waits; one for all where they are not known yet. */
+function questionsOf(store: Store, { resource, modifiedAt }: SessionSummary, agent: string): Call[] {
+  const channel = store.session(resource).value?.defaultChat ?? chatChannel(resource);
+  const chat = store.chat(channel).value;
+  const ids = [...pendingCalls(chat?.activeTurn), ...(chat?.inputRequests ?? []).map(({ id }) => id)];
+  const text = `${agent} needs your answer`;
+  return (ids.length ? ids : chat ? [String(modifiedAt)] : []).map((id) => ({ id: `${resource} ${id}`, text }));
+}
+
+function pendingCalls(turn: ActiveTurn | null | undefined): string[] {
+  return (turn?.responseParts ?? []).flatMap((part) =>
+    part.kind === "toolCall" && part.toolCall.status === "pending-confirmation"
+      ? [`${turn?.id} ${part.toolCall.toolCallId}`]
+      : [],
+  );
+}
+
+const ERROR = 2;
+
+function endOf({ resource, modifiedAt, status }: SessionSummary, agent: string): Call {
+  const text = `${agent} ${status & ERROR ? "has failed" : "has finished"}`;
+  return { id: `${resource} ended ${modifiedAt}`, text };
+}
+
+/** The browser's notifications of this window. */
+class Notifications {
+  readonly #shown = new Map<string, Notification | undefined>();
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+
+  /** These calls wait now, and no others. */
+  show(calls: readonly Call[]): void {
+    const ids = new Set(calls.map(({ id }) => id));
+    for (const [id, timer] of this.#timers) {
+      if (ids.has(id)) continue;
+      clearTimeout(timer);
+      this.#timers.delete(id);
+      this.#shown.get(id)?.close();
+      this.#shown.delete(id);
+    }
+    for (const call of calls)
+      if (!this.#timers.has(call.id))
+        this.#timers.set(
+          call.id,
+          setTimeout(() => void this.#notify(call), GRACE),
+        );
+  }
+
+  async #notify({ id, text }: Call): Promise<void> {
+    if (!("Notification" in globalThis) || Notification.permission !== "granted" || !(await isFirst(id))) return;
+    if (!this.#timers.has(id)) return;
+    try {
+      const shown = new Notification(text, { body: "Go to the chat in the notebook.", tag: `agentnb ${id}` });
+      shown.onclick = () => {
+        window.focus();
+        shown.close();
+      };
+      this.#shown.set(id, shown);
+    } catch {
+      // A browser that shows them from service workers alone.
+    }
+  }
+}
+
+/** Whether no window of this browser has notified of it: of all that ask at once, one is the first. */
+async function isFirst(id: string): Promise<boolean> {
+  const check = (): boolean => {
+    try {
+      const known: unknown = JSON.parse(localStorage.getItem(NOTIFIED) ?? "[]");
+      const ids = Array.isArray(known) ? known : [];
+      if (ids.includes(id)) return false;
+      localStorage.setItem(NOTIFIED, JSON.stringify([...ids, id].slice(-MOST_NOTIFIED)));
+    } catch {
+      // No storage: the notification's tag lets the browser show one of those that are the same.
+    }
+    return true;
+  };
+  return navigator.locks ? navigator.locks.request(NOTIFIED, check) : check();
+}
+
+interface PageNumber {
+  /** What `owner` has to say; 0 for nothing. */
+  set(owner: object, count: number): void;
+}
+
+const page = globalThis as { agentnbPageNumber?: PageNumber };
+
+/** The number in the page's title: one for all notebooks of the page, whose modules are bundles of their own. */
+function pageNumber(): PageNumber {
+  page.agentnbPageNumber ??= makePageNumber();
+  return page.agentnbPageNumber;
+}
+
+function makePageNumber(): PageNumber {
+  const counts = new Map<object, number>();
+  let prefix = "";
+  const draw = (): void => {
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const { title } = document;
+    const bare = prefix && title.startsWith(prefix) ? title.slice(prefix.length) : title;
+    prefix = total ? `(${total}) ` : "";
+    if (title !== prefix + bare) document.title = prefix + bare;
+  };
+  // JupyterLab writes the title anew when another tab is shown.
+  const observer = new MutationObserver(draw);
+  return {
+    set(owner, count) {
+      if (count) counts.set(owner, count);
+      else if (!counts.delete(owner)) return;
+      draw();
+      observer.disconnect();
+      if (counts.size) observer.observe(document.head, { childList: true, subtree: true, characterData: true });
+    },
+  };
+}

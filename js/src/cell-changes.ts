@@ -1,0 +1,124 @@
+/**
+ * Gives the notebook the changes of its cells that were made without a question, so that the cells show them until the
+ * user keeps or undoes them: the same changes, with the same operations, as below the turn. Fetched when an agent may
+ * change cells.
+ */
+import type { effect, ReadonlySignal } from "@preact/signals";
+import { isObject } from "./state/object";
+import type { ChatState, SessionState, ToolCallState, Turn } from "./state/types.gen";
+import { type Change, changesOf } from "./view/change-set";
+import { changesChannel, chatChannel } from "./view/identity";
+import { line, reason } from "./view/plain";
+import { isArchived } from "./view/status";
+import type { CellChange, Store } from "./view/store";
+
+/** How many turns of a conversation show their changes in the cells, and how many conversations are looked at. */
+const TURNS = 5;
+const CONVERSATIONS = 20;
+
+export interface CellChangesContext {
+  readonly store: Store;
+  /** `effect` of the signals that the store is made of. */
+  readonly effect: typeof effect;
+  /** Changes when a notebook is offered. */
+  readonly offers: ReadonlySignal<unknown>;
+}
+
+/** Follows all conversations whose agents may change cells, until the function that it returns is called. */
+export default function follow({ store, effect, offers }: CellChangesContext): () => void {
+  let last = "[]";
+  const given = new Map<string, CellChange>();
+  const end = effect(() => {
+    offers.value;
+    const sessions = (store.root.value?.sessions ?? []).filter((one) => !isArchived(one)).slice(-CONVERSATIONS);
+    const changes = sessions.flatMap(({ resource }) => changesIn(store, resource, given));
+    const now = JSON.stringify(changes.map(({ id, status, about, isUndoable }) => [id, status, about, isUndoable]));
+    const { notebook } = store;
+    if (!notebook?.applied || now === last) return;
+    last = now;
+    notebook.applied(changes);
+  });
+  return () => {
+    end();
+    if (last !== "[]") store.notebook?.applied?.([]);
+  };
+}
+
+function changesIn(store: Store, session: string, given: Map<string, CellChange>): CellChange[] {
+  const state: SessionState | undefined = store.session(session).value;
+  if (state?.config?.values.kernel !== "run") return [];
+  const chat: ChatState | undefined = store.chat(state.defaultChat ?? chatChannel(session)).value;
+  const turns = (chat?.turns ?? []).slice(-TURNS).filter(hasOpenCells);
+  const cells = new Map<string, CellChange>();
+  for (const turn of turns) {
+    const channel = changesChannel(session, turn.id);
+    const open = changesOf(store.changeset(channel).value).filter(
+      ({ kind, state }) => kind === "cell" && state === "open",
+    );
+    const unseen = withoutAnswered(open, turn);
+    // Of two turns that changed a cell the later one is shown.
+    for (const change of unseen) cells.set(cellOf(change).cellId, cellChange(store, channel, change, given));
+  }
+  return [...cells.values()];
+}
+
+function hasOpenCells({ changes }: Turn): boolean {
+  const { status, files = 0, cells = 0, variables = 0, undone = 0, kept = 0 } = changes ?? {};
+  return status === "ready" && cells > 0 && undone + kept < files + cells + variables;
+}
+
+/** Those that the user has not been shown before they were made. */
+function withoutAnswered(changes: readonly Change[], turn: Turn): Change[] {
+  const answered = turn.responseParts.flatMap((part) =>
+    part.kind === "toolCall" ? (askedCell(part.toolCall) ?? []) : [],
+  );
+  const cells = new Set(
+    answered.flatMap(({ action, cellId, others = [] }) => (action === "insert" ? [] : [cellId, ...others])),
+  );
+  const made = answered.filter(({ action }) => action === "insert" || action === "split").length;
+  const added = changes.filter(({ status }) => status === "added").length;
+  return changes.filter((change) => (change.status === "added" ? added > made : !cells.has(cellOf(change).cellId)));
+}
+
+function askedCell(call: ToolCallState) {
+  return "confirmed" in call && call.confirmed === "user-action" ? call.details?.cell : undefined;
+}
+
+/** The cell of a change: `cell:<id>`, and behind an @ the notebook where two have a cell with the id. */
+function cellOf({ id }: Change): { cellId: string; notebook: string | undefined } {
+  const [cellId = "", ...notebook] = id.replace(/^cell:/, "").split("@");
+  return { cellId, notebook: notebook.length ? notebook.join("@") : undefined };
+}
+
+/** The same object for the same change as it stands. */
+function cellChange(store: Store, changeset: string, change: Change, given: Map<string, CellChange>): CellChange {
+  const { id, status, undoable, before, after, detail, name, place } = change;
+  const key = JSON.stringify([changeset, id, status, undoable, before, after]);
+  const known = given.get(key);
+  if (known) return known;
+  const invoke = async (operationId: "keep" | "undo"): Promise<string> => {
+    const target = { kind: "resource", resource: id };
+    const answer = await store.request("invokeChangesetOperation", { changeset, operationId, target });
+    const { conflicts, message } = isObject(answer) ? answer : {};
+    if (!Array.isArray(conflicts) || conflicts.length === 0) return "";
+    return `${line(message, 300)} Choose with Review below the turn, in the chat.`.trim();
+  };
+  const made: CellChange = {
+    id: key,
+    ...cellOf(change),
+    name,
+    status: status === "added" || status === "deleted" ? status : "changed",
+    about: detail,
+    isUndoable: undoable,
+    place,
+    before: async () => {
+      if (before === "") return "";
+      const { text, isCut } = await store.change(changeset, id, "before");
+      return isCut ? undefined : text;
+    },
+    keep: () => invoke("keep").catch(reason),
+    undo: () => invoke("undo").catch(reason),
+  };
+  given.set(key, made);
+  return made;
+}

@@ -1,0 +1,172 @@
+/**
+ * JupyterLab's Settings editor and the user's settings files hold the same values: what the user changes in the editor is
+ * written to the files of the kernels that this page talks to, and what changes there is shown in the editor.
+ *
+ * The files count. What was edited while no kernel was there is written when one is, unless the file was changed, too.
+ * Both sides are told by what has changed since they were last equal, so that two kernels with different files do not
+ * overwrite each other's.
+ */
+import type { Settings } from "@jupyterlab/settingregistry";
+import { plain, reason } from "../view/plain";
+import { readListed } from "../view/settings/list";
+import type { SettingsAccess } from "../view/store";
+
+/** What both sides had when they were equal last, over a reload. */
+const EQUAL = "agentnb settings";
+/** A pause in typing, in milliseconds. */
+const PAUSE = 800;
+
+type Values = Map<string, unknown>;
+
+/** What the user is told and asked. */
+export interface Ui {
+  warn(sentence: string): void;
+  confirm(sentence: string): Promise<boolean>;
+}
+
+interface Kernel {
+  readonly access: SettingsAccess;
+  /** What its files say, as far as they were read. */
+  inFiles: Values;
+}
+
+export class SettingsSync {
+  readonly #settings: Settings;
+  readonly #ui: Ui;
+  readonly #kernels = new Set<Kernel>();
+  /** What the editor had when it was last looked at. */
+  #known: Values;
+  /** One thing after another. */
+  #work: Promise<void> = Promise.resolve();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(settings: Settings, ui: Ui) {
+    this.#settings = settings;
+    this.#ui = ui;
+    this.#known = this.#values();
+    settings.changed.connect(() => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => void this.#then(() => this.#write()), PAUSE);
+    });
+  }
+
+  /** A kernel whose files are followed from now on; resolves when both sides are equal. */
+  join(access: SettingsAccess): Promise<void> {
+    const kernel = { access, inFiles: new Map() };
+    access.signal.addEventListener("abort", () => this.#kernels.delete(kernel));
+    return this.#then(async () => {
+      await access.request("watchSettings", { on: true });
+      access.onChange(() => void this.#then(() => this.#read(kernel)));
+      await this.#begin(kernel);
+      this.#kernels.add(kernel);
+    });
+  }
+
+  #then(work: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(work).catch((error: unknown) => console.debug("agentnb:", error));
+    return this.#work;
+  }
+
+  /** The first look at a kernel's files. */
+  async #begin(kernel: Kernel): Promise<void> {
+    const equal = remembered();
+    const names = await this.#fetch(kernel);
+    const edited = this.#values();
+    for (const name of names) {
+      const [inEditor, inFile] = [edited.get(name), kernel.inFiles.get(name)];
+      if (isSame(inEditor, inFile)) continue;
+      const isEdited = equal
+        ? !isSame(inEditor, equal.get(name)) && isSame(inFile, equal.get(name))
+        : inFile === undefined;
+      this.#known.set(name, inEditor);
+      if (isEdited) await this.#tell(kernel, name, inEditor);
+      else await this.#show(name, inFile);
+    }
+    this.#remember();
+  }
+
+  /** What has changed in the files of a kernel is shown in the editor. */
+  async #read(kernel: Kernel): Promise<void> {
+    const before = kernel.inFiles;
+    for (const name of await this.#fetch(kernel)) {
+      const now = kernel.inFiles.get(name);
+      if (!isSame(now, before.get(name))) await this.#show(name, now);
+    }
+    this.#remember();
+  }
+
+  /** What the user has changed in the editor is written to the files of all kernels. */
+  async #write(): Promise<void> {
+    if (this.#kernels.size === 0) return; // when one comes
+    const now = this.#values();
+    const names = [...new Set([...now.keys(), ...this.#known.keys()])];
+    for (const name of names) {
+      const value = now.get(name);
+      if (isSame(value, this.#known.get(name))) continue;
+      this.#known.set(name, value);
+      for (const kernel of this.#kernels) await this.#tell(kernel, name, value);
+    }
+    this.#remember();
+  }
+
+  /** Writes a value into a kernel's file; where that is refused, the editor shows what the file says. */
+  async #tell(kernel: Kernel, name: string, value: unknown): Promise<void> {
+    const was = kernel.inFiles.get(name);
+    if (isSame(was, value)) return;
+    const change = { name, value: value ?? null, here: false, was: was ?? null, checks: true };
+    try {
+      const { confirm } = await kernel.access.request<{ confirm?: unknown }>("changeSetting", change);
+      if (confirm === undefined) return void kernel.inFiles.set(name, value);
+      if (await this.#ui.confirm(plain(confirm))) {
+        await kernel.access.request("changeSetting", { ...change, confirmed: confirm });
+        kernel.inFiles.set(name, value);
+        return;
+      }
+    } catch (error) {
+      this.#ui.warn(plain(reason(error)));
+      await this.#fetch(kernel);
+    }
+    await this.#show(name, kernel.inFiles.get(name));
+  }
+
+  /** Shows a value in the editor; undefined: the default. */
+  async #show(name: string, value: unknown): Promise<void> {
+    this.#known.set(name, value);
+    if (isSame(this.#values().get(name), value)) return;
+    try {
+      await (value === undefined ? this.#settings.remove(name) : this.#settings.set(name, value));
+    } catch (error) {
+      console.debug("agentnb:", error); // a setting of a newer kernel
+      this.#known.set(name, this.#values().get(name));
+    }
+  }
+
+  /** Reads what a kernel's files say; the names of the settings that the editor can show. */
+  async #fetch(kernel: Kernel): Promise<string[]> {
+    const { groups } = readListed(await kernel.access.request("listSettings", {}));
+    const listed = groups.flatMap(({ settings }) => settings).filter(({ file, kind }) => file && kind !== "servers");
+    kernel.inFiles = new Map(listed.map(({ name, inFile }) => [name, inFile]));
+    return listed.map(({ name }) => name);
+  }
+
+  #values(): Values {
+    return new Map(Object.entries(this.#settings.user));
+  }
+
+  #remember(): void {
+    localStorage.setItem(EQUAL, JSON.stringify([...this.#known].filter(([, value]) => value !== undefined)));
+  }
+}
+
+function remembered(): Values | undefined {
+  try {
+    const known: unknown = JSON.parse(localStorage.getItem(EQUAL) ?? "null");
+    return Array.isArray(known)
+      ? new Map(known.filter(Array.isArray).map(([name, value]) => [name, value]))
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

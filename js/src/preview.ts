@@ -1,0 +1,175 @@
+/** What a permission request's code or command would do; fetched with the first preview. All of it is shown as text. */
+import type { ReadonlySignal } from "@preact/signals";
+import css from "./preview.css";
+import { table } from "./state/object";
+import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
+import { bytes, count, line, plain } from "./view/plain";
+
+/** What it needs of the card. */
+export interface PreviewContext {
+  readonly rehearsal: ReadonlySignal<ToolCallRehearsal | undefined>;
+}
+
+/** Diffs that are open at first, and lines of them. */
+const OPEN_DIFFS = 3;
+const OPEN_LINES = 40;
+const NAMES: Record<string, string> = table({ "+": "added", "-": "removed", "\\": "note" });
+const SIGNS: Record<string, string> = table({ "+": "+", "-": "−", "\\": "\\" });
+const WAYS: Record<string, string> = table({
+  namespaces: "in namespaces of its own",
+  Landlock: "closed in by Landlock: what it wanted to write was refused",
+});
+
+let shared: CSSStyleSheet | undefined;
+
+/** Shows it in `into`; the result takes it away again. */
+export default function mount(into: HTMLElement, { rehearsal }: PreviewContext): () => void {
+  addStyles(into.getRootNode());
+  const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown) : [])));
+  return () => {
+    unsubscribe();
+    into.replaceChildren();
+  };
+}
+
+function body(shown: ToolCallRehearsal): Node[] {
+  if (shown.status !== "ended") return [];
+  const summary = element("p", "preview-summary", line(shown.summary, 1_000));
+  if (shown.isAvailable === false) return [summary];
+  return [summary, ...notes(shown), ...rows(shown), ...texts(shown), took(shown)];
+}
+
+function notes({ reason }: ToolCallRehearsal): Node[] {
+  return reason ? [element("p", "note", line(reason, 500))] : [];
+}
+
+/** The exception, what was printed, and the last value. */
+function texts({ error, printed, result }: ToolCallRehearsal): Node[] {
+  return [...box("Error", error, "preview-error"), ...box("Printed", printed), ...box("Value", result)];
+}
+
+function box(name: string, text: string | undefined, className = ""): Node[] {
+  if (!text) return [];
+  const pre = element("pre", `preview-text ${className}`, plain(text).replace(/\n$/, ""));
+  pre.tabIndex = 0;
+  pre.setAttribute("role", "group");
+  pre.setAttribute("aria-label", name);
+  return [element("h4", "preview-name", name), pre];
+}
+
+function rows(shown: ToolCallRehearsal): Node[] {
+  const found: Node[] = [];
+  const variables = (shown.variables ?? []).map(({ name, status, detail, value }) =>
+    item(
+      line(name, 100),
+      line(status, 20),
+      line(detail, 400),
+      value && !detail.includes(value) ? line(value, 300) : undefined,
+    ),
+  );
+  found.push(...section("Variables", variables));
+  found.push(...section("Files", files(shown)));
+  const named = (texts: readonly string[] | undefined) => (texts ?? []).map((text) => item(line(text, 400)));
+  found.push(...section("Programs started", named(shown.processes)));
+  found.push(...section("Network: not tried", named(shown.connections)));
+  found.push(...section("Refused", named(shown.refused)));
+  return found;
+}
+
+function section(name: string, items: Node[]): Node[] {
+  if (items.length === 0) return [];
+  const list = element("ul", "preview-list");
+  list.append(...items);
+  return [element("h4", "preview-name", name), list];
+}
+
+function item(name: string, status?: string, detail?: string, value?: string): HTMLElement {
+  const one = element("li", "preview-item");
+  one.append(element("span", "preview-what", name));
+  if (status) one.append(" ", element("span", "chip", status));
+  if (detail) one.append(" ", element("span", "preview-detail", detail));
+  if (value) one.append(element("code", "preview-value", value));
+  return one;
+}
+
+function files(shown: ToolCallRehearsal): HTMLElement[] {
+  const all = shown.files ?? [];
+  const found = all.map((file, at) => fileItem(file, at < OPEN_DIFFS));
+  if (shown.moreFiles) found.push(element("li", "preview-item note", `and ${count(shown.moreFiles)} more`));
+  return found;
+}
+
+function fileItem(file: RehearsalFile, isNear: boolean): HTMLElement {
+  const head = [
+    element("span", "preview-what", line(file.path, 300)),
+    " ",
+    element("span", "chip", line(file.status, 20)),
+    ...(file.added === undefined
+      ? []
+      : [
+          " ",
+          element("span", "added", `+${count(file.added)}`),
+          " ",
+          element("span", "removed", `−${count(file.removed ?? 0)}`),
+        ]),
+  ];
+  const one = element("li", "preview-item");
+  if (!file.diff) {
+    one.append(...head);
+    return one;
+  }
+  const lines = file.diff
+    .split("\n")
+    .slice(2)
+    .filter((text) => text !== "");
+  const fold = element("details", "preview-diff") as HTMLDetailsElement;
+  fold.open = isNear && lines.length <= OPEN_LINES && file.status !== "deleted";
+  const summary = element("summary", "");
+  summary.append(...head);
+  fold.append(summary, difference(lines));
+  one.append(fold);
+  return one;
+}
+
+/** The lines of a unified diff. */
+function difference(lines: readonly string[]): HTMLElement {
+  const box = element("div", "hunks");
+  box.tabIndex = 0;
+  let hunk = element("div", "hunk");
+  for (const text of lines) {
+    if (text.startsWith("@@")) {
+      hunk = element("div", "hunk");
+      box.append(hunk);
+      continue;
+    }
+    const mark = text[0] as string;
+    const row = element("div", `line ${NAMES[mark] ?? "same"}`);
+    row.append(element("span", "sign", SIGNS[mark] ?? "\u00a0"), element("span", "text", plain(text.slice(1))));
+    hunk.append(row);
+  }
+  return box;
+}
+
+function took({ seconds, memory, way, exitCode }: ToolCallRehearsal): Node {
+  const said = [`Took ${(seconds ?? 0).toFixed(2)} s`];
+  if (memory) said.push(bytes(memory));
+  if (exitCode !== undefined) said.push(`exit code ${exitCode}`);
+  if (way && WAYS[way]) said.push(WAYS[way]);
+  return element("p", "note preview-took", `${said.join(", ")}. The preview itself changed nothing.`);
+}
+
+function element(name: string, className: string, text?: string): HTMLElement {
+  const made = document.createElement(name);
+  if (className) made.className = className.trim();
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function addStyles(root: Node): void {
+  if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return;
+  if (!shared) {
+    shared = new CSSStyleSheet();
+    shared.replaceSync(css);
+  }
+  if (!root.adoptedStyleSheets.includes(shared)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, shared];
+}

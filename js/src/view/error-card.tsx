@@ -1,0 +1,23 @@
+/** Says what went wrong, and what can be done. */
+import type { ComponentChildren } from "preact";
+import { Icon } from "./icons";
+import { plain } from "./plain";
+
+interface ErrorCardProps {
+  title: string;
+  message: string;
+  action?: ComponentChildren;
+}
+
+export function ErrorCard({ title, message, action }: ErrorCardProps) {
+  return (
+    <div class="error-card" role="note">
+      <Icon name="alert" />
+      <div>
+        <strong>{title}</strong>
+        <div class="error-message">{plain(message)}</div>
+        {action}
+      </div>
+    </div>
+  );
+}

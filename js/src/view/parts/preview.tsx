@@ -1,0 +1,120 @@
+/**
+ * The preview of a permission request: a button that asks for it, and what came of it. The host keeps it with the tool
+ * call, so every view shows the same, and a conversation that is opened again shows it, too.
+ */
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { isObject } from "../../state/guard";
+import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
+import { usePlace, useView } from "../context";
+import { Fold } from "../fold";
+import { Icon, Spinner } from "../icons";
+import { OnDemand } from "../on-demand";
+import { line, reason } from "../plain";
+import { Content } from "./content";
+import { inputOf } from "./tool-body";
+
+interface Props {
+  turnId: string;
+  call: ToolCallState;
+}
+
+/** On the card: the button, unless the settings switch previews off, and the preview. */
+export function Preview({ turnId, call, edited }: Props & { edited: string | undefined }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const [trouble, say] = useState("");
+  const rehearsal = call.details?.rehearsal;
+  const look = store.root.value?.config?.values.look;
+  const isOff = isObject(look) && look.rehearse === "off";
+  if (!rehearsal && (isOff || !canRun(call))) return null;
+  const isRunning = rehearsal?.status === "running";
+  const ask = () => {
+    if (isRunning) return;
+    say("");
+    const input = edited === undefined ? {} : { input: edited };
+    store
+      .request("rehearseToolCall", { channel: session, toolCallId: call.toolCallId, ...input })
+      .catch((error) => say(reason(error)));
+  };
+  const isOld = rehearsal?.status === "ended" && edited !== undefined && edited !== rehearsal.input;
+  return (
+    <div class="preview">
+      {!isOff && (
+        <button
+          type="button"
+          class="button small secondary"
+          aria-disabled={isRunning}
+          title="Show what it would do, from a run in a closed-in copy that changes nothing"
+          onClick={ask}
+        >
+          {rehearsal?.status === "ended" ? "Preview again" : "Preview"}
+        </button>
+      )}
+      <div role="status">
+        {isRunning && (
+          <span class="dim">
+            <Spinner /> Running it in a closed-in copy…
+          </span>
+        )}
+        {trouble && <p class="error-text">{trouble}</p>}
+        {rehearsal?.status === "ended" && <span class="sr-only">{line(rehearsal.summary, 300)}</span>}
+      </div>
+      {isOld && <p class="note">This is the preview of the command before you changed it.</p>}
+      {rehearsal?.status === "ended" && <Shown id={`${turnId} ${call.toolCallId}`} rehearsal={rehearsal} />}
+    </div>
+  );
+}
+
+/** Afterwards: what the preview showed, folded, and what came out otherwise. */
+export function PreviewAfter({ turnId, call }: Props) {
+  const { rehearsal, differences } = call.details ?? {};
+  if (rehearsal?.status !== "ended") return null;
+  const id = `${turnId} ${call.toolCallId} preview`;
+  return (
+    <>
+      <Fold
+        id={id}
+        className="preview-after"
+        head={<span class="label cut">Preview: {line(rehearsal.summary, 200)}</span>}
+      >
+        <Shown id={id} rehearsal={rehearsal} />
+      </Fold>
+      {differences && differences.length === 0 && (
+        <div class="decision allowed">
+          <Icon name="check" />
+          <span class="label">As the preview showed</span>
+        </div>
+      )}
+      {differences && differences.length > 0 && (
+        <div class="decision denied differs">
+          <Icon name="alert" />
+          <span class="label">Not as the preview showed</span>
+          <span class="dim">{differences.map((each) => line(each, 300)).join(" ")}</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) {
+  const shown = useSignal<ToolCallRehearsal | undefined>(rehearsal);
+  useLayoutEffect(() => {
+    shown.value = rehearsal;
+  }, [rehearsal]);
+  return (
+    <>
+      <OnDemand name="preview" what="the preview" context={{ rehearsal: shown }} className="preview-body" />
+      {(rehearsal.pictures ?? []).map(({ block }, at) => (
+        <Content key={at} id={`${id} picture ${at}`} block={block} />
+      ))}
+    </>
+  );
+}
+
+/** Whether it runs code or a command, as far as the card shows. */
+function canRun(call: ToolCallState): boolean {
+  const { kind, cell } = call.details ?? {};
+  if (cell) return cell.kind !== "markdown" && cell.kind !== "raw" && ["insert", "replace"].includes(cell.action);
+  return ["execute", "kernel"].includes(kind ?? call.toolName) && inputOf(call).trim() !== "";
+}

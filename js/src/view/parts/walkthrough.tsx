@@ -1,0 +1,35 @@
+/** The place of a walkthrough on the tool call that showed it: what it says is checked, the rest is fetched. */
+import { isObject } from "../../state/object";
+import type { ToolCallState } from "../../state/types.gen";
+import type { Step, WalkthroughContext } from "../../walkthrough";
+import { usePlace, useView } from "../context";
+import { OnDemand } from "../on-demand";
+
+const MOST_STEPS = 50;
+
+/** The walkthrough of a call; undefined where it has none, or one that makes no sense: it came through an agent. */
+export function walkthroughOf(call: ToolCallState): Pick<WalkthroughContext, "title" | "steps"> | undefined {
+  const own = call._meta?.agentnb;
+  const given = isObject(own) ? own.walkthrough : undefined;
+  if (!isObject(given) || !Array.isArray(given.steps)) return undefined;
+  const steps = given.steps.slice(0, MOST_STEPS).filter(isObject).map(stepOf);
+  return steps.length > 0 ? { title: text(given.title) ?? "", steps } : undefined;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+function stepOf(step: Record<string, unknown>): Step {
+  return { text: text(step.text) ?? "", place: text(step.place), cell: text(step.cell), file: text(step.file) };
+}
+
+export function Walkthrough({ of }: { of: Pick<WalkthroughContext, "title" | "steps"> }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const { notebook } = store;
+  const show = ({ cell, file }: Step) => {
+    if (cell !== undefined) notebook?.showCell?.(cell);
+    else if (file !== undefined) notebook?.openFile?.(file, store.session(session).peek()?.summary.workingDirectory);
+  };
+  const context: WalkthroughContext = { ...of, show: notebook?.showCell ? show : undefined };
+  return <OnDemand name="walkthrough" what="the walkthrough" context={context} />;
+}

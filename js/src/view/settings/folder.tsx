@@ -1,0 +1,114 @@
+/** A folder of the kernel's machine, typed or chosen among those in the home folder and in the kernel's folder. */
+import { useRef, useState } from "preact/hooks";
+import { isObject } from "../../state/guard";
+import { line, plain, reason } from "../plain";
+
+type Request = <T>(method: string, params: object) => Promise<T>;
+
+interface Folders {
+  readonly path: string;
+  readonly parent: string | undefined;
+  readonly folders: readonly string[];
+  readonly isCut: boolean;
+}
+
+interface Props {
+  /** Whose folder, for screen readers. */
+  label: string;
+  /** Where to begin; the kernel's folder where it is empty. */
+  from: string;
+  request: Request;
+  onChoose: (path: string) => void;
+}
+
+/** *Choose…*, and below it the folders once it was pressed. */
+export function FolderChooser({ label, from, request, onChoose }: Props) {
+  const [shown, setShown] = useState<Folders>();
+  const [trouble, setTrouble] = useState("");
+  const list = useRef<HTMLDivElement>(null);
+  const look = async (path: string) => {
+    try {
+      setShown(readFolders(await request("listFolders", { path })));
+      setTrouble("");
+      list.current?.focus();
+    } catch (error) {
+      if (path !== "") return look(""); // it is gone, or not listed: begin in the kernel's
+      setTrouble(reason(error));
+    }
+  };
+  const join = (name: string) => {
+    const path = shown?.path ?? "";
+    const separator = path.includes("\\") ? "\\" : "/";
+    return path.endsWith(separator) ? path + name : path + separator + name;
+  };
+  if (!shown) {
+    return (
+      <>
+        <button type="button" class="button small" aria-label={`Choose ${label}`} onClick={() => void look(from)}>
+          Choose…
+        </button>
+        {trouble && <span class="error-text">{plain(trouble)}</span>}
+      </>
+    );
+  }
+  return (
+    <div
+      class="setting-folders"
+      role="group"
+      aria-label={`Choose ${label}`}
+      ref={list}
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        setShown(undefined);
+      }}
+    >
+      <code>{line(shown.path, 400)}</code>
+      <ul>
+        {shown.parent !== undefined && (
+          <li>
+            <button type="button" class="text-button" onClick={() => void look(shown.parent as string)}>
+              Folder above
+            </button>
+          </li>
+        )}
+        {shown.folders.map((name) => (
+          <li key={name}>
+            <button type="button" class="text-button" onClick={() => void look(join(name))}>
+              {line(name, 100)}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {shown.folders.length === 0 && <p class="dim small">No folders in it.</p>}
+      {shown.isCut && <p class="dim small">There are more: type the path.</p>}
+      <button
+        type="button"
+        class="button small primary"
+        onClick={() => {
+          onChoose(shown.path);
+          setShown(undefined);
+        }}
+      >
+        Use this folder
+      </button>{" "}
+      <button type="button" class="button small" onClick={() => setShown(undefined)}>
+        Cancel
+      </button>
+      {trouble && <p class="error-text">{plain(trouble)}</p>}
+    </div>
+  );
+}
+
+function readFolders(raw: unknown): Folders {
+  if (!isObject(raw) || typeof raw.path !== "string" || !Array.isArray(raw.folders))
+    throw new Error("The kernel's answer makes no sense.");
+  const { path, parent, folders, isCut } = raw;
+  return {
+    path,
+    parent: typeof parent === "string" ? parent : undefined,
+    folders: folders.filter((one): one is string => typeof one === "string"),
+    isCut: isCut === true,
+  };
+}

@@ -1,0 +1,82 @@
+/** What the agent is given besides the conversation: components in their order, packages with skills, MCP servers. */
+import { isObject } from "../state/object";
+import type { SessionState } from "../state/types.gen";
+import { useView } from "./context";
+import { Fold } from "./fold";
+import { count, line } from "./plain";
+
+/** Its own package and its own tools come with every access to the kernel: they are no news. */
+const OWN = new Set(["package:jupyter-agentnb", "mcp:kernel"]);
+const MOST = 50;
+
+interface Given {
+  readonly id: string;
+  readonly name: string;
+  /** More about it, a line. */
+  readonly about: string;
+  readonly skills: readonly string[];
+}
+
+/** One line, where there is something to say; opened, a list with what each costs. */
+export function Uses({ session }: { session: SessionState }) {
+  const { root } = useView();
+  const all = (session.customizations ?? []).slice(0, MOST).filter(isObject).map(given);
+  const components = all.filter(({ id }) => id.startsWith("component:"));
+  const packages = all.filter(({ id }) => id.startsWith("package:"));
+  const servers = all.filter(({ id }) => id.startsWith("mcp:"));
+  if (all.every(({ id }) => OWN.has(id))) return null;
+  const skills = packages.reduce((sum, one) => sum + one.skills.length, 0);
+  const named = packages.filter(({ id }) => !OWN.has(id)).map(({ name }) => name);
+  const parts = [
+    components.map(({ name }) => name).join(" → "),
+    named.length > 0 ? `${named.join(", ")}: ${count(skills)} ${skills === 1 ? "skill" : "skills"}` : "",
+    servers
+      .filter(({ id }) => !OWN.has(id))
+      .map(({ name }) => name)
+      .join(", "),
+  ];
+  const settings = () => root.host.dispatchEvent(new CustomEvent("agentnb-settings", { cancelable: true }));
+  return (
+    <Fold
+      id="uses"
+      className="uses"
+      head={<span class="cut">{line(`Uses ${parts.filter(Boolean).join(" · ")}`, 160)}</span>}
+    >
+      <ul>
+        {all.map((one) => (
+          <li key={one.id}>
+            <b>{one.name}</b> {one.about}
+            {one.skills.length > 0 && <small>{one.skills.join(", ")}</small>}
+          </li>
+        ))}
+      </ul>
+      {components.length > 0 && (
+        <p>
+          Components stand between you and the agent in this order. New conversations take those of the settings.{" "}
+          <button type="button" class="button small" onClick={settings}>
+            Settings
+          </button>
+        </p>
+      )}
+    </Fold>
+  );
+}
+
+function given(one: Record<string, unknown>): Given {
+  const meta = isObject(one._meta) && isObject(one._meta.agentnb) ? one._meta.agentnb : {};
+  const children = Array.isArray(one.children) ? one.children.slice(0, MOST).filter(isObject) : [];
+  const tools = Array.isArray(meta.tools) ? meta.tools.length : 0;
+  const [turn, once] = [meta.tokensPerTurn, meta.tokensOnce].map((number) => (typeof number === "number" ? number : 0));
+  const told = [
+    line(meta.about ?? "", 200),
+    tools > 0 ? `${count(tools)} ${tools === 1 ? "tool" : "tools"}` : "",
+    turn ? `about ${count(turn)} tokens a turn` : "",
+    once ? `about ${count(once)} tokens once` : "",
+  ];
+  return {
+    id: String(one.id),
+    name: line(one.name, 80),
+    about: told.filter(Boolean).join(" · "),
+    skills: children.map(({ name }) => line(name, 80)),
+  };
+}

@@ -1,0 +1,176 @@
+/** JupyterLab's Settings editor and the files of kernels: both hold the same, whichever side is changed. */
+import type { Settings } from "@jupyterlab/settingregistry";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { SettingsSync } from "../../src/lab/settings-sync";
+
+type Values = Record<string, unknown>;
+const NAMES = ["agent", "cwd", "warm", "timeout"];
+
+/** JupyterLab's settings of one plugin. */
+class Editor {
+  user: Values = {};
+  readonly #slots: ((sender: unknown, args: unknown) => void)[] = [];
+  readonly changed = {
+    connect: (slot: (sender: unknown, args: unknown) => void) => this.#slots.push(slot) > 0,
+    disconnect: () => true,
+  };
+
+  constructor(user: Values = {}) {
+    this.user = user;
+  }
+
+  edit(user: Values): void {
+    this.user = user;
+    for (const slot of this.#slots) slot(this, undefined);
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    if (key === "timeout") throw new Error("not in the schema");
+    this.edit({ ...this.user, [key]: value });
+  }
+
+  async remove(key: string): Promise<void> {
+    const { [key]: _, ...rest } = this.user;
+    this.edit(rest);
+  }
+}
+
+/** A kernel: what its user's file says. */
+class Kernel {
+  readonly changes: Values[] = [];
+  readonly #ended = new AbortController();
+  #listener: () => void = () => {};
+  refuses = "";
+  file: Values;
+
+  constructor(file: Values = {}) {
+    this.file = file;
+  }
+
+  readonly access = {
+    request: async <T>(method: string, params: object): Promise<T> => this.#answer(method, params as Values) as T,
+    onChange: (listener: () => void) => {
+      this.#listener = listener;
+    },
+    signal: this.#ended.signal,
+  };
+
+  #answer(method: string, params: Values): unknown {
+    if (method === "listSettings") {
+      const listed = NAMES.map((name) => ({ name, kind: "text", file: "settings.toml", inFile: this.file[name] }));
+      const secret = { name: "mcp_servers", kind: "servers", file: "settings.toml", inFile: ["db"] };
+      return { groups: [{ title: "All", settings: [...listed, secret] }] };
+    }
+    if (method !== "changeSetting") return {};
+    this.changes.push(params);
+    const name = String(params.name);
+    if (this.refuses) throw new Error(this.refuses);
+    if (name === "cwd" && params.value !== null && params.confirmed === undefined) return { confirm: "More?" };
+    this.write({ ...this.file, [name]: params.value ?? undefined });
+    return {};
+  }
+
+  /** Another one writes the file. */
+  write(file: Values): void {
+    this.file = JSON.parse(JSON.stringify(file));
+    this.#listener();
+  }
+
+  end(): void {
+    this.#ended.abort();
+  }
+}
+
+beforeEach(() => {
+  localStorage.clear();
+});
+afterEach(() => vi.useRealTimers());
+
+function joined(editor: Editor, ...kernels: Kernel[]) {
+  const said: string[] = [];
+  const asked: string[] = [];
+  const answers = { confirms: true };
+  const sync = new SettingsSync(editor as Settings, {
+    warn: (sentence) => void said.push(sentence),
+    confirm: async (sentence) => {
+      asked.push(sentence);
+      return answers.confirms;
+    },
+  });
+  return { sync, said, asked, answers, ready: Promise.all(kernels.map(({ access }) => sync.join(access))) };
+}
+
+const written = (kernel: Kernel, file: Values) => vi.waitFor(() => expect(kernel.file).toEqual(file), 30_000);
+const shows = (editor: Editor, user: Values) => vi.waitFor(() => expect(editor.user).toEqual(user), 30_000);
+
+test("what the file says is shown when a chat opens, and what the editor alone has is written", async () => {
+  const [editor, kernel] = [new Editor({ agent: "claude", warm: ["a"] }), new Kernel({ agent: "codex", timeout: 60 })];
+  await joined(editor, kernel).ready;
+  expect(editor.user).toEqual({ agent: "codex", warm: ["a"] });
+  expect(kernel.file).toEqual({ agent: "codex", timeout: 60, warm: ["a"] });
+  expect(kernel.changes).toEqual([{ name: "warm", value: ["a"], here: false, was: null, checks: true }]);
+  editor.edit({ agent: "claude", warm: ["a"] });
+  await written(kernel, { agent: "claude", timeout: 60, warm: ["a"] }); // what the editor cannot show stays
+});
+
+test("a change in the editor reaches the file, and a change of the file the editor, without an echo", async () => {
+  const [editor, kernel] = [new Editor(), new Kernel()];
+  await joined(editor, kernel).ready;
+  editor.edit({ agent: "claude" });
+  await written(kernel, { agent: "claude" });
+  kernel.write({ agent: "claude", warm: ["codex"] });
+  await shows(editor, { agent: "claude", warm: ["codex"] });
+  kernel.write({});
+  await shows(editor, {});
+  editor.edit({ warm: ["a"] });
+  await written(kernel, { warm: ["a"] });
+  expect(kernel.changes.map(({ name, value }) => [name, value])).toEqual([
+    ["agent", "claude"],
+    ["warm", ["a"]],
+  ]);
+});
+
+test("what lets agents do more is confirmed, and else the editor goes back", async () => {
+  const [editor, kernel] = [new Editor(), new Kernel()];
+  const { asked, answers, ready } = joined(editor, kernel);
+  await ready;
+  answers.confirms = false;
+  editor.edit({ cwd: "/data" });
+  await shows(editor, {});
+  expect([asked, kernel.file]).toEqual([["More?"], {}]);
+  answers.confirms = true;
+  editor.edit({ cwd: "/data" });
+  await written(kernel, { cwd: "/data" });
+  expect(kernel.changes.at(-1)?.confirmed).toBe("More?");
+});
+
+test("a value that the kernel refuses is said, and the editor shows the file's", async () => {
+  const [editor, kernel] = [new Editor(), new Kernel({ agent: "eliza" })];
+  const { said, ready } = joined(editor, kernel);
+  await ready;
+  kernel.refuses = "agent was not changed: somebody changed it meanwhile.";
+  editor.edit({ agent: "" });
+  await shows(editor, { agent: "eliza" });
+  expect(said).toEqual([kernel.refuses]);
+});
+
+test("what was edited while no kernel was there is written by the next one, unless the file was changed, too", async () => {
+  const editor = new Editor();
+  const first = new Kernel({ agent: "eliza", warm: ["a"] });
+  await joined(editor, first).ready;
+  first.end();
+  editor.edit({ agent: "claude", warm: ["b"] });
+  const next = new Kernel({ agent: "eliza", warm: ["c"] });
+  await joined(editor, next).ready; // after a reload: what both had is known from before
+  expect(next.file).toEqual({ agent: "claude", warm: ["c"] });
+  expect(editor.user).toEqual({ agent: "claude", warm: ["c"] });
+});
+
+test("kernels with different files do not overwrite each other's", async () => {
+  const [editor, one, other] = [new Editor(), new Kernel({ agent: "a" }), new Kernel({ agent: "b" })];
+  await joined(editor, one, other).ready;
+  expect([one.file, other.file]).toEqual([{ agent: "a" }, { agent: "b" }]);
+  editor.edit({ ...editor.user, warm: ["x"] });
+  await written(one, { agent: "a", warm: ["x"] });
+  await written(other, { agent: "b", warm: ["x"] });
+});

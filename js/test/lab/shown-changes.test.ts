@@ -1,0 +1,262 @@
+import { EditorView } from "@codemirror/view";
+import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { expect, test, vi } from "vitest";
+import { passShortcuts } from "../../src/lab/cell-bar";
+import { ShownChanges } from "../../src/lab/shown-changes";
+import type { CellChange } from "../../src/view/store";
+
+// jsdom has no layout.
+Element.prototype.scrollIntoView ??= () => {};
+Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
+
+const nothing = { connect: () => true, disconnect: () => true };
+
+function cell(id: string, source: string): Cell {
+  const node = document.createElement("div");
+  node.innerHTML = '<div class="jp-Cell-inputWrapper"></div>';
+  const view = new EditorView({ parent: node.firstElementChild as HTMLElement, doc: source, extensions: [] });
+  return {
+    node,
+    isDisposed: false,
+    ready: Promise.resolve(),
+    editor: { editor: view },
+    model: { id },
+  } as unknown as Cell;
+}
+
+function notebook(cells: Cell[], writable = true) {
+  const node = document.body.appendChild(document.createElement("div"));
+  for (const each of cells) node.append(each.node);
+  const content = { node, widgets: cells, activeCell: null, activate: vi.fn(), model: { cells: { changed: nothing } } };
+  const context = { path: "fit.ipynb", contentsModel: { writable } };
+  const panel = { node, content, context, isDisposed: false, disposed: nothing } as unknown as NotebookPanel;
+  const taken = new Set<Cell>();
+  const shown = new ShownChanges(panel, {
+    isTaken: (one) => taken.has(one),
+    isHere: (path, cellId) => path === context.path || cells.some(({ model }) => model.id === cellId),
+    drawCell: (parent, { text, label }) => {
+      parent.textContent = text ?? "";
+      parent.ariaLabel = label;
+      return () => parent.replaceChildren();
+    },
+    drawn: () => {},
+  });
+  const remove = (id: string): void => {
+    const index = cells.findIndex(({ model }) => model.id === id);
+    cells.splice(index, 1)[0]?.node.remove();
+    shown.redraw();
+  };
+  return { node, content, taken, shown, remove };
+}
+
+function change(more: Partial<CellChange> = {}): CellChange {
+  return {
+    id: more.cellId ?? "a",
+    cellId: "a",
+    notebook: undefined,
+    name: "In [1]: x = 2",
+    status: "changed",
+    about: "",
+    isUndoable: true,
+    place: undefined,
+    before: async () => "x = 1\ny = 1",
+    keep: vi.fn(async () => ""),
+    undo: vi.fn(async () => "You changed it since."),
+    ...more,
+  };
+}
+
+const bars = (node: Element) => [...node.querySelectorAll(".agentnb-cell-bar")];
+const press = (node: Element, name: string) =>
+  [...node.querySelectorAll("button")].find(({ textContent, hidden }) => textContent === name && !hidden)?.click();
+
+test("a changed cell shows the lines that went above those that came, and Keep and Undo; nothing of its text changes", async () => {
+  const one = cell("a", "x = 2\ny = 1");
+  const { node, shown } = notebook([one, cell("b", "z")]);
+  const made = change();
+  shown.show([made]);
+  await vi.waitFor(() => expect(node.querySelectorAll(".agentnb-old-lines del")).toHaveLength(1));
+  expect(node.querySelector(".agentnb-old-lines")?.textContent).toBe("x = 1");
+  expect([...node.querySelectorAll(".agentnb-new-line")].map((line) => line.textContent)).toEqual(["x = 2"]);
+  expect(bars(node)[0]?.textContent).toContain("The agent changed this cell.");
+  press(node, "Undo");
+  await vi.waitFor(() => expect(node.querySelector("[role=status]")?.textContent).toBe("You changed it since."));
+  press(node, "Keep");
+  expect(made.keep).toHaveBeenCalledOnce();
+  shown.show([]);
+  expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0);
+});
+
+test("several changes are kept at once; of a cell that is not here, twice or under review none is shown", async () => {
+  const [one, two] = [cell("a", "x"), cell("b", "y")];
+  const { node, shown, taken } = notebook([one, two, cell("c", ""), cell("c", ""), cell("d", "")]);
+  taken.add(node.lastElementChild as never);
+  const made = ["a", "b", "c", "gone"].map((cellId) => change({ cellId, status: "added" }));
+  shown.show([...made, change({ id: "other", notebook: "copy.ipynb" })]);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  expect(one.node.dataset.agentnbAdded).toBe("true");
+  press(one.node, "Keep all");
+  await vi.waitFor(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
+});
+
+test("a change that cannot be undone has no Undo, and what an agent wrote stays text", async () => {
+  const { node, shown } = notebook([cell("a", "x")]);
+  shown.show([change({ isUndoable: false, about: "<img src=x onerror=alert(1)> moved" })]);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  expect(node.querySelector("img")).toBe(null);
+  const seen = [...node.querySelectorAll("button")].filter(({ hidden }) => !hidden).map((one) => one.textContent);
+  expect(seen).toEqual(["Keep"]);
+});
+
+test("the bar stays above the input when JupyterLab puts that back, and says that the file is read-only", async () => {
+  const one = cell("a", "x");
+  const { node, shown } = notebook([one], false);
+  shown.show([change({ status: "added" })]);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  expect(bars(node)[0]?.textContent).toContain("Its file is read-only: save the notebook under another name");
+  one.node.prepend(one.node.querySelector(".jp-Cell-inputWrapper") as Element);
+  await vi.waitFor(() => expect(one.node.firstElementChild?.className).toBe("agentnb-cell-bar"));
+});
+
+/** A deleted cell, by its id and the cell above it. */
+const deleted = (cellId: string, below: string | undefined, more: Partial<CellChange> = {}): CellChange =>
+  change({
+    cellId,
+    status: "deleted",
+    place: { notebook: "fit.ipynb", below, index: 0, kind: "code" },
+    before: async () => `text of ${cellId}`,
+    ...more,
+  });
+
+/** What one reads from top to bottom: cells by their editors' texts, deleted ones by theirs. */
+const read = (node: Element) =>
+  [...node.querySelectorAll(".cm-content, .agentnb-deleted-cell-text")].map(({ textContent }) => textContent);
+
+test("a deleted cell stands where it was, with its text, Keep and Undo, and is read as a group", async () => {
+  const { node, shown, content } = notebook([cell("a", "one"), cell("c", "three")]);
+  const made = deleted("b", "a");
+  shown.show([made]);
+  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of b", "three"]));
+  const group = node.querySelector("[role=group]");
+  expect(group?.getAttribute("aria-label")).toBe("Deleted cell");
+  expect(bars(node)[0]?.getAttribute("aria-label")).toBe("The agent deleted this cell.");
+  press(node, "Keep");
+  expect(made.keep).toHaveBeenCalledOnce();
+  node.querySelector("button")?.focus();
+  shown.show([]);
+  expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0);
+  expect(content.activate).toHaveBeenCalledOnce();
+});
+
+test.each<[string, [string, string | undefined][], string[]]>([
+  ["the first one", [["z", undefined]], ["z", "a", "b"]],
+  [
+    "neighbours, from the top",
+    [
+      ["x", "a"],
+      ["y", "a"],
+    ],
+    ["a", "x", "y", "b"],
+  ],
+  [
+    "neighbours, from below",
+    [
+      ["y", "x"],
+      ["x", "a"],
+    ],
+    ["a", "x", "y", "b"],
+  ],
+  [
+    "the first two, from below",
+    [
+      ["y", "x"],
+      ["x", undefined],
+    ],
+    ["x", "y", "a", "b"],
+  ],
+  [
+    "in two gaps",
+    [
+      ["x", "b"],
+      ["y", "a"],
+    ],
+    ["a", "y", "b", "x"],
+  ],
+  ["below one that is gone", [["x", "gone"]], ["x", "a", "b"]],
+  [
+    "each below the other",
+    [
+      ["x", "y"],
+      ["y", "x"],
+    ],
+    ["x", "y", "a", "b"],
+  ],
+  ["one that is there again", [["b", "a"]], ["a", "b"]],
+])("deleted cells keep their order: %s", async (_, gone, wanted) => {
+  const { node, shown } = notebook([cell("a", "text of a"), cell("b", "text of b")]);
+  shown.show(gone.map(([id, below]) => deleted(id, below)));
+  await vi.waitFor(() => expect(read(node)).toEqual(wanted.map((id) => `text of ${id}`)));
+});
+
+test("the mark of a deleted cell stays where the cell was when its neighbour goes, too", async () => {
+  const { node, shown, remove } = notebook([cell("a", "one"), cell("b", "two")]);
+  shown.show([deleted("x", "b", { place: { notebook: "fit.ipynb", below: "b", index: 2, kind: "markdown" } })]);
+  await vi.waitFor(() => expect(read(node)).toEqual(["one", "two", "text of x"]));
+  remove("b");
+  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of x"]));
+});
+
+test("a cell that was deleted in another notebook, or nobody knows where, has no mark here", async () => {
+  const { node, shown } = notebook([cell("a", "one")]);
+  const place = { notebook: "other.ipynb", below: undefined, index: 0, kind: "code" as const };
+  shown.show([deleted("x", "a", { place }), deleted("y", "a", { place: undefined }), deleted("z", "a")]);
+  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of z"]));
+});
+
+test("shortcuts with Alt reach the notebook from a bar, other keys press its buttons", async () => {
+  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
+  shown.show([change({ status: "added" }), change({ cellId: "b", status: "added" })]);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  passShortcuts();
+  const held: (string | null | undefined)[] = [];
+  document.addEventListener("keydown", ({ target }) => {
+    held.push((target as Element).closest("[data-lm-suppress-shortcuts]")?.className);
+  });
+  const button = bars(node)[0]?.querySelector("button");
+  for (const altKey of [true, false])
+    button?.dispatchEvent(new KeyboardEvent("keydown", { key: "F5", altKey, bubbles: true }));
+  expect(held).toEqual([undefined, "agentnb-cell-bar"]);
+});
+
+test("next, previous, keep and undo go by keyboard through changed and deleted cells, in their order", async () => {
+  const { node, shown } = notebook([cell("a", "one"), cell("c", "three")]);
+  const [first, second, third] = [change(), deleted("b", "a"), change({ cellId: "c", status: "added" })];
+  shown.show([third, second, first]);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(3));
+  const said = () => document.activeElement?.closest(".agentnb-cell-bar")?.getAttribute("aria-label");
+  const seen: unknown[] = [];
+  for (const by of [1, 1, 1, -1] as const) {
+    const last = document.activeElement;
+    shown.step(by);
+    await vi.waitFor(() => expect(document.activeElement).not.toBe(last));
+    seen.push(said());
+  }
+  const sentence = (what: string) => `The agent ${what} this cell.`;
+  expect(seen).toEqual([sentence("changed"), sentence("deleted"), sentence("added"), sentence("deleted")]);
+  shown.do("undo");
+  expect(second.undo).toHaveBeenCalledOnce();
+});
+
+test("a change that was kept here goes at once, as long as no other word of it comes", async () => {
+  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
+  const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
+  shown.show(made);
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  press(bars(node)[0] as Element, "Keep");
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  shown.show(made);
+  expect(bars(node)).toHaveLength(1);
+  shown.show(made.slice(1));
+  shown.show(made); // undone and done again
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+});

@@ -1,0 +1,199 @@
+/** What calls the user who looks elsewhere: the page's title, the sidebar's mark and notifications of the browser. */
+import { effect, signal } from "@preact/signals";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import callUser from "../../src/attention";
+import type { NotebookActions } from "../../src/view/store";
+import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+import { open } from "./page";
+
+const [IDLE, ERROR, WORKING, WAITING, READ] = [1, 2, 8, 24, 32];
+const SECRET = "sk-ant-api03-kx81hq2mz0pl44 <img src=x onerror=alert(1)>";
+
+/** The browser's, as far as it is used. */
+class FakeNotification {
+  static permission = "granted";
+  static requestPermission = vi.fn(async () => FakeNotification.permission);
+  static shown: FakeNotification[] = [];
+  onclick = () => {};
+  isOpen = true;
+  constructor(
+    readonly title: string,
+    readonly options: NotificationOptions,
+  ) {
+    FakeNotification.shown.push(this);
+  }
+  close(): void {
+    this.isOpen = false;
+  }
+}
+
+let hasFocus = false;
+beforeEach(() => {
+  hasFocus = false;
+  vi.spyOn(document, "hasFocus").mockImplementation(() => hasFocus);
+  vi.stubGlobal("Notification", FakeNotification);
+  Object.assign(FakeNotification, { permission: "granted", shown: [] });
+  localStorage.clear();
+  document.title = "fit.ipynb";
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+function focus(is: boolean): void {
+  hasFocus = is;
+  window.dispatchEvent(new Event(is ? "focus" : "blur"));
+}
+
+function world(notifications = true) {
+  const store = readyStore();
+  const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
+  store.root.value = { ...root, config: { schema: {}, values: { look: { notifications } } } };
+  const marks: number[] = [];
+  store.notebook = { attention: (count) => void marks.push(count) } as Partial<NotebookActions> as NotebookActions;
+  const onScreen = signal<readonly string[]>([]);
+  return { store, marks, onScreen, begin: () => follow(store, onScreen) };
+}
+
+function follow(store: MemoryStore, onScreen = signal<readonly string[]>([])): () => void {
+  const end = callUser({ store, effect, signal, onScreen });
+  onTestFinished(end);
+  return end;
+}
+
+let modified = 1;
+function status(store: MemoryStore, value: number): void {
+  const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
+  modified += 1;
+  const sessions = root.sessions?.map((one) => ({ ...one, title: SECRET, status: value, modifiedAt: modified }));
+  store.root.value = { ...root, sessions };
+}
+
+function ask(store: MemoryStore, id: string): void {
+  const call = { turnId: "t1", toolCallId: id };
+  store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "run", displayName: SECRET });
+  store.apply(CHAT, { type: "chat/toolCallReady", ...call, invocationMessage: SECRET });
+  status(store, WAITING);
+}
+
+const notified = (count: number) => vi.waitFor(() => expect(FakeNotification.shown).toHaveLength(count));
+
+test("a question is called once, in the title, on the icon and in a notification; all go with its answer", async () => {
+  const { store, marks, begin } = world();
+  startTurn(store, "t1", SECRET);
+  status(store, WORKING);
+  begin();
+  ask(store, "c1");
+  expect([document.title, marks]).toEqual(["(1) fit.ipynb", [1]]);
+  await notified(1);
+  status(store, WAITING);
+  store.apply(CHAT, { type: "chat/delta", turnId: "t1", partId: "p", content: "more" } as never);
+  ask(store, "c2");
+  await notified(2);
+  expect(document.title).toBe("(2) fit.ipynb");
+  document.title = "other.ipynb";
+  await vi.waitFor(() => expect(document.title).toBe("(2) other.ipynb"));
+  for (const id of ["c1", "c2"])
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: id, approved: true });
+  status(store, WORKING);
+  expect([document.title, marks.at(-1)]).toEqual(["other.ipynb", 0]);
+  expect(FakeNotification.shown.map(({ isOpen }) => isOpen)).toEqual([false, false]);
+  const said = JSON.stringify(FakeNotification.shown);
+  expect([said.includes("kx81"), said.includes("<img"), said.includes("Eliza needs your answer")]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
+
+test.each([
+  [IDLE, "has finished"],
+  [ERROR, "has failed"],
+])("an end is called where nobody saw it, until the conversation is looked at (%i)", async (state, words) => {
+  const { store, marks, onScreen, begin } = world();
+  status(store, WORKING | READ);
+  begin();
+  status(store, state);
+  expect([document.title, marks]).toEqual(["(1) fit.ipynb", [1]]);
+  await notified(1);
+  expect(FakeNotification.shown[0]?.title).toBe(`Eliza ${words}`);
+  focus(true);
+  expect([document.title, marks.at(-1)]).toEqual(["fit.ipynb", 1]); // back in the page, with the sidebar closed
+  expect(FakeNotification.shown[0]?.isOpen).toBe(false);
+  onScreen.value = [SESSION];
+  expect(marks).toEqual([1, 0]);
+});
+
+test("who looks at the conversation is not called", async () => {
+  const { store, marks, onScreen, begin } = world();
+  focus(true);
+  onScreen.value = [SESSION];
+  begin();
+  startTurn(store, "t1", "Go");
+  status(store, WORKING);
+  ask(store, "c1");
+  store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
+  status(store, WORKING);
+  onScreen.value = []; // a cell's live answer gives way to the last one
+  status(store, IDLE);
+  expect([document.title, marks, FakeNotification.shown.length]).toEqual(["fit.ipynb", [], 0]);
+});
+
+test("two windows and two notebooks notify once, and count together in the title of a page", async () => {
+  const { store, begin } = world();
+  startTurn(store, "t1", "Go");
+  const end = begin();
+  follow(store);
+  ask(store, "c1");
+  expect(document.title).toBe("(2) fit.ipynb");
+  await notified(1);
+  end();
+  expect(document.title).toBe("(1) fit.ipynb");
+  ask(store, "c2");
+  await notified(2);
+});
+
+test.each([
+  [false, "granted"],
+  [true, "default"],
+  [true, "denied"],
+])("without the setting (%s) or the browser's leave (%s) there is no notification", async (isOn, permission) => {
+  FakeNotification.permission = permission;
+  const { store, begin } = world(isOn);
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  startTurn(store, "t1", "Go");
+  begin();
+  ask(store, "c1");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+});
+
+test("notifications are switched on with a click, which alone asks the browser", async () => {
+  const { store } = world(false);
+  FakeNotification.permission = "default";
+  FakeNotification.requestPermission.mockImplementation(async () => {
+    FakeNotification.permission = "granted";
+    return "granted";
+  });
+  // The kernel tells of such settings only where they are not the default.
+  store.root.value = { ...(store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>), config: undefined };
+  const page = open(store, { kind: "chat" });
+  const entry = async () => {
+    page.button("Conversation").click();
+    await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+    return page.all("[role=menuitem]").find((item) => item.textContent?.startsWith("Notifications"));
+  };
+  const off = await entry();
+  expect([off?.textContent, FakeNotification.requestPermission.mock.calls.length]).toEqual(["NotificationsOff", 0]);
+  off?.click();
+  const set = (value: boolean) => ({ method: "changeSetting", params: { name: "notifications", value } });
+  await vi.waitFor(() => expect(store.requested.at(-1)).toEqual(set(true)));
+  const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
+  store.root.value = { ...root, config: { schema: {}, values: { look: { notifications: true } } } };
+  const on = await entry();
+  expect(on?.textContent).toBe("NotificationsOn");
+  on?.click();
+  await vi.waitFor(() => expect(store.requested.at(-1)).toEqual(set(false)));
+});

@@ -1,0 +1,114 @@
+/** Changes of cells that were made without a question, as the notebook is given them. */
+import { effect, signal } from "@preact/signals";
+import { expect, test, vi } from "vitest";
+import follow from "../../src/cell-changes";
+import type { ToolCallCell, TurnChanges } from "../../src/state/types.gen";
+import { followCellChanges } from "../../src/view/followers";
+import type { CellChange, NotebookActions } from "../../src/view/store";
+import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
+
+const OPEN = { status: "ready", files: 0, cells: 2, variables: 0, undone: 0, kept: 0 } as TurnChanges;
+
+function world(kernel = "run") {
+  const store = readyStore();
+  const session = store.session(SESSION);
+  const state = session.peek() as NonNullable<ReturnType<typeof session.peek>>;
+  session.value = { ...state, config: { schema: {}, values: { permissions: "ask", kernel } } };
+  const given: (readonly CellChange[])[] = [];
+  store.notebook = { applied: (changes) => void given.push(changes) } as Partial<NotebookActions> as NotebookActions;
+  return { store, given };
+}
+
+/** A turn that changed these cells; `asked` were answered on cards. */
+function turn(store: MemoryStore, id: string, cells: object[], asked: readonly Partial<ToolCallCell>[] = []): void {
+  startTurn(store, id, "Change them");
+  for (const [at, cell] of asked.entries()) {
+    const call = { turnId: id, toolCallId: `${id}-${at}` };
+    const details = { cell: { notebook: "fit.ipynb", action: "replace", ...cell } };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: "Replace", details });
+    store.apply(CHAT, { type: "chat/toolCallReady", ...call, invocationMessage: "Replace" });
+    store.apply(CHAT, { type: "chat/toolCallConfirmed", ...call, approved: true, confirmed: "user-action" });
+    const result = { success: true, pastTenseMessage: "Replaced" };
+    store.apply(CHAT, { type: "chat/toolCallComplete", ...call, result });
+  }
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: id });
+  store.apply(CHAT, { type: "x-agentnb/turnChanges", turnId: id, changes: OPEN });
+  const files = cells.map((cell) => {
+    const { id, ...meta } = cell as { id: string };
+    const agentnb = { kind: "cell", name: `In [1]: ${id}`, status: "changed", state: "open", undoable: true, ...meta };
+    return { id, edit: { before: { uri: `b:${id}` }, after: { uri: `a:${id}` } }, _meta: { agentnb } };
+  });
+  store.changeset(`${SESSION}/changes/${id}`).value = { status: "ready", files } as never;
+}
+
+const cells = (given: (readonly CellChange[])[]) => given.at(-1)?.map(({ cellId, status }) => `${cellId} ${status}`);
+
+test("a turn's changes of cells come when it has ended, and go as they are kept or undone", async () => {
+  const { store, given } = world();
+  const end = follow({ store, effect, offers: signal(0) });
+  turn(store, "t1", [
+    { id: "cell:a" },
+    { id: "cell:b@copy/fit.ipynb", status: "added" },
+    { id: "x", kind: "variable" },
+  ]);
+  expect(cells(given)).toEqual(["a changed", "b added"]);
+  expect(given.at(-1)?.[1]?.notebook).toBe("copy/fit.ipynb");
+  store.answer = () => Promise.resolve({ text: "x = 1", size: 5, isCut: false, isBinary: false });
+  expect(await given.at(-1)?.[0]?.before()).toBe("x = 1");
+  store.answer = () => Promise.resolve({});
+  expect(await given.at(-1)?.[0]?.keep()).toBe("");
+  expect(store.requested.at(-1)).toEqual({
+    method: "invokeChangesetOperation",
+    params: {
+      changeset: `${SESSION}/changes/t1`,
+      operationId: "keep",
+      target: { kind: "resource", resource: "cell:a" },
+    },
+  });
+  const set = store.changeset(`${SESSION}/changes/t1`);
+  const [first, ...others] = set.peek()?.files ?? [];
+  const kept = { ...first, _meta: { agentnb: { kind: "cell", state: "kept" } } };
+  set.value = { status: "ready", files: [kept, ...others] } as never;
+  expect(cells(given)).toEqual(["b added"]);
+  end();
+  expect(given.at(-1)).toEqual([]);
+});
+
+test("what the user accepted before it was made is not shown again", () => {
+  const { store, given } = world();
+  const end = follow({ store, effect, offers: signal(0) });
+  const asked = [{ cellId: "a" }, { action: "merge", cellId: "b", others: ["c"] }, { action: "insert", cellId: "a" }];
+  const changed = ["a", "b", "d"].map((id) => ({ id: `cell:${id}` }));
+  turn(store, "t1", [...changed, { id: "cell:c", status: "deleted" }, { id: "cell:new", status: "added" }], asked);
+  expect(cells(given)).toEqual(["d changed"]);
+  const place = { notebook: "fit.ipynb", below: "c", index: 3 };
+  turn(store, "t2", [{ id: "cell:d", status: "deleted", place, language: "markdown" }]);
+  expect(cells(given)).toEqual(["d deleted"]);
+  expect(given.at(-1)?.[0]?.place).toEqual({ ...place, kind: "markdown" });
+  end();
+});
+
+test("a conflict, and what the kernel refuses, are said", async () => {
+  const { store, given } = world();
+  follow({ store, effect, offers: signal(0) });
+  turn(store, "t1", [{ id: "cell:a" }]);
+  store.answer = () => Promise.resolve({ conflicts: [{ id: "cell:a" }], message: "You changed it since." });
+  const change = given.at(-1)?.[0];
+  expect(await change?.undo()).toBe("You changed it since. Choose with Review below the turn, in the chat.");
+  store.answer = () => Promise.reject(new Error("The turn still runs."));
+  expect(await change?.undo()).toBe("The turn still runs.");
+});
+
+test.each([
+  ["run", 1],
+  ["look", 0],
+])("what shows them is fetched once where an agent may change cells (%s)", async (kernel, times) => {
+  const { store, given } = world(kernel);
+  const fetched = vi.fn(() => import("../../src/cell-changes"));
+  Object.assign(store, { module: fetched });
+  const end = followCellChanges(store);
+  turn(store, "t1", [{ id: "cell:a" }]);
+  if (times) await vi.waitFor(() => expect(cells(given)).toEqual(["a changed"]));
+  expect(fetched).toHaveBeenCalledTimes(times);
+  end();
+});

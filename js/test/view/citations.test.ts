@@ -1,0 +1,50 @@
+/** A research in the transcript: findings with their places, and the conversation that found them. */
+import { describe, expect, test } from "vitest";
+import { CHAT, readyStore, startTurn, summary } from "./memory-store";
+import { open } from "./page";
+
+const FOUND = "eliza:/research";
+
+function show() {
+  const store = readyStore();
+  const sessions = store.root.value?.sessions ?? [];
+  store.root.value = { agents: [], sessions: [...sessions, { ...summary(FOUND), status: 97 }] };
+  startTurn(store, "t1", "How?");
+  const at = { turnId: "t1", toolCallId: "c1" };
+  store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "kernel", displayName: "Research polars" });
+  store.apply(CHAT, { type: "chat/toolCallReady", ...at, invocationMessage: "Research", confirmed: "not-needed" });
+  const citations = [
+    {
+      text: "It is **lazy**.",
+      place: "polars/scan.py:12",
+      path: "/lib/polars/scan.py",
+      line: 12,
+      excerpt: "def scan():",
+    },
+    { text: "That is all." },
+  ];
+  const research = { package: "polars", version: "1.9.0", citations, session: FOUND };
+  store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...at, details: { research } });
+  return { store, page: open(store, { kind: "chat" }) };
+}
+
+describe("a research", () => {
+  test("lists what was found; a place opens to its line", async () => {
+    const { page } = show();
+    await page.until(() => expect(page.all(".citations li").length).toBe(2));
+    expect(page.find(".citations").textContent).toContain("Found in the source of polars 1.9.0");
+    page.find<HTMLButtonElement>(".citation .fold-head").click();
+    await page.until(() => expect(page.find(".citation pre").textContent).toBe("12: def scan():"));
+  });
+
+  test("opens the conversation that found it, which has no tab until then", async () => {
+    const { page, store } = show();
+    await page.until(() => expect(page.all(".citations").length).toBe(1));
+    expect(page.all("[role=tab]").length).toBe(1);
+    page.button("Open conversation").click();
+    expect(store.dispatched.at(-1)).toEqual({
+      channel: FOUND,
+      action: { type: "session/isArchivedChanged", isArchived: false },
+    });
+  });
+});

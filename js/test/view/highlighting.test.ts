@@ -1,0 +1,49 @@
+/** What colours code: fetched once, when code is shown first. */
+import { expect, test, vi } from "vitest";
+import { MarkdownPage } from "./markdown-page";
+import { fetchModule } from "./modules";
+
+const PYTHON = "```python\ndef f(): pass\n```";
+const asked: string[] = [];
+const module = async (name: string): Promise<{ default: unknown }> => {
+  asked.push(name);
+  if (asked.length === 1) throw new Error("the kernel is busy");
+  return fetchModule(name);
+};
+const show = (text: string) => new MarkdownPage({ module }).draw(text, false);
+const keyword = (page: MarkdownPage) => page.element.querySelector(".hl-keyword")?.textContent;
+
+test("code is plain where nothing can be fetched", () => {
+  const page = new MarkdownPage().draw(PYTHON, false);
+  expect([keyword(page), page.element.querySelector("code")?.textContent]).toEqual([undefined, "def f(): pass"]);
+});
+
+test("text without a language fetches nothing", () => {
+  show("```\ndef f(): pass\n```");
+  expect(asked).toEqual([]);
+});
+
+test("code is coloured once the colours are here; a failed fetch is tried again with the next code", async () => {
+  const first = show(PYTHON);
+  await vi.waitFor(() => expect(asked).toEqual(["highlighting"]));
+  const pages = [first];
+  await vi.waitFor(() => {
+    pages.push(show("```java\nclass A {}\n```"));
+    expect(asked).toEqual(["highlighting", "highlighting"]);
+  });
+  await vi.waitFor(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]));
+  expect([keyword(show("```js\nlet a;\n```")), keyword(show("```c\nint a;\n```"))]).toEqual(["let", undefined]);
+  expect(asked).toEqual(["highlighting", "highlighting"]);
+});
+
+test("an open fence grows in one text node and is coloured when it closes", () => {
+  const page = new MarkdownPage({ module });
+  page.draw("```python\nimport", true);
+  const node = page.element.querySelector("code")?.firstChild;
+  page.draw("```python\nimport numpy\nprint(1)\n", true);
+  expect(page.element.querySelector("code")?.firstChild).toBe(node);
+  expect(node?.textContent).toEqual("import numpy\nprint(1)");
+  expect(keyword(page)).toEqual(undefined);
+  page.draw("```python\nimport numpy\nprint(1)\n```\n", true);
+  expect(keyword(page)).toEqual("import");
+});

@@ -1,0 +1,16 @@
+/** The parts of the front end that a page fetches, as the kernel gives them. */
+const MODULES = new Map<string, () => Promise<{ default: unknown }>>([
+  ["agents", () => import("../../src/agents.ts")],
+  ["highlighting", () => import("../../src/highlighting.ts")],
+  ["history", () => import("../../src/history.ts")],
+  ["math", () => import("../../src/math.ts")],
+  ["pairing", () => import("../../src/pairing.ts")],
+  ["walkthrough", () => import("../../src/walkthrough.ts")],
+  ["preview", () => import("../../src/preview.ts")],
+]);
+
+export async function fetchModule(name: string): Promise<{ default: unknown }> {
+  const load = MODULES.get(name);
+  if (!load) throw new Error(`The front end has no module '${name}'.`);
+  return load();
+}

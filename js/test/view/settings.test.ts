@@ -1,0 +1,259 @@
+/** The settings: what is shown of each, what is sent, and what must be confirmed first. */
+import { signal } from "@preact/signals";
+import axe from "axe-core";
+import { afterEach, expect, test, vi } from "vitest";
+import { mountSettings } from "../../src/view/settings/panel";
+import { AGENT } from "./memory-store";
+
+const FILE = "/home/ada/.jupyter/agentnb/settings.toml";
+const setting = (more: object) => ({
+  title: "Title",
+  about: "What it does.",
+  kind: "text",
+  value: "",
+  source: "default",
+  where: "",
+  below: [],
+  file: FILE,
+  isTrait: true,
+  counts: "at once",
+  choices: [],
+  ...more,
+});
+const LISTED = {
+  groups: [
+    {
+      title: "Permissions",
+      settings: [
+        setting({
+          name: "permissions",
+          title: "Permissions",
+          kind: "choice",
+          value: "ask",
+          source: "%config",
+          below: [{ source: "user", value: "deny" }],
+          inFile: "deny",
+          choices: [
+            ["ask", "Ask"],
+            ["allow", "Allow"],
+            ["deny", "Deny"],
+          ],
+        }),
+        setting({ name: "log_days", title: "Keep", kind: "number", value: 0, file: "", isTrait: false }),
+        setting({ name: "warm", title: "Start early", kind: "names", value: ["a", "b"] }),
+        setting({ name: "agents_order", title: "Order of agents", kind: "names", value: [] }),
+        setting({ name: "agents_hidden", title: "Hidden agents", kind: "names", value: ["goose"] }),
+        setting({ name: "cwd", title: "Working folder", kind: "folder", value: "/gone" }),
+        setting({ name: "notifications", title: "Notifications", kind: "switch", value: false }),
+        setting({ name: "mcp_servers", title: "MCP servers", kind: "servers", value: ["db"] }),
+      ],
+    },
+  ],
+  problems: ["settings.toml, line 2: <img src=x onerror=alert(1)>"],
+  rules: [{ number: 1, text: "deny execute git push *" }],
+  projectRules: [],
+  trusted: ["/home/ada/fit"],
+  folder: "/home/ada",
+  policyFile: "/home/ada/policy.toml",
+};
+
+afterEach(() => document.body.replaceChildren());
+
+function shown(answers: Record<string, unknown> = {}) {
+  const into = document.body.appendChild(document.createElement("main"));
+  const asked: { method: string; params: Record<string, unknown> }[] = [];
+  const request = async <T>(method: string, params: object): Promise<T> => {
+    asked.push({ method, params: params as Record<string, unknown> });
+    const answer = method === "listSettings" ? LISTED : (answers[method] ?? {});
+    return (typeof answer === "function" ? answer(params) : answer) as T;
+  };
+  const said: string[] = [];
+  const other = { ...AGENT, provider: "claude", displayName: "Claude" };
+  const root = signal({ agents: [AGENT, other], sessions: [] });
+  mountSettings(into, { root, request, announce: (sentence) => void said.push(sentence) });
+  const named = <E extends HTMLElement>(label: string) => into.querySelector<E>(`[aria-label="${label}"]`) as E;
+  const button = (name: string) =>
+    [...into.querySelectorAll("button")].find((one) => one.textContent?.trim() === name) as HTMLButtonElement;
+  const changes = () => asked.filter(({ method }) => method.startsWith("change")).map(({ params }) => params);
+  return { into, asked, said, named, button, changes };
+}
+
+/** Waits as long as a busy machine needs. */
+const until = <T>(check: () => T) => vi.waitFor(check, 30_000);
+
+const ready = async (into: HTMLElement) => until(() => expect(into.querySelector("h4")).not.toBeNull());
+
+test("a setting says where its value comes from, what the file says, and where a change is written", async () => {
+  const { into, named } = shown();
+  await ready(into);
+  const row = into.querySelector("[aria-labelledby=setting-permissions-title]");
+  expect(row?.textContent).toContain("comes from %config in this kernel; your file says Deny");
+  expect(row?.textContent).toContain("Written to settings.toml.");
+  expect(named<HTMLInputElement>("Keep").disabled).toBe(true);
+  expect(into.querySelector("img")).toBeNull();
+  expect(into.querySelector("[role=alert]")?.textContent).toContain("<img");
+});
+
+test("a change carries what the file said, and resets and kernel-only changes say so", async () => {
+  const { into, named, changes } = shown();
+  await ready(into);
+  const box = named<HTMLInputElement>("Start early");
+  expect(box.value).toBe("a, b");
+  box.value = "b, c,";
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  await until(() => expect(changes()).toHaveLength(1));
+  named("Reset Permissions").click();
+  await until(() => expect(changes()).toHaveLength(2));
+  const where = into.querySelector<HTMLSelectElement>(".settings-head select") as HTMLSelectElement;
+  where.value = "here";
+  where.dispatchEvent(new Event("change"));
+  await until(() => expect(into.textContent).toContain("can't be set for this kernel alone"));
+  const select = into.querySelector<HTMLSelectElement>("select[aria-label=Permissions]") as HTMLSelectElement;
+  select.value = "deny";
+  select.dispatchEvent(new Event("change"));
+  await until(() => expect(changes()).toHaveLength(3));
+  expect(changes()).toEqual([
+    { name: "warm", value: ["b", "c"], here: false, was: null, checks: true },
+    { name: "permissions", value: null, here: false, was: "deny", checks: true },
+    { name: "permissions", value: "deny", here: true },
+  ]);
+});
+
+test("a change that lets agents do more is sent again only when its sentence was confirmed", async () => {
+  const { into, changes, button } = shown({
+    changeSetting: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Agents may do more." }),
+  });
+  await ready(into);
+  const select = into.querySelector<HTMLSelectElement>("select[aria-label=Permissions]") as HTMLSelectElement;
+  const choose = async () => {
+    select.value = "allow";
+    select.dispatchEvent(new Event("change"));
+    await until(() => expect(button("Change it")).toBeDefined());
+  };
+  await choose();
+  expect(select.value).toBe("ask");
+  expect(document.activeElement).toBe(button("Cancel"));
+  button("Cancel").click();
+  await until(() => expect(button("Change it")).toBeUndefined());
+  expect(changes()).toHaveLength(1);
+  await choose();
+  button("Change it").click();
+  await until(() => expect(changes()).toHaveLength(3));
+  expect(changes()[2]?.confirmed).toBe("Agents may do more.");
+});
+
+test("a refused change says why at its setting, and a policy can be tried", async () => {
+  const { into, button } = shown({
+    changePolicy: () => {
+      throw new Error("Rule 1 is not that any more.");
+    },
+    testPolicy: { message: "You would be asked." },
+  });
+  await ready(into);
+  into.querySelector<HTMLElement>("[aria-label='Remove rule 1']")?.click();
+  await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
+  button("Try").click();
+  await until(() => expect(into.textContent).toContain("You would be asked."));
+});
+
+test("settings are found by their words, and axe finds nothing wrong", async () => {
+  const { into, named } = shown();
+  await ready(into);
+  const { violations } = await axe.run(into, { rules: { "color-contrast": { enabled: false } } });
+  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  const find = named<HTMLInputElement>("Find a setting");
+  find.value = "early";
+  find.dispatchEvent(new Event("input"));
+  await until(() => expect(into.querySelectorAll("[aria-labelledby^=setting-]")).toHaveLength(1));
+});
+
+test("agents are put in order and hidden by buttons, without typing a name", async () => {
+  const { into, named, changes } = shown();
+  await ready(into);
+  const hide = (name: string) =>
+    [...into.querySelectorAll("label")]
+      .find((one) => one.textContent?.trim() === `Hide ${name}`)
+      ?.querySelector("input");
+  named("Move Claude up").click();
+  await until(() => expect(changes()).toHaveLength(1));
+  hide("Claude")?.click();
+  await until(() => expect(changes()).toHaveLength(2));
+  hide("goose")?.click();
+  await until(() => expect(changes()).toHaveLength(3));
+  expect(changes().map(({ name, value }) => [name, value])).toEqual([
+    ["agents_order", ["claude", AGENT.provider]],
+    ["agents_hidden", ["goose", "claude"]],
+    ["agents_hidden", []],
+  ]);
+  expect(named<HTMLButtonElement>("Move Claude down").disabled).toBe(true);
+});
+
+test("a working folder is chosen among folders; one that is gone begins in the kernel's", async () => {
+  const { into, named, button, asked, changes } = shown({
+    listFolders: ({ path }: { path: string }) => {
+      if (path === "/gone") throw new Error("It is gone.");
+      const above = path.endsWith("/data");
+      return { path: above ? "/home/ada/data" : "/home/ada", folders: above ? [] : ["data"], isCut: false };
+    },
+  });
+  await ready(into);
+  named("Choose Working folder").click();
+  await until(() => expect(button("data")).toBeDefined());
+  button("data").click();
+  await until(() => expect(into.textContent).toContain("No folders in it."));
+  button("Use this folder").click();
+  await until(() => expect(changes()).toHaveLength(1));
+  expect(changes()[0]).toMatchObject({ name: "cwd", value: "/home/ada/data" });
+  const paths = asked.filter(({ method }) => method === "listFolders").map(({ params }) => params.path);
+  expect(paths).toEqual(["/gone", "", "/home/ada/data"]);
+});
+
+test("notifications are switched on only once the browser allows them", async () => {
+  const { into, named, changes } = shown();
+  await ready(into);
+  const answers = ["denied", "granted"];
+  const before = Object.getOwnPropertyDescriptor(globalThis, "Notification");
+  Object.defineProperty(globalThis, "Notification", {
+    configurable: true,
+    value: { requestPermission: async () => answers.shift() },
+  });
+  try {
+    const box = named<HTMLInputElement>("Notifications");
+    box.click();
+    await until(() => expect(into.textContent).toContain("The browser does not allow notifications"));
+    expect([box.checked, changes()]).toEqual([false, []]);
+    box.click();
+    await until(() => expect(changes()).toMatchObject([{ name: "notifications", value: true }]));
+  } finally {
+    if (before) Object.defineProperty(globalThis, "Notification", before);
+    else Reflect.deleteProperty(globalThis, "Notification");
+  }
+});
+
+test("an MCP server is added with its command and variables, and removed by name", async () => {
+  const { into, named, button, asked } = shown();
+  await ready(into);
+  const type = (label: string, value: string) => {
+    const box = named<HTMLInputElement>(label);
+    box.value = value;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const servers = () => asked.filter(({ method }) => method === "changeMcpServer").map(({ params }) => params);
+  type("Name of the server", "git");
+  type("Command or address", "uvx mcp-server-git");
+  type("Variables for the command", "no variable");
+  await until(() => expect(named<HTMLInputElement>("Variables for the command").value).toBe("no variable"));
+  button("Add server").click();
+  await until(() => expect(into.textContent).toContain("Variables are lines as NAME=value."));
+  type("Variables for the command", "TOKEN=a=b");
+  await until(() => {
+    button("Add server").click();
+    expect(servers()).toHaveLength(1);
+  });
+  named("Remove the MCP server db").click();
+  await until(() => expect(servers()).toHaveLength(2));
+  expect(servers()).toEqual([
+    { name: "git", here: false, server: { line: "uvx mcp-server-git", env: { TOKEN: "a=b" } } },
+    { name: "db", here: false },
+  ]);
+});

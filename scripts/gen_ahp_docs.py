@@ -1,0 +1,153 @@
+"""Writes `docs/reference/ahp.md` from the code; with `--check`, only says whether it is stale.
+
+Which actions are sent is read from the source: an action is sent where a module beside `agentnb/state` makes one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "ahp.md"
+
+HEAD = """\
+# The Agent Host Protocol
+
+<!-- Written by scripts/gen_ahp_docs.py from agentnb/ahp: change that, then run `make types`. -->
+
+What a kernel that is served (`agentnb.serve`, [how to](../how-to/serve.md)) speaks of the
+[Agent Host Protocol](https://microsoft.github.io/agent-host-protocol/) (AHP), over WebSocket. The same service answers
+the page and these clients; the page's own protocol is [another page](protocol.md).
+"""
+
+NOTES = """\
+## Where it differs
+
+- States and actions of ours (`x-agentnb/…`: plans, modes, commands, context usage, a turn's changes in numbers) are not
+  sent: a client could not keep them up to date with AHP's reducers.
+- What an agent says after its turn has ended is in the next snapshot of the chat; AHP has no action for it.
+- A tool call's `displayName` is its tool's name, since AHP has no action that changes it; what it does is in
+  `invocationMessage`.
+- `terminal/data` goes on without end, a terminal's snapshot has the last 65,536 characters.
+- A field of more than 64 KiB is sent as its beginning with a reference beside it (`text` and `textRef`); `resourceRead`
+  gives all of it, by the reference's `uri`.
+- A chat's snapshot has its latest 30 turns; `fetchTurns` gives the others.
+- An approval without `selectedOptionId` chooses the narrowest option that says the same.
+- A client that is too far behind is disconnected with the WebSocket code 1013. It reconnects, and gets snapshots.
+- A client that says `_meta: {"agentnb": 1}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
+  our states and actions, too, with long content whole.
+- A kernel that was restarted answers `reconnect` with snapshots; channels that it does not have are left out.
+"""
+
+MISSING = {
+    "authenticate": "no agent asks a client for credentials",
+    "completions": "mentions are completed in the notebook's chat only",
+    "createChat": "a conversation has one chat",
+    "createResourceWatch": "files are not watched",
+    "createTerminal": "terminals belong to agents",
+    "disposeChat": "a conversation has one chat",
+    "disposeTerminal": "terminals belong to agents",
+    "resourceCopy": "clients do not write files",
+    "resourceDelete": "clients do not write files",
+    "resourceMkdir": "clients do not write files",
+    "resourceMove": "clients do not write files",
+    "resourceRequest": "a client's rights say what it may read",
+    "resourceResolve": "`resourceList` and `resourceRead` say what is there",
+    "resourceWrite": "clients do not write files",
+    "sessionConfigCompletions": "no setting has completions",
+}
+OTHER_ACTIONS = (
+    "annotations/entryRemoved",
+    "annotations/entrySet",
+    "annotations/removed",
+    "annotations/set",
+    "annotations/updated",
+    "resourceWatch/changed",
+)
+"""Actions of the oldest version spoken that this host has no use for."""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *_versions(), *_commands(), *_notifications(), *_actions(), NOTES])
+
+
+def _versions() -> list[str]:
+    from agentnb.ahp.versions import LATER, SPOKEN
+
+    spoken = ", ".join(f"`{version}`" for version in SPOKEN)
+    text = (
+        f"Spoken: {spoken}. Of the versions that a client offers the highest of these is chosen; where there is"
+        " none the answer is `UnsupportedProtocolVersion` (-32005). Later versions are not spoken yet: they have"
+        " another form for what this host sends."
+    )
+    lines = ["## Versions", "", text, "", "| from | what has another form |", "|---|---|"]
+    return [*lines, *(f"| {version} | {what} |" for version, what in LATER.items()), ""]
+
+
+def _commands() -> list[str]:
+    from agentnb.ahp.commands import COMMANDS
+
+    lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]
+    for name, command in COMMANDS.items():
+        about = f"{'Notification. ' if command.is_notification else ''}{command.about}".strip()
+        lines.append(f"| `{name}` | {command.right or '–'} | {about} |")
+    lines += ["", "Answered with `MethodNotFound` (-32601):", "", "| command | why |", "|---|---|"]
+    return [*lines, *(f"| `{name}` | {why} |" for name, why in MISSING.items()), ""]
+
+
+def _notifications() -> list[str]:
+    return [
+        "## Notifications",
+        "",
+        "| notification | |",
+        "|---|---|",
+        "| `action` | sent |",
+        "| `root/sessionAdded`, `root/sessionRemoved`, `root/sessionSummaryChanged` | sent: who follows the root |",
+        "| `auth/required`, `otlp/…`, `root/progress` | not sent |",
+        "",
+    ]
+
+
+def _actions() -> list[str]:
+    from agentnb.ahp.commands import APPROVALS
+    from agentnb.ahp.versions import INTRODUCED
+    from agentnb.host.intents import DISPATCHABLE
+    from agentnb.state.codec import ACTIONS
+
+    kinds: tuple[Any, ...] = DISPATCHABLE
+    received = {str(kind.__struct_config__.tag) for kind in kinds}
+    made = set(re.findall(r"\b([A-Z]\w+)\(", _source()))
+    about = (
+        "*Sent*: the host makes it. *Received*: a client with that right may dispatch it; any other action of a client"
+        " is rejected. *Since*: the version of the protocol that brought it, 0.4.0 for all that are older. An action"
+        " that a client does not know is to be passed over; one that came after the version"
+        " spoken is not sent."
+    )
+    lines = ["## Actions", "", about, "", "| action | since | sent | received |", "|---|---|---|---|"]
+    for name, kind in sorted(ACTIONS.items()):
+        if name.startswith("x-agentnb/"):
+            continue
+        sent = "yes" if kind.__name__ in made or name in received else "no"
+        right = ("approve" if name in APPROVALS else "drive") if name in received else "no"
+        lines.append(f"| `{name}` | {INTRODUCED.get(name, '0.4.0')} | {sent} | {right} |")
+    others = sorted({*OTHER_ACTIONS, *INTRODUCED} - ACTIONS.keys())
+    lines += [f"| `{name}` | {INTRODUCED.get(name, '0.4.0')} | no | no |" for name in others]
+    return [*lines, ""]
+
+
+def _source() -> str:
+    """The source of all that is not the state itself."""
+    package = ROOT / "agentnb"
+    paths = sorted(path for path in package.rglob("*.py") if path.parent != package / "state")
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check({PAGE: page()}, __doc__))

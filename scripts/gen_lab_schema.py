@@ -1,0 +1,52 @@
+"""Writes `js/schema/settings.gen.json` from the table of settings; with `--check`, only says whether it is stale.
+
+They are the properties of JupyterLab's Settings editor (Settings → Settings Editor → Agent Chat), which the build puts
+into the extension's schema. A setting that no file can hold is not in it, nor one whose value may be a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "js" / "schema" / "settings.gen.json"
+
+if TYPE_CHECKING:
+    from agentnb.configuration import Setting
+
+TYPES = {"switch": "boolean", "number": "number", "names": "array"}
+
+
+def property_of(setting: Setting) -> dict[str, Any]:
+    """A setting as JSON Schema says it."""
+    described = f"{setting.about} Counts {setting.counts}.".replace("`", "")
+    told: dict[str, Any] = {"title": setting.title, "description": described, "type": TYPES.get(setting.kind, "string")}
+    if setting.kind == "choice":
+        labels = setting.labels or setting.choices
+        told["oneOf"] = [{"const": each, "title": label} for each, label in zip(setting.choices, labels, strict=True)]
+    elif setting.kind == "names":
+        told["items"] = {"type": "string"}
+    elif setting.kind == "number":
+        told["minimum"] = 0
+    return {**told, "default": setting.default}
+
+
+def text() -> str:
+    """The whole file."""
+    from agentnb.configuration.table import GROUPS, SETTINGS
+
+    order = list(GROUPS)
+    shown = [each for each in SETTINGS.values() if each.file and each.kind != "servers"]
+    shown.sort(key=lambda each: order.index(each.group))
+    found = {each.name: property_of(each) for each in shown}
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    from scripts.generated import write_or_check
+
+    sys.exit(write_or_check({PAGE: text()}, __doc__))

@@ -1,0 +1,168 @@
+"""Tries to get out of where it runs; prints a line ``ESCAPED …`` for each way that works, and ``done`` at its end.
+
+Arguments: a file outside, a secret file, a TCP port of a server on this machine, the path of a Unix socket, the name
+of an abstract one, and a process id.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+outside, secret, port, path, name, pid = sys.argv[1:]
+port, pid = int(port), int(pid)
+folder = os.path.dirname(outside)
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def tries(what):
+    def run(attempt):
+        try:
+            found = attempt()
+        except BaseException as error:
+            print("refused", what, error)
+        else:
+            print("ESCAPED" if found else "refused", what)
+
+    return run
+
+
+def real(target=outside):
+    """Whether the file outside was changed for real is seen by the test; here: whether writing is refused."""
+    with open(target, "a") as file:
+        file.write("x")
+    return False
+
+
+def secret_of(target):
+    with open(target) as file:
+        return "hunter2" in file.read()
+
+
+def connects(family, address, kind=socket.SOCK_STREAM):
+    with socket.socket(family, kind) as one:
+        one.settimeout(1)
+        one.connect(address)
+        return True
+
+
+def sends(address):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.sendto(b"x", address)
+        return True
+
+
+def checked(number):
+    if number:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return True
+
+
+def linked():
+    os.link(outside, "linked")
+    with open("linked", "a") as file:
+        file.write("x")
+    return False
+
+
+def pointed():
+    os.symlink(outside, "pointed")
+    with open("pointed", "a") as file:
+        file.write("x")
+    return False
+
+
+def renamed():
+    with open("moved", "w") as file:
+        file.write("moved")
+    os.rename("moved", outside)
+    return False
+
+
+def unnamed():
+    opened = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    os.write(opened, b"x")
+    os.link(f"/proc/self/fd/{opened}", os.path.join(folder, "unnamed"))
+    return False
+
+
+def in_new_namespace():
+    checked(libc.unshare(0x10000000 | 0x20000))
+    for target in (b"/", os.fsencode(folder), b"/tmp", b"/proc", b"/dev/shm"):
+        libc.umount2(target, 2)
+        libc.mount(b"none", target, None, 0x20 | 0x1000, None)
+    return secret_of(secret)
+
+
+def traced():
+    return checked(libc.ptrace(16, pid, 0, 0))
+
+
+def read_memory(target):
+    with open(f"/proc/{pid}/{target}", "rb") as file:
+        return bool(file.read(1))
+
+
+def linked_proc(target):
+    return bool(os.readlink(f"/proc/{pid}/{target}"))
+
+
+def setuid():
+    return subprocess.run(["su", "-c", "id"], capture_output=True, timeout=5, check=False).returncode == 0 and (
+        os.geteuid() != 0
+    )
+
+
+def inherited():
+    found = [each for each in os.listdir("/proc/self/fd") if int(each) > 2]
+    targets = [os.readlink(f"/proc/self/fd/{each}") for each in found if os.path.lexists(f"/proc/self/fd/{each}")]
+    return any(each.startswith(("socket:", "pipe:")) for each in targets)
+
+
+def device():
+    return any(
+        not each.startswith(("std", "fd", "null", "zero", "full", "random", "urandom"))
+        for each in os.listdir("/dev")
+        if not os.path.isdir(f"/dev/{each}") and os.open(f"/dev/{each}", os.O_RDONLY | os.O_NONBLOCK)
+    )
+
+
+def core_pattern():
+    with open("/proc/sys/kernel/core_pattern", "w") as file:
+        file.write("core")
+    return True
+
+
+tries("write outside")(real)
+tries("delete outside")(lambda: os.remove(outside))
+tries("truncate outside")(lambda: os.truncate(outside, 0))
+tries("truncate by reading")(lambda: os.close(os.open(outside, os.O_RDONLY | os.O_TRUNC)))
+tries("write by link")(pointed)
+tries("write by hard link")(linked)
+tries("rename across")(renamed)
+tries("unnamed file")(unnamed)
+tries("read secret")(lambda: secret_of(secret))
+tries("read secret by ..")(lambda: secret_of(os.path.join(os.path.dirname(secret), "..", ".ssh", "id_test")))
+tries("read secret by root")(lambda: secret_of(f"/proc/self/root{secret}"))
+tries("read secret by outer root")(lambda: secret_of(f"/proc/{pid}/root{secret}"))
+tries("read secret by parent's root")(lambda: secret_of(f"/proc/{os.getppid()}/root{secret}"))
+tries("connect to loopback")(lambda: connects(socket.AF_INET, ("127.0.0.1", port)))
+tries("connect to loopback 6")(lambda: connects(socket.AF_INET6, ("::ffff:127.0.0.1", port)))
+tries("send a datagram")(lambda: sends(("127.0.0.1", port)))
+tries("connect to path")(lambda: connects(socket.AF_UNIX, path))
+tries("connect to abstract")(lambda: connects(socket.AF_UNIX, f"\0{name}"))
+tries("signal")(lambda: os.kill(pid, 0) is None and os.path.exists(f"/proc/{pid}") and True)
+tries("signal for real")(lambda: os.kill(pid, signal.SIGCONT) is None)
+tries("ptrace")(traced)
+tries("memory")(lambda: read_memory("mem"))
+tries("environment")(lambda: read_memory("environ"))
+tries("descriptors")(lambda: linked_proc("fd/0"))
+tries("setuid")(setuid)
+tries("inherited")(inherited)
+tries("devices")(device)
+tries("core pattern")(core_pattern)
+tries("mounts")(lambda: checked(libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0, None)))
+tries("new namespace")(in_new_namespace)
+print("done")

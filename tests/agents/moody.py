@@ -1,0 +1,83 @@
+"""Does what the first word of a prompt says; each prompt may come in a session of its own.
+
+``busy NAME N``: says ``429`` the first N times for NAME, then answers; ``die``: leaves; ``die-once FILE``: leaves where
+FILE is not there yet, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
+that where FILE is not there yet, and writes its process id to it; ``json-late``: text, then what the second prompt
+wants; ``cost``: one dollar; ``write FILE``: writes the prompt to it. Anything else is said back. With ``log=FILE`` as
+an argument each prompt is written there, a line each.
+"""
+
+import os
+import pathlib
+import sys
+
+import wire
+
+LOG = next((each[4:] for each in sys.argv[1:] if each.startswith("log=")), None)
+busy = {}
+waiting = {}
+second = set()
+opened = 0
+
+
+def prompt(request):  # noqa: C901, PLR0912 - one word, one behaviour
+    session = request["params"]["sessionId"]
+    text = "".join(each.get("text", "") for each in request["params"]["prompt"])
+    word, *rest = text.split()
+    if LOG:
+        with pathlib.Path(LOG).open("a", encoding="utf-8") as log:
+            log.write(f"{' '.join(text.split())}\n")
+    match word:
+        case "busy":
+            name, times = rest[0], int(rest[1])
+            busy[name] = busy.get(name, 0) + 1
+            if busy[name] <= times:
+                return wire.refuse(request, -32603, "Error 429: too many requests")
+        case "die":
+            sys.exit(3)
+        case "die-once":
+            if not pathlib.Path(rest[0]).exists():
+                pathlib.Path(rest[0]).touch()
+                sys.exit(3)
+        case "fail":
+            return wire.refuse(request, -32603, "It did not work.")
+        case "wait":
+            waiting[session] = request
+            return None
+        case "wait-once":
+            if not pathlib.Path(rest[0]).exists():
+                pathlib.Path(f"{rest[0]}.new").write_text(str(os.getpid()), encoding="utf-8")
+                pathlib.Path(f"{rest[0]}.new").rename(rest[0])
+                waiting[session] = request
+                return None
+        case "json-late":
+            wire.say("I would rather talk.", session)
+            return wire.answer(request, {"stopReason": "end_turn"})
+        case "write":
+            pathlib.Path(rest[0]).write_text(text, encoding="utf-8")
+        case "cost":
+            cost = {"amount": 1.0, "currency": "USD"}
+            wire.update("usage_update", session, used=10, size=100, cost=cost)
+        case "That":
+            wire.say('Here: ```json\n{"label": "good", "score": 3}\n```', session)
+            return wire.answer(request, {"stopReason": "end_turn"})
+    wire.say(f"said {text}", session)
+    return wire.answer(request, {"stopReason": "end_turn"})
+
+
+while True:
+    asked = wire.receive()
+    match asked.get("method"):
+        case "initialize":
+            wire.initialize(asked)
+        case "session/new":
+            opened += 1
+            wire.answer(asked, {"sessionId": f"session-{opened}"})
+        case "session/prompt":
+            prompt(asked)
+        case "session/cancel":
+            request = waiting.pop(asked["params"]["sessionId"], None)
+            if request is not None:
+                wire.answer(request, {"stopReason": "cancelled"})
+        case _ if "id" in asked and "method" in asked:
+            wire.answer(asked, {})

@@ -1,0 +1,163 @@
+"""A component of a chain on stdio, in Python without any SDK: it passes everything on, or does one thing wrongly.
+
+``proxy.py [BEHAVIOUR] [FORM]``. FORM is how it speaks to its successor: ``new`` (``proxy/successor``), ``sdk``
+(``_proxy/successor``) or ``old`` (``_proxy/successor/request``). The behaviours are the functions below, by name.
+"""
+
+import os
+import sys
+
+import wire
+
+BEHAVIOUR, FORM = [*sys.argv[1:], *("plain", "new")[len(sys.argv) - 1 :]]
+INITIALIZE = {"new": "proxy/initialize", "sdk": "_proxy/initialize", "old": "initialize"}[FORM]
+numbers = iter(range(1000, 10_000_000))
+waiting = {}
+kept = []
+ENVELOPES = ("proxy/successor", "_proxy/successor", "_proxy/successor/request", "_proxy/successor/notification")
+
+
+def down(message, done=None):
+    """Send *message* to the successor; *done* takes the answer."""
+    name = {"new": "proxy/successor", "sdk": "_proxy/successor"}.get(FORM)
+    name = name or f"_proxy/successor/{'request' if done else 'notification'}"
+    inner = {"method": message["method"], "params": message.get("params", {})}
+    send({"method": name, "params": inner}, done)
+
+
+def send(message, done=None):
+    if done is None:
+        wire.send(message)
+        return
+    number = next(numbers)
+    waiting[number] = done
+    wire.send({**message, "id": number})
+
+
+def reply(message, answer):
+    """Answer *message* as the successor has answered."""
+    answer = {"id": message["id"], **{key: answer[key] for key in ("result", "error") if key in answer}}
+    CHANGES.get(BEHAVIOUR, wire.send)(answer) if message["method"] != INITIALIZE else wire.send(answer)
+
+
+def out_of_order(answer):
+    """Answers are kept until there are two, and sent the later one first."""
+    kept.append(answer)
+    if len(kept) == 2:
+        wire.send(kept.pop())
+        wire.send(kept.pop())
+
+
+def twice(answer):
+    wire.send(answer)
+    wire.send(answer)
+
+
+def never(answer):
+    pass
+
+
+def changes_ids(answer):
+    wire.send({**answer, "id": 77_000_000})
+
+
+def ids_as_text(answer):
+    wire.send({**answer, "id": str(answer["id"])})
+
+
+CHANGES = {each.__name__: each for each in (out_of_order, twice, never, changes_ids, ids_as_text)}
+
+
+def dies(point):
+    """Whether this is where it dies: ``dies_at_initialize``, ``dies_at_session/new``, ``dies_at_answer``."""
+    if BEHAVIOUR == f"dies_at_{point}":
+        sys.stderr.write("out of patience\n")
+        sys.stderr.flush()
+        os._exit(9)
+
+
+def initialize(message):
+    asked = {**message, "method": "initialize"}
+    if BEHAVIOUR == "drops_initialize":
+        return
+    if BEHAVIOUR == "answers_initialize_itself":
+        wire.answer(message, {"protocolVersion": 1})
+    elif BEHAVIOUR == "sends_too_early":
+        early = {"method": "session/new", "params": {"cwd": "/", "mcpServers": []}}
+        down(early, lambda answer: wire.refuse(message, -32603, answer["error"]["message"]))
+    else:
+        down(asked, lambda answer: (dies("answer"), reply(message, answer)))
+
+
+def changed_prompt(message):
+    """The prompt as it goes on, after what the behaviour does first."""
+    if BEHAVIOUR == "floods":
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "word "}}
+        for _ in range(2_000):
+            wire.send({"method": "session/update", "params": {"sessionId": wire.SESSION, "update": update}})
+    elif BEHAVIOUR == "rubbish":
+        wire.raw(b"no json\n[1]\n{}\n" + b'{"jsonrpc":"2.0","method":"proxy/successor","params":{}}\n')
+    elif BEHAVIOUR == "shouts":
+        blocks = [{**block, "text": block["text"].upper()} for block in message["params"]["prompt"]]
+        return {**message, "params": {**message["params"], "prompt": blocks}}
+    return message
+
+
+def from_client(message):
+    method = message["method"]
+    dies(method.rpartition("proxy/")[2])
+    if method == INITIALIZE:
+        initialize(message)
+        return
+    if method in ("proxy/initialize", "_proxy/initialize", "initialize"):
+        wire.refuse(message, -32601, "Method not found")
+        return
+    if method == "session/prompt":
+        message = changed_prompt(message)
+    elif method == "session/new" and BEHAVIOUR == "serves_tools":
+        own = {"type": "acp", "name": "clock", "id": "clock-1", "serverId": "clock-1"}
+        params = {**message["params"], "mcpServers": [*message["params"]["mcpServers"], own]}
+        message = {**message, "params": params}
+    if "id" in message:
+        down(message, lambda answer: reply(message, answer))
+    else:
+        down(message)
+
+
+def from_successor(message):
+    inner = {key: message["params"][key] for key in ("method", "params") if key in message["params"]}
+    dies(inner["method"])
+    if BEHAVIOUR == "serves_tools" and inner["method"].startswith("mcp/") and "id" in message:
+        serve(message, inner)
+    elif "id" in message:
+        send(inner, lambda answer: reply({"method": "", "id": message["id"]}, answer))
+    else:
+        wire.send(inner)
+
+
+def serve(message, inner):
+    """Answer as an MCP server with one tool."""
+    params = inner["params"]
+    if inner["method"] == "mcp/connect":
+        wire.answer(message, {"connectionId": "c1"})
+    elif params.get("method") == "tools/call":
+        said = f"{params['params']['name']} {params['params'].get('arguments')}"
+        wire.answer(message, {"content": [{"type": "text", "text": said}]})
+    elif params.get("method") == "tools/list":
+        wire.answer(message, {"tools": [{"name": "now", "inputSchema": {"type": "object"}}]})
+    else:
+        info = {"name": "clock", "version": "1"}
+        wire.answer(message, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info})
+
+
+dies("start")
+while True:
+    message = wire.receive()
+    if "method" not in message:
+        waiting.pop(message["id"])(message)
+    elif message["method"] == "$/cancel_request":
+        wire.send({"method": "$/cancel_request", "params": {"requestId": max(waiting, default=0)}})
+    elif message["method"] in ENVELOPES:
+        from_successor(message)
+    else:
+        from_client(message)

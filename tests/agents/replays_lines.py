@@ -1,0 +1,49 @@
+"""Plays a recorded conversation (``FILE``, lines of ``dir`` and ``msg``): says what the agent said, as bytes.
+
+A request of the recording is waited for, and answered under the id that it comes with; the recorded requests of the
+agent go out under ids of its own.
+"""
+
+import json
+import pathlib
+import sys
+
+import wire
+
+said = [json.loads(line) for line in pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+ids = {}
+early = []
+
+
+def key(value):
+    return json.dumps(value)
+
+
+def wait(kind, matches):
+    """The next message that *matches*."""
+    for message in early:
+        if matches(message):
+            early.remove(message)
+            return message
+    while True:
+        message = wire.receive()
+        if matches(message):
+            return message
+        early.append(message)
+
+
+for entry in said:
+    message = entry["msg"]
+    if not isinstance(message, dict) or entry["dir"] not in ("client->agent", "agent->client"):
+        continue
+    if entry["dir"] == "client->agent":
+        if "method" in message:
+            got = wait("request", lambda each, method=message["method"]: each.get("method") == method)
+            if "id" in message:
+                ids[key(message["id"])] = got["id"]
+        else:
+            wait("answer", lambda each, number=message["id"]: "method" not in each and each.get("id") == number)
+        continue
+    if "method" not in message and "id" in message:
+        message = {**message, "id": ids.get(key(message["id"]), message["id"])}
+    wire.raw(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")

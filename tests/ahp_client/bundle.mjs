@@ -1,0 +1,58 @@
+/**
+ * Bundles the test's driver with the Agent Host Protocol's own TypeScript client.
+ *
+ * `node bundle.mjs FOLDER OUT`: FOLDER holds the client's sources. They import types and reducers that their authors
+ * generate (`src/types`). Where those are not there, this project's reducers, which pass the same reducer cases, stand
+ * in for them; the client, its transport and its mirror are the authors' own.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../..");
+const { build } = createRequire(join(root, "js/package.json"))("esbuild");
+const [folder, outfile] = process.argv.slice(2);
+
+const ours = (name, exported, file) =>
+  `export { ${exported} as ${name} } from ${JSON.stringify(join(root, "js/src/state", file))};`;
+const STAND_INS = new Map([
+  ["channels-root/reducer", ours("rootReducer", "reduceRoot", "root.ts")],
+  ["channels-session/reducer", ours("sessionReducer", "reduceSession", "session.ts")],
+  ["channels-chat/reducer", ours("chatReducer", "reduceChat", "chat.ts")],
+  ["channels-terminal/reducer", ours("terminalReducer", "reduceTerminal", "terminal.ts")],
+  ["channels-changeset/reducer", ours("changesetReducer", "reduceChangeset", "changeset.ts")],
+  ["common/errors", "export const JsonRpcErrorCodes = { MethodNotFound: -32601, InternalError: -32603 };"],
+]);
+
+const types = {
+  name: "types",
+  setup(plugin) {
+    plugin.onResolve({ filter: /^ahp\// }, ({ path }) => found(join(folder, "src", path.slice(4))));
+    plugin.onResolve({ filter: /\/types\/.*\.js$/ }, ({ path }) => found(join(folder, "src", path.slice(path.indexOf("types/")))));
+    plugin.onLoad({ filter: /.*/, namespace: "stand-in" }, ({ path }) => ({
+      contents: STAND_INS.get(path),
+      resolveDir: root,
+      loader: "ts",
+    }));
+  },
+};
+
+function found(path) {
+  const source = path.replace(/\.js$/, ".ts");
+  if (existsSync(source)) return { path: source };
+  const name = source.slice(source.indexOf("types/") + 6).replace(/\.ts$/, "");
+  if (!STAND_INS.has(name)) throw new Error(`no ${source}`);
+  return { path: name, namespace: "stand-in" };
+}
+
+await build({
+  entryPoints: [join(here, "drive.ts")],
+  outfile,
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  logLevel: "error",
+  plugins: [types],
+});

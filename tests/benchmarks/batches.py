@@ -1,0 +1,91 @@
+"""What an input of a batch costs: by concurrency on one machine, and on a Dask cluster beside that.
+
+``AGENTNB_BATCH_INPUTS`` inputs each (200). Each measurement runs in a process of its own, with a home of its own;
+processor time is that of kernel and agents.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from tests.benchmarks.row import Row
+
+INPUTS = int(os.environ.get("AGENTNB_BATCH_INPUTS", "200"))
+CONCURRENCIES = (1, 4, 16, 64)
+WORKERS = (1, 2, 4)
+SLEEPERS = (16, 64)
+SLEEP_MS = 4000
+OVERHEAD_MS = 5.0
+PROGRAM = """
+import json, os, resource, sys, time
+import agentnb
+
+if __name__ == "__main__":
+    number, concurrency, workers, threads, prompt = int(sys.argv[1]), *map(int, sys.argv[2:5]), sys.argv[5]
+    options = {"agent": "eliza", "concurrency": concurrency, "progress": False}
+    if workers:
+        from distributed import LocalCluster
+        options["executor"] = LocalCluster(
+            n_workers=workers, threads_per_worker=threads, processes=False, dashboard_address=":0"
+        )
+    agentnb.map(prompt, ["warm"], **options).wait()
+    spent = lambda: sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    memory = lambda: int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+    before, held, began = spent(), memory(), time.monotonic()
+    batch = agentnb.map(prompt, (str(each) for each in range(number)), **options)
+    batch.wait()
+    took = time.monotonic() - began
+    assert batch.counts["done"] == number
+    if workers:
+        options["executor"].close()
+    print(json.dumps({"seconds": took, "cpu": spent() - before, "megabytes": memory() - held}))
+"""
+
+
+def run(
+    number: int, concurrency: int, *, workers: int = 0, threads: int = 1, prompt: str = "/say {input}"
+) -> dict[str, float]:
+    """One batch: seconds, processor seconds, megabytes that the kernel grew."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "AGENTNB_DATA_DIR": home, "JUPYTER_CONFIG_DIR": home}
+        workspace = os.path.join(home, "workspace")  # noqa: PTH118 - a text for the process
+        os.mkdir(workspace)  # noqa: PTH102 - as above
+        words = [sys.executable, "-c", PROGRAM, *map(str, (number, concurrency, workers, threads)), prompt]
+        done = subprocess.run(words, cwd=workspace, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def measure() -> list[Row]:
+    """The rows of ``make bench``."""
+    plain = {each: run(INPUTS, each) for each in CONCURRENCIES}
+    rows = []
+    for each, found in plain.items():
+        rows += [
+            Row(what=f"{INPUTS:,} inputs, {each} at once", value=INPUTS / found["seconds"], unit="/s"),
+            Row(what=f"  an input, {each} at once", value=found["seconds"] / INPUTS * 1000, unit="ms"),
+            Row(what=f"  memory, {each} at once", value=found["megabytes"], unit="MB more"),
+        ]
+    for workers in WORKERS:
+        found = run(INPUTS, 8, workers=workers, threads=max(1, 4 // workers))
+        more = (found["cpu"] - plain[4]["cpu"]) / INPUTS * 1000
+        rows.append(
+            Row(what=f"  more for an input, {workers} Dask workers", value=more, unit="ms", at_most=OVERHEAD_MS)
+        )
+    for workers in SLEEPERS:
+        number = workers * 4
+        found = run(number, min(256, 2 * workers), workers=workers, prompt=f"/slow 1 {SLEEP_MS} {{input}}")
+        rows.append(
+            Row(
+                what=f"  agents that sleep, {workers} Dask workers",
+                value=number / found["seconds"],
+                unit="/s",
+                beside=workers / SLEEP_MS * 1000,
+                beside_name="ideal",
+            )
+        )
+    return rows

@@ -1,0 +1,74 @@
+"""One session with an assistant, from the first prompt to the last, in Notebook 7."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.lab import Lab
+from tests.browser.side import sources
+from tests.browser.test_sidebar_notebook7 import Classic
+from tests.conftest import ROOT
+
+SETUP = f"""import sys, agentnb
+agent = [sys.executable, {str(ROOT / "tests/agents/assistant.py")!r}]
+session = agentnb.start(command=agent, title="Sales", kernel_tools=True)"""
+LOAD = 'sales = {"north": 12, "south": 30, "east": 0}'
+
+
+@pytest.fixture
+def classic(lab: Lab, kernelspecs: Path) -> Classic:
+    """A page with Notebook 7."""
+    return Classic(lab)
+
+
+def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7(classic: Classic, lab: Lab) -> None:
+    """Changes of cells are reviewed first and, after the switch, afterwards, both in the cells."""
+    classic.open("assistant.ipynb", "north, south = 12, 30", SETUP, "east = 0\nshare = south / east")
+    for index in (0, 1):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    classic.button.click()
+    side = classic.side
+    side.expect_chat()
+    bars = lab.panel.locator(".agentnb-cell-bar")
+    answer = side.chat.locator(".answer").last
+
+    side.say("Load the sales")
+    expect(lab.panel.locator(".agentnb-new-cell-text")).to_contain_text("sales")
+    expect(bars).to_have_attribute("data-armed", "true")
+    bars.get_by_role("button", name="Accept and run").click()
+    lab.cell(3).expect_done(3)
+    expect(answer).to_contain_text("three regions")
+
+    side.say("Plot them")
+    side.allow()
+    expect(answer.get_by_role("img").last).to_be_visible()
+    expect(answer).to_contain_text("The south sells most.")
+
+    lab.cell(2).run()
+    lab.cell(2).button("Fix with agent").click()
+    expect(lab.cell(2).locator.locator(".agentnb-new-lines")).to_contain_text("if east else 0.0")
+    expect(bars).to_have_attribute("data-armed", "true")
+    bars.get_by_role("button", name="Accept and run").click()
+    lab.cell(2).expect_done(5)
+    lab.expect_in_kernel("share", 0.0)
+    expect(answer).to_contain_text("divided by 0")
+
+    side.chat.get_by_role("combobox", name="Cell edits").select_option("after")
+    side.say("Tidy the cells")
+    expect(bars).to_have_count(2)
+    lab.picture("assistant-notebook7")
+    bars.first.get_by_role("button", name="Undo", exact=True).click()
+    expect(bars).to_have_count(1)
+    bars.get_by_role("button", name="Keep", exact=True).click()
+    expect(bars).to_have_count(0)
+    assert sources(lab)[0] == "north, south = 12, 30"
+    assert sources(lab)[3] == f"# thousands\n{LOAD}"
+
+    side.chat.get_by_role("combobox", name="Kernel").select_option("look")
+    expect(side.chat.get_by_role("combobox", name="Cell edits")).to_have_count(0)
+    side.say("Explain @cell:1")
+    expect(answer.locator("math")).to_be_visible()

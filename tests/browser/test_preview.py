@@ -1,0 +1,55 @@
+"""The preview of a permission request, in a real JupyterLab: seen before it is allowed, and then done so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from agentnb.rehearsal.command import rehearse_command
+from tests.browser.axe import serious
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
+from tests.browser.side import Side
+from tests.conftest import ROOT
+
+_HERE = rehearse_command("true", "/")
+pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+SETUP = f"""import sys, pathlib, agentnb
+n, words = 5, ["one", "two"]
+agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
+session = agentnb.start(command=agent, title="Preview", cwd=".", kernel_tools=True)"""
+CODE = """n = 6
+size = pathlib.Path("previewed.txt").write_text("two\\n")
+print("<b>printed</b>")
+len(words)"""
+
+
+def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
+    """The card shows variables, the file's diff and what is printed, as text; nothing is done until it is allowed."""
+    del kernelspecs
+    file = lab.server.folder / "previewed.txt"
+    file.write_text("one\n", encoding="utf-8")
+    lab.open("preview.ipynb", notebook(SETUP, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps([{"start": ["run_code", {"code": CODE}]}, {"end": 1}]))
+    side.chat.get_by_role("button", name="Preview", exact=True).click(timeout=PATIENCE_MS)
+    preview = side.chat.locator(".preview-body")
+    expect(preview.locator(".preview-summary")).to_have_text(
+        "Would change 1 file, change the variable n, add the variable size.", timeout=PATIENCE_MS
+    )
+    expect(preview.locator(".line.added")).to_have_text("+two")
+    expect(preview.locator(".preview-text")).to_have_text(["<b>printed</b>", "2"])
+    assert serious(lab.page) == []
+    lab.picture("preview-on-card")
+    lab.expect_in_kernel("n", 5)
+    assert file.read_text(encoding="utf-8") == "one\n"
+    side.allow()
+    expect(side.chat.get_by_text("As the preview showed")).to_be_visible(timeout=PATIENCE_MS)
+    assert file.read_text(encoding="utf-8") == "two\n"
+    lab.expect_in_kernel("n", 6)

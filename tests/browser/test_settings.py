@@ -1,0 +1,56 @@
+"""The settings: the page in the chat, JupyterLab's own editor and the user's file hold the same values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from agentnb.toml_file import parsed
+from tests.browser.axe import serious
+from tests.browser.lab import Lab, notebook
+from tests.browser.side import Side
+
+
+@pytest.fixture
+def side(lab: Lab, kernelspecs: Path) -> Side:
+    """The sidebar of a page."""
+    return Side(lab.page)
+
+
+def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:
+    """A change in one is seen in the others; what lets agents do more is asked, and the editor goes back after a no."""
+
+    def in_editor(name: str) -> Locator:
+        return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
+
+    lab.open("settings.ipynb", notebook("1", kernel="ipykernel7"))
+    side.open()
+    side.expect_chat()
+    lab.command("agentnb:settings")
+    panel = side.chat.get_by_role("region", name="Settings", exact=True)
+    density = panel.get_by_role("combobox", name="Density")
+    expect(density).to_have_value("comfortable")
+    file = Path(panel.get_by_text("Written to settings.toml.").first.get_attribute("title") or "")
+    assert serious(lab.page) == []
+    lab.command("settingeditor:open", query="agentnb")
+    expect(in_editor("density")).to_have_value("0")
+    density.select_option("compact")
+    expect(in_editor("density")).to_have_value("1")
+    assert parsed(file.read_text(encoding="utf-8")) == {"density": "compact"}
+    in_editor("density").select_option("0")
+    expect(density).to_have_value("comfortable")
+    in_editor("permissions").select_option("1")
+    dialog = lab.page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("Agents may do more then than now.")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(in_editor("permissions")).to_have_value("0")
+    file.write_text('# mine\nfont_size = "large"\n', encoding="utf-8")
+    expect(panel.get_by_role("combobox", name="Size of letters")).to_have_value("large")
+    expect(in_editor("font_size")).to_have_value("2")
+    lab.picture("settings")
+    file.unlink()
+    expect(in_editor("font_size")).to_have_value("1")
+    lab.command("application:close")
+    expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)

@@ -1,0 +1,143 @@
+"""Code is rehearsed in a copy of a real kernel: whatever it does, the kernel goes on unharmed, and nothing remains."""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+import agentnb
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+UNAVAILABLE = agentnb.rehearse(command="true")
+pytestmark = [
+    pytest.mark.skipif(not UNAVAILABLE.available, reason=UNAVAILABLE.reason),
+    pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True),  # it is the same on any
+]
+needs_namespaces = pytest.mark.skipif(UNAVAILABLE.way != "namespaces", reason="no user namespaces here")
+
+SETUP = """
+import asyncio, atexit, faulthandler, logging, mmap, os, random, signal, socket, sqlite3, sys, tempfile, threading
+import agentnb
+xs, n = [1, 2], 5
+idle = threading.Event()
+threads = [threading.Thread(target=idle.wait, daemon=True) for _ in range(200)]
+for each in threads: each.start()
+database = sqlite3.connect("data.sqlite")
+database.execute("create table t (x)"); database.commit()
+log = open("app.log", "w"); log.write("begun\\n"); log.flush()
+reading = open("keep.txt"); reading.read(2)
+logging.getLogger("mine").addHandler(logging.FileHandler("logged.txt"))
+mine, theirs = socket.socketpair()
+theirs.setblocking(False)
+file = open("mapped", "wb+"); file.write(b"a" * 4096); file.flush()
+mapped, shared = mmap.mmap(file.fileno(), 4096), mmap.mmap(-1, 4096)
+faulthandler.enable()
+task = asyncio.ensure_future(asyncio.Event().wait())
+atexit.register(lambda: open("exited", "w").close())
+def facts():
+    try: received = theirs.recv(10)
+    except BlockingIOError: received = b""
+    return (xs, n, sorted(os.listdir()), database.execute("select count(*) from t").fetchone()[0],
+            open("app.log").read(), open("logged.txt").read(), received, mapped[:2], shared[:2], reading.tell(),
+            random.getstate() == state, len([t for t in threads if t.is_alive()]), task.done(), "json" in sys.modules,
+            signal.getsignal(signal.SIGTERM) == handler, pipes())
+def pipes():
+    found = [f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd")]
+    return len([each for each in found if os.path.lexists(each) and os.readlink(each).startswith("pipe:")])
+def told(code, seconds=5):
+    found = agentnb.rehearse(code, seconds=seconds)
+    return {"error": found.error, "stdout": found.stdout, "result": found.result, "available": found.available,
+            "variables": {each.name: each.status for each in found.variables},
+            "files": {each.path: each.status for each in found.files}, "processes": found.processes,
+            "connections": found.connections, "pictures": len(found.pictures), "reason": found.reason}
+state, handler = random.getstate(), signal.getsignal(signal.SIGTERM)
+"""
+
+LATE = "It took longer than the limit of 1 s"
+BAD = {
+    "os.fork(); n = 6": None,
+    "import subprocess; subprocess.Popen(['sleep', '1000'], start_new_session=True); n = 7": None,
+    "import time; time.sleep(1000)": LATE,
+    "while True: pass": LATE,
+    "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32)); threading.Lock().acquire(); idle.wait()": LATE,
+    "bytearray(100 * 1024**3)": "MemoryError",
+    "os.closerange(0, 4096); n = 8": "OSError: [Errno 9] Bad file descriptor",
+    "os.kill(os.getppid(), 9)": ...,
+    "os.kill(os.getpid(), 9)": "It was ended by SIGKILL",
+    "os.kill(os.getpid(), 15)": "It was ended by SIGTERM",
+    "import ctypes; ctypes.string_at(0)": "It was ended by SIGSEGV",
+    "os.abort()": "It was ended by SIGABRT",
+    "os._exit(3)": "It ended the process (exit code 3)",
+    "raise SystemExit(3)": "SystemExit: 3",
+    "mine.send(b'reached')": ...,
+    "atexit.register(print); sys.modules.clear(); n = 9": ...,
+    "for each in os.listdir('/proc/self/fd'): os.remove(os.path.realpath(f'/proc/self/fd/{each}'))": ...,
+    "mapped[:2] = shared[:2] = b'zz'; mapped.flush(); random.seed(0); reading.read()": None,
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN); xs.append(3); logging.getLogger('mine').error('said')": None,
+    "task.cancel(); await asyncio.sleep(0); idle.set()": None,
+    "from IPython.display import display; display('shown'); get_ipython().history_manager.reset()": None,
+    "input('name')": "RuntimeError: Nobody can be asked for input here: this code is an agent's.",
+    "x = = 1": ...,
+}
+
+
+def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: RunningKernel) -> None:
+    """Each of a list of bad inputs; afterwards variables, files, sockets, threads and descriptors are as before."""
+    (kernel.folder / "keep.txt").write_text("kept\n")
+    assert kernel.run(SETUP).status == "ok"
+    before = kernel.run("facts()").values
+    children = psutil.Process(kernel.pid).children(recursive=True)
+    mounts = Path(f"/proc/{kernel.pid}/mountinfo").read_bytes()
+    wrong = {}
+    for code, expected in BAD.items():
+        seconds = 1 if expected == LATE else 30  # what ends by itself has time on a busy machine
+        found: dict[str, Any] = literal_eval(kernel.run(f"told({code!r}, {seconds})").values[0])
+        if not found["available"] or (expected is not ... and found["error"] != expected):
+            wrong[code] = found
+        assert kernel.run("facts()").values == before, code
+    assert wrong == {}
+    assert psutil.Process(kernel.pid).children(recursive=True) == children
+    assert Path(f"/proc/{kernel.pid}/mountinfo").read_bytes() == mounts
+    assert kernel.run("_ih[-1]").values  # the history goes on
+
+
+@needs_namespaces
+def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
+    """Variables, files, programs, addresses, printed text, the last value, pictures; as a magic, and as a table."""
+    (kernel.folder / "keep.txt").write_text("kept\n")
+    assert kernel.run(SETUP).status == "ok"
+    code = """
+    import subprocess, json
+    n = 6; xs.append(3); new = {'a': 1}
+    print('printed')
+    os.remove('keep.txt'); open('out.csv', 'w').write('1,2\\n')
+    log.write('more\\n'); log.flush()
+    subprocess.run('echo child', shell=True)
+    await asyncio.sleep(0)
+    class Picture:
+        def _repr_png_(self): return b'\\x89PNG'
+    display(Picture())
+    mine.close()
+    try: socket.create_connection(('192.0.2.1', 80), 1)
+    except OSError: pass
+    len(xs)
+    """
+    found: dict[str, Any] = literal_eval(kernel.run(f"import textwrap; told(textwrap.dedent({code!r}))").values[0])
+    assert found["error"] is None
+    assert found["stdout"] == "printed\nchild\n"
+    assert found["result"] == "3"
+    assert found["variables"] == {"n": "changed", "new": "added", "xs": "changed", "Picture": "added"}
+    assert found["files"] == {"keep.txt": "deleted", "out.csv": "created", "app.log": "changed"}
+    assert found["processes"] == ("/bin/sh -c echo child",)
+    assert found["connections"] == ("192.0.2.1:80",)
+    assert found["pictures"] == 1
+    assert kernel.run("n, xs, 'new' in globals(), mine.fileno() > 0").values == ["(5, [1, 2], False, True)"]
+    shown = kernel.run("%%rehearse\nn = 1 / 0")
+    assert shown.values[0].startswith("Fails: ZeroDivisionError: division by zero.")
+    assert "seconds, not 'x'" in kernel.run("%%rehearse x\n1").error

@@ -1,0 +1,76 @@
+"""A kernel that is served from a terminal and by its magic, and the clients that it restarts under."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from agentnb.ahp.runtime_file import ServedKernel, served_kernels
+from agentnb.cli import main
+from tests.unit.ahp.client import Client, Failed
+
+if TYPE_CHECKING:
+    from tests.kernel.running_kernel import RunningKernel
+
+ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A runtime folder that only this test's kernels and programs use."""
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    return tmp_path / "runtime"
+
+
+def listed() -> dict[str, ServedKernel]:
+    """The kernels that are served, by the names of their clients."""
+    return {" ".join(kernel.clients): kernel for kernel in served_kernels()}
+
+
+@ONE_KERNEL
+def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
+    runtime: Path, kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is asked over Jupyter's protocol; after a restart it is served anew, and an old number means snapshots."""
+    connection_file = kernel.manager.connection_file
+    assert [main(["serve", *words]) for words in ([], ["--list"], ["--kernel", "none"])] == [1, 1, 1]
+    assert "No running kernel begins with 'none'" in capsys.readouterr().err
+    assert main(["serve", "--kernel", connection_file]) == 0
+    assert f"(kernel {kernel.pid} in {kernel.folder})" in capsys.readouterr().out
+    (file,) = runtime.glob("agentnb-serve-*.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    found = listed()["client"]
+    client = Client(found.url, found.clients["client"].token)
+    client.initialize("me", "ahp-root://")
+    channel = f"ahp-session:/{uuid.uuid4()}"
+    client.ask("createSession", {"channel": channel, "provider": "eliza"})
+    assert "connected: client" in kernel.run("%agents serve").values[0]
+    assert "may connect (watch, approve)" in kernel.run("%agents serve phone watch approve").values[0]
+    assert [*listed()] == ["client phone"]
+    seen = client.ask("subscribe", {"channel": channel})["snapshot"]["fromSeq"]
+
+    kernel.manager.restart_kernel(now=True)
+    with contextlib.suppress(ConnectionClosed, OSError):  # how it hears of that depends on what was on the way
+        client.hear(lambda _message: False)
+    client.close()
+    kernel.client.wait_for_ready(timeout=60)
+    assert listed() == {}
+    assert main(["serve", "--kernel", connection_file]) == 0
+    again = listed()["client"]
+    client = Client(again.url, again.clients["client"].token)
+    params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://", channel]}
+    answer = client.ask("reconnect", params)
+    assert (answer["type"], [each["resource"] for each in answer["snapshots"]]) == ("snapshot", ["ahp-root://"])
+    with pytest.raises(Failed):
+        client.ask("subscribe", {"channel": channel})
+    client.close()
+    kernel.run("%load_ext agentnb")
+    assert "not served any more" in kernel.run("%agents serve stop").values[0]
+    assert listed() == {}

@@ -1,0 +1,26 @@
+"""A notebook that asks about many inputs, recorded with an agent and replayed without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.notebooks.recorded import notebook, record, run_with
+
+CELLS = (
+    "import agentnb",
+    "batch = agentnb.map('/say A {input} it is.', ['cat', 'dog', 'cat'], agent='opencode', output=None)\nlist(batch)",
+    "batch",
+)
+
+
+def test_a_notebook_with_a_batch_is_replayed_without_its_agent(tmp_path: Path) -> None:
+    """Its outputs are as recorded, and an input that is not recorded fails the cell with what to do."""
+    path = notebook(tmp_path / "many.ipynb", *CELLS)
+    record(path)
+    assert sorted(each.name for each in tmp_path.glob("many*")) == ["many.batch.jsonl", "many.ipynb"]
+    done = run_with("nbval", path)
+    assert done.returncode == 0, done.stdout
+    path.write_text(path.read_text(encoding="utf-8").replace("'dog'", "'cow'"), encoding="utf-8")
+    done = run_with("nbval", path)
+    assert done.returncode == 1
+    assert "many.batch.jsonl has no answer to this input: /say A cow it is." in done.stdout

@@ -1,0 +1,47 @@
+"""A component in TypeScript, on the official SDK, in a chain with one in Python."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent import AgentSpec
+from tests.conftest import ROOT
+from tests.peers.agents import CACHE
+from tests.unit.conductor.conducted import conducted, proxy
+
+pytestmark = pytest.mark.peers
+
+ESBUILD = ROOT / "js/node_modules/.bin/esbuild"
+
+
+@pytest.fixture
+def typescript(tmp_path: Path) -> AgentSpec:
+    """The component, built with the SDK that an agent from npm brings."""
+    found = sorted(CACHE.glob("*/node_modules/@agentclientprotocol/sdk"))
+    missing = [
+        name
+        for name, there in (("node", shutil.which("node")), ("esbuild", ESBUILD.exists()), ("the SDK", found))
+        if not there
+    ]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed here (AGENTNB_PEERS, {CACHE})")
+    source, built = tmp_path / "proxy_sdk.mts", tmp_path / "proxy_sdk.mjs"
+    shutil.copy(ROOT / "tests/agents/proxy_sdk.mts", source)
+    (tmp_path / "node_modules").symlink_to(found[0].parents[1])
+    bundle = [str(ESBUILD), str(source), "--bundle", "--platform=node", "--format=esm", f"--outfile={built}"]
+    subprocess.run(bundle, check=True, capture_output=True)
+    return AgentSpec(name="shouts", title="shouts", command=("node", str(built)))
+
+
+async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
+    """It is initialized by the form that it knows, changes the prompt, and passes on the rest; cancel goes through."""
+    async with conducted(proxy(), typescript, proxy("plain", "old")) as client:
+        assert await client.prompt("hi") == {"stopReason": "end_turn"}
+        assert client.text == "HI"
+    async with conducted(typescript, agent="asks_unknown_call") as client:
+        assert await client.prompt("hi") == {"stopReason": "end_turn"}
+        assert client.asked[0][0] == "session/request_permission"

@@ -1,0 +1,165 @@
+"""Agents are confined: they and what they start read and change only what they need."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from agentnb.agent.catalog import custom, find
+from agentnb.agent.confinement import (
+    Confine,
+    Confinement,
+    Needs,
+    bubblewrap,
+    confinement_of,
+    profile,
+    way_here,
+)
+from agentnb.agent.process import AgentProcess
+from agentnb.errors import AgentStartFailed
+from tests.conftest import ROOT
+from tests.unit.running import run
+
+_WAY, _WHY = way_here()
+needs_landlock = pytest.mark.skipif(_WAY != "Landlock", reason=_WHY or f"{_WAY} confines here")
+_SECRET = "hunter2-is-the-secret"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace below a home folder with a secret and another project."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".ssh", "other", "project", ".mine"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".ssh" / "id_test").write_text(_SECRET)
+    (tmp_path / "other" / "notes.txt").write_text(_SECRET)
+    return tmp_path / "project"
+
+
+def confined(folder: Path, asked: Confine, *words: str, needs: Needs | None = None) -> subprocess.CompletedProcess[str]:
+    made = confinement_of(needs or Needs(), words[0], folder, asked, os.environ)
+    return subprocess.run(made.command(words), cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@needs_landlock
+def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
+    """It reads the system, writes the workspace, further folders and its own state, and starts programs."""
+    further = folder.parent / "further"
+    further.mkdir()
+    command = "echo 1 > a; mkdir b; mv a b/a; echo 2 > ~/.mine/x; echo 3 > ~/.new/y; echo 4 > ../further/z; ls /usr"
+    needs = Needs(writes=("~/.mine/", "~/.new/"))
+    done = confined(
+        folder, Confine(directories=(str(further),)), "/bin/sh", "-ec", f"{command}; git --version", needs=needs
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [(folder / "b/a").read_text(), (further / "z").read_text()] == ["1\n", "4\n"]
+    assert (folder.parent / ".new/y").read_text() == "3\n"
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ~/.ssh/id_test",
+        "cat ../other/notes.txt",
+        "echo x >> ~/.bashrc",
+        "ls ~",
+        "echo x > /tmp/agentnb-x",
+        "touch /etc/x",
+    ],
+)
+def test_confined_agent_reads_and_writes_nothing_else(folder: Path, command: str) -> None:
+    """Not the user's keys, not other projects, not the shell's start-up files; nor do its children."""
+    done = confined(folder, Confine(), "/bin/sh", "-c", f"sh -c {command!r}")
+    assert done.returncode != 0
+    assert "denied" in done.stderr
+    assert _SECRET not in done.stdout
+
+
+@needs_landlock
+def test_confined_agent_finds_no_way_out(folder: Path) -> None:
+    """No file outside, secret, server, process, device or Unix socket is reached."""
+    outside, path = folder.parent / "outside.txt", folder.parent / "socket"
+    outside.write_text("kept")
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
+        unix.bind(str(path))
+        abstract.bind(f"\0agentnb-confined-{os.getpid()}")
+        tcp.bind(("127.0.0.1", 0))
+        for each in (unix, abstract, tcp):
+            each.listen()
+            each.setblocking(False)
+        given = [str(outside), str(folder.parent / ".ssh/id_test"), str(tcp.getsockname()[1]), str(path)]
+        words = [*given, f"agentnb-confined-{os.getpid()}", str(os.getpid())]
+        script = folder / "escapes.py"
+        script.write_text((ROOT / "tests/agents/escapes.py").read_text())
+        done = confined(folder, Confine(network="none"), sys.executable, "-I", str(script), *words)
+        for each in (unix, abstract, tcp):
+            with pytest.raises(BlockingIOError):
+                each.accept()
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("ESCAPED")] == []
+    assert lines[-1:] == ["done"], done.stderr
+    assert outside.read_text() == "kept"
+
+
+@needs_landlock
+def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
+    """A real agent starts confined, and says to what."""
+
+    async def answer(confine: Confine | None) -> tuple[bytes, str]:
+        import asyncio
+
+        received, told = bytearray(), asyncio.Event()
+
+        def output(data: bytes) -> None:
+            received.extend(data)
+            if b"\n" in data:
+                told.set()
+
+        process = await AgentProcess.spawn(find("eliza"), folder, confine=confine, on_output=output)
+        process.write(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n')
+        await asyncio.wait_for(told.wait(), 60)
+        await process.stop()
+        return bytes(received), process.confined
+
+    (free, not_said), (closed_in, said) = run(answer(None)), run(answer(Confine()))
+    assert free == closed_in
+    assert not_said == ""
+    assert said == f"by Landlock: it writes only in ~/{folder.name}"
+
+
+def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
+    """The error says why, and what to do."""
+    assert way_here(2)[0] != "Landlock"
+    if sys.platform == "linux" and way_here(2)[0] is None:
+        assert way_here(2)[1].startswith("the kernel's Landlock has version 2, 3 is needed (Linux 6.2)")
+    broken = Confinement(way="Landlock", read=(), write=())
+    done = subprocess.run(broken.command(["true"]), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in {126, 127}
+    assert done.stderr.endswith(".\n")
+
+
+def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
+    """As one that is not confined does."""
+    (folder / "agent").write_text("")
+    with pytest.raises(AgentStartFailed, match="not executable"):
+        run(AgentProcess.spawn(custom(["./agent"]), folder, confine=Confine()))
+
+
+def test_other_ways_to_confine_have_the_same_limits() -> None:
+    """The arguments of bubblewrap and the profile of macOS name what may be read and written, and the network."""
+    asked = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
+    words = bubblewrap(asked)
+    assert words[-7:] == ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"', "--"]
+    assert "--unshare-net" in words
+    assert "--unshare-net" not in bubblewrap(replace(asked, network="all"))
+    text = profile(asked)
+    assert '(allow file-write* (subpath "/w \\"s\\"") (subpath "/dev/null"))' in text
+    assert "network" not in text
+    assert "(allow network*)" in profile(replace(asked, network="all"))

@@ -1,0 +1,42 @@
+"""What the confinement of an agent refused is read from what its programs print."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentnb.agent.confinement import Confinement
+from agentnb.agent.refused_access import LONGEST_TEXT, refused_accesses
+
+CONFINED = Confinement(way="Landlock", read=("/usr", "/etc"), write=("/home/ada/work", "/dev/null"))
+HOME = "/home/ada"
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("sh: 1: cannot create /home/ada/.bashrc: Permission denied", [("~/.bashrc", "writing")]),
+        ("bash: line 1: /home/ada/.bashrc: Permission denied", [("~/.bashrc", "using")]),
+        ("cat: ../other/notes.txt: Permission denied", [("~/other/notes.txt", "using")]),
+        ("cat: '/home/ada/.ssh/id': Permission denied", [("~/.ssh/id", "using")]),
+        ("Error: EACCES: permission denied, mkdir '/home/ada/.npm'", [("~/.npm", "writing")]),
+        ("PermissionError: [Errno 13] Permission denied: '/data/a.csv'", [("/data/a.csv", "using")]),
+        ("touch: cannot touch '/etc/x': Permission denied", [("/etc/x", "writing")]),
+        ("cat: /etc/shadow: Permission denied", []),
+        ("sh: 1: cannot create /home/ada/work/a: Permission denied", []),
+        ("git@github.com: Permission denied (publickey).", []),
+        ("/home/ada/.bashrc is fine", []),
+        ("", []),
+    ],
+)
+def test_refused_accesses_when_programs_tell_of_them_are_found(printed: str, expected: list[tuple[str, str]]) -> None:
+    """Only paths that the confinement does not allow: what else was refused is not its doing."""
+    assert [tuple(each) for each in refused_accesses(printed, CONFINED, HOME)] == expected
+
+
+def test_refused_accesses_when_there_are_many_are_bounded() -> None:
+    """Each once, and of a long text the end."""
+    same = "cat: /data/x: Permission denied\n"
+    many = "".join(f"cat: /data/{number}: Permission denied\n" for number in range(100))
+    assert len(refused_accesses(same * 50, CONFINED, HOME)) == 1
+    assert len(refused_accesses(many, CONFINED, HOME)) == 20
+    assert refused_accesses(same + "x" * LONGEST_TEXT, CONFINED, HOME) == ()

@@ -1,0 +1,93 @@
+"""A page, of this kernel or of another host's conversations: it asks, dispatches, and reduces what it is sent."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from typing import Any
+
+from agentnb.comm.service import PageService, Send
+from agentnb.host import current_host
+from agentnb.state import Envelope, decode
+from tests.unit.comm.page import PageChannel
+
+PATIENCE = 30.0
+
+
+class AttachedPage:
+    """One page.
+
+    Args:
+        make: Makes the service that it talks to, from what sends it messages.
+        client_id: Its own id.
+    """
+
+    def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
+        self._client_id = client_id
+        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._service = current_host().loop.call(lambda: make(self._hear))
+        self._channels: dict[str, PageChannel] = {}
+        self._id = 0
+        self.refusals: list[Envelope] = []
+        self._take(self.ask("initialize", protocolVersions=[2, 1], lastSeen={}, visible=True)["channels"])
+
+    def _hear(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+        if client_id == self._client_id:
+            self._heard.put({**message, "buffers": buffers})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        said = {"jsonrpc": "2.0", "v": 2, "clientId": self._client_id, **message}
+        current_host().loop.post(self._service.receive, said)
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask for something; the answer, with what travels beside it as ``buffers``."""
+        self._id += 1
+        number = self._id
+        self._say({"id": number, "method": method, "params": params})
+        while True:
+            message = self._heard.get(timeout=PATIENCE)
+            if message.get("id") == number:
+                if "error" in message:
+                    raise RuntimeError(message["error"]["message"])
+                return {**message["result"], "buffers": message["buffers"]}
+            self._notified(message)
+
+    def follow(self, *uris: str) -> None:
+        """Follow channels."""
+        self._take(self.ask("subscribe", channels=list(uris))["channels"])
+
+    def dispatch(self, uri: str, action: dict[str, Any]) -> None:
+        """Want something to happen."""
+        self._id += 1
+        self._channels[uri].pending.append((self._id, action))
+        self._say({"method": "dispatchAction", "params": {"clientSeq": self._id, "channel": uri, "action": action}})
+
+    def until(self, uri: str, wanted: Callable[[Any], Any]) -> Any:
+        """The channel's confirmed state, once *wanted* says yes to it."""
+        while not (self._channels[uri].confirmed is not None and wanted(self._channels[uri].confirmed)):
+            self._notified(self._heard.get(timeout=PATIENCE))
+        return self._channels[uri].confirmed
+
+    def until_settled(self, uri: str) -> None:
+        """Once everything that it dispatched there is answered."""
+        while self._channels[uri].pending:
+            self._notified(self._heard.get(timeout=PATIENCE))
+
+    def _take(self, channels: dict[str, Any]) -> None:
+        for uri, update in channels.items():
+            channel = self._channels.setdefault(uri, PageChannel(uri))
+            if "snapshot" in update:
+                channel.restore(update)
+
+    def _notified(self, message: dict[str, Any]) -> None:
+        if message.get("method") != "actions":
+            return
+        params = message["params"]
+        self._take(params.get("snapshots", {}))
+        for each in params["envelopes"]:
+            envelope = decode(Envelope, each)
+            if envelope.rejection_reason is not None and not envelope.repeated:
+                self.refusals.append(envelope)
+            assert self._channels[envelope.channel].apply(envelope, self._client_id)
+        seen = {uri: channel.index for uri, channel in self._channels.items()}
+        self._say({"method": "ack", "params": {"flush": params["flush"], "seen": seen}})

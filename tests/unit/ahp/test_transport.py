@@ -1,0 +1,58 @@
+"""TLS, and a proxy that calls the server by a path of its own."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb import HostUnavailable
+from tests.unit.ahp.client import Client
+from tests.unit.ahp.relay import Relay
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for this machine, and its key, made by openssl."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed, which makes the certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    files = folder / "cert.pem", folder / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-out", str(files[0]), "-keyout", str(files[1]), "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run(command, check=True, capture_output=True)
+    return files
+
+
+def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate: tuple[Path, Path]) -> None:
+    """A client that does not is not connected, and neither is one without TLS; a token is sent to neither."""
+    cert, key = certificate
+    with agentnb.serve(certificate=cert, key=key) as server:
+        assert server.address.startswith("wss://127.0.0.1:")
+        client = Client(server.address, server.token, ssl=ssl.create_default_context(cafile=cert))
+        assert client.initialize("me")["protocolVersion"] == "0.5.0"
+        client.close()
+        with agentnb.connect(server.url, certificate=cert) as remote:
+            assert remote.state == "connected"
+        with pytest.raises(HostUnavailable, match="certificate"):
+            agentnb.connect(server.url)
+        with pytest.raises(HostUnavailable):
+            agentnb.connect(server.url.replace("wss:", "ws:"))
+
+
+def test_a_proxy_with_a_path_of_its_own_is_gone_through(relay: Relay) -> None:
+    """As jupyter-server-proxy has one: the request comes with its name, its path and its own token in the address."""
+    with agentnb.serve(hosts=[relay.place]) as server:
+        relay.lead_to(server.address)
+        address = f"ws://{relay.place}/user/ada/proxy/8765/?token=of-jupyter"
+        client = Client(address, server.token)
+        client.initialize("me")
+        client.close()
+        with agentnb.connect(address, server.token) as remote:
+            assert (remote.state, remote.address) == ("connected", address.partition("?")[0])

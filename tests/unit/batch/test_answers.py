@@ -1,0 +1,90 @@
+"""Answers are read as the type that is wanted, whatever an agent writes around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.batch.answers import AnswerUnfit, Wanted, plain
+from agentnb.errors import UsageError
+
+
+@dataclass
+class Label:
+    label: str
+    score: int = 0
+
+
+class Struct(msgspec.Struct):
+    label: str
+
+
+class Model(pydantic.BaseModel):
+    label: str
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "expected"),
+    [
+        (Label, '{"label": "good", "score": 2}', Label("good", 2)),
+        (Label, 'Of course.\n```json\n{"label": "good"}\n```\nAnything else?', Label("good")),
+        (Label, 'Not {this} but {"label": "good"}.', Label("good")),
+        (Struct, '{"label": "good"}', Struct("good")),
+        (Model, '{"label": "good"}', Model(label="good")),
+        (list[int], "The numbers: [1, 2]", [1, 2]),
+        (Literal["good", "bad"], "good", "good"),
+        (Literal["good", "bad"], '"bad"', "bad"),
+        (int, "7", 7),
+        ({"type": "array", "items": {"type": "integer"}}, "so [1]", [1]),
+    ],
+)
+def test_an_answer_is_read_as_what_is_wanted(output: Any, text: str, expected: Any) -> None:
+    """Kept as JSON it is read again as the same."""
+    wanted = Wanted(output)
+    assert wanted.read(text) == expected
+    assert wanted.check(plain(wanted.read(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "message"),
+    [
+        (Label, "no JSON at all", "Expected `object`, got `str`"),
+        (Label, '{"score": 2}', "missing required field `label`"),
+        (Model, "{}", "Field required"),
+        (Literal["good", "bad"], "ugly", "Invalid enum value 'ugly'"),
+        ({"type": "array", "items": {"type": "integer"}}, '["a"]', r"\$\[0\]: 'a' is not of type 'integer'"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_told_with_what_is_wrong(output: Any, text: str, message: str) -> None:
+    """The words go back to the agent."""
+    wanted = Wanted(output)
+    with pytest.raises(AnswerUnfit, match=message) as failed:
+        wanted.read(text)
+    assert str(failed.value) in wanted.correction(failed.value)
+
+
+@pytest.mark.parametrize("output", [object(), "text", {"type": "no type"}])
+def test_what_is_no_type_is_refused(output: Any) -> None:
+    """Before anything is asked."""
+    with pytest.raises(UsageError):
+        Wanted(output)
+
+
+@given(st.text(max_size=300), st.lists(st.integers(min_value=-(2**53), max_value=2**53)))
+def test_a_list_is_found_in_any_text_without_brackets(around: str, value: list[int]) -> None:
+    """Behind whatever was written."""
+    words = "".join(each for each in around if each not in '[]{}"`0123456789')
+    assert Wanted(list[int]).read(f"{words}{value}") == value
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{" * 100_000, '{"a":' * 50_000, "[1," * 50_000])
+def test_an_answer_that_nests_without_end_does_not_fit(text: str) -> None:
+    """It is not read for ever."""
+    with pytest.raises(AnswerUnfit):
+        Wanted(list[int]).read(text)

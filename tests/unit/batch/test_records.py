@@ -1,0 +1,37 @@
+"""The rows of batches in their file."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from agentnb.batch.records import Body, Records
+
+
+def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
+    """Each has a connection of its own to the one file."""
+    environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
+    over = threading.Event()
+    batches = [Records(None, "agent", "prompt", environ) for _ in range(3)]
+
+    def write(records: Records) -> int:
+        for number in range(100):
+            records.begin(number, number, "prompt", f"key {number}", lambda _: None)
+            records.end(number, "done", Body(text="answer"))
+        return sum(each.state == "done" for each in records.rows())
+
+    def read(records: Records) -> None:
+        while not over.is_set():
+            list(records.rows("done"))
+            records.row(0)
+
+    with ThreadPoolExecutor(6) as readers_and_writers:
+        for each in batches:
+            readers_and_writers.submit(read, each)
+        try:
+            assert list(readers_and_writers.map(write, batches)) == [100, 100, 100]
+        finally:
+            over.set()
+    for each in batches:
+        each.close()

@@ -1,0 +1,183 @@
+"""Code intelligence over cells and files, with jedi itself."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.errors import UsageError
+
+
+def service(root: Path, *sources: str, variables: dict[str, Any] | None = None, seconds: float = 300.0) -> CodeService:
+    """Code intelligence for a notebook whose cells ran in their order; their ids are ``c0``, ``c1`` and so on."""
+    cells = [CodeCell(cell_id=f"c{at}", source=source, count=at + 1) for at, source in enumerate(sources)]
+    return CodeService(root, cells=lambda: cells, variables=lambda: variables or {}, seconds=seconds)
+
+
+def places(found: list[Any]) -> list[tuple[str | None, int, int]]:
+    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in found]
+
+
+def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) -> None:
+    """Cells are one module in execution order, not in the notebook's order."""
+    cells = [
+        CodeCell(cell_id="use", source="f(1)", count=3),
+        CodeCell(cell_id="new", source="def f(x): return str(x)", count=2),
+        CodeCell(cell_id="old", source="def f(x): return x", count=1),
+    ]
+    asked = CodeService(tmp_path, cells=lambda: cells, seconds=300)
+    expected = [("new", 1, 4)]
+    assert places(asked.definition(CodePlace(cell_id="use", symbol="f"))) == expected
+    cells.insert(0, cells.pop())  # the user moves a cell: the place stays the same
+    assert places(asked.definition(CodePlace(cell_id="use", line=1, column=0))) == expected
+
+
+def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) -> None:
+    """Asked in turn, each answers from its own cells, also after one has changed."""
+    first, second = (service(tmp_path, text) for text in ("import os\nx = 1\nx", "def f():\n    return 2\nf()"))
+    for _ in range(2):
+        assert places(first.definition(CodePlace(cell_id="c0", line=3, column=0))) == [("c0", 2, 0)]
+        assert places(second.definition(CodePlace(cell_id="c0", line=3, column=0))) == [("c0", 1, 4)]
+
+
+def test_a_file_of_the_workspace_and_the_cells_that_import_it_are_one(tmp_path: Path) -> None:
+    """Definitions and references go from cells to files and back."""
+    (tmp_path / "model.py").write_text("def fit(x):\n    return x\n")
+    (tmp_path / "other.py").write_text("import model\n\nmodel.fit(2)\n")
+    asked = service(tmp_path, "from model import fit", "fit(3)")
+    assert places(asked.definition(CodePlace(symbol="fit"))) == [("model.py", 1, 4)]
+    expected = [("c0", 1, 18), ("c1", 1, 0), ("model.py", 1, 4), ("other.py", 3, 6)]
+    assert places(asked.references(CodePlace(cell_id="c1", symbol="fit"))) == expected
+    assert places(asked.references(CodePlace(path="model.py", symbol="fit"))) == expected
+
+
+def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> None:
+    """Each cell and file comes with its text before and after."""
+    (tmp_path / "model.py").write_text("def fit(x):\r\n    return x\r\n", newline="")
+    asked = service(tmp_path, "from model import fit", "%time fit(3); refit = 'fit'", "!echo fit")
+    renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
+    assert {(change.cell_id, change.after) for change in renaming.changes} == {
+        ("c0", "from model import train"),
+        ("c1", "%time train(3); refit = 'fit'"),
+        (None, "def train(x):\r\n    return x\r\n"),
+    }
+    assert renaming.notes == ("Magics of 1 cell have the name, too; they are not changed.",)
+    assert "fit" in (tmp_path / "model.py").read_text()
+
+
+@pytest.mark.parametrize(("symbol", "new_name"), [("json.dumps", "write"), ("x", "class"), ("x", "a b")])
+def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
+    """What the workspace does not define keeps its name; a name is one that Python takes."""
+    asked = service(tmp_path, "import json\nx = json.dumps")
+    with pytest.raises(UsageError, match=r"outside of the workspace|not a name"):
+        asked.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
+
+
+def test_hover_gives_the_signature_and_the_documentation(tmp_path: Path) -> None:
+    """Of a function in a cell, and of one in a library."""
+    asked = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
+    (found,) = asked.hover(CodePlace(symbol="f"))
+    assert (found.signatures, found.docs) == (("f(x: int, y=2) -> str",), "Adds.")
+    (found,) = asked.hover(CodePlace(symbol="textwrap.dedent"))
+    assert found.full_name == "textwrap.dedent"
+    assert found.docs == inspect.getdoc(textwrap.dedent)
+
+
+TRAP = """
+touched = []
+
+class Trap:
+    @property
+    def touchy(self) -> int:
+        touched.append("property")
+
+    def method(self) -> int:
+        '''A method.'''
+        touched.append("method")
+
+    def __getattr__(self, name):
+        touched.append(name)
+
+    def __dir__(self):
+        touched.append("dir")
+        return []
+
+    def __repr__(self):
+        touched.append("repr")
+        return ""
+"""
+
+
+def test_a_live_variable_is_known_by_its_type_and_is_never_touched(tmp_path: Path, monkeypatch: Any) -> None:
+    """No property, ``__getattr__``, ``__dir__`` or ``__repr__`` of the user's objects runs."""
+    (tmp_path / "trapped.py").write_text(TRAP)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    trapped = importlib.import_module("trapped")
+    variables = {"trap": trapped.Trap(), "n": 3, "made": trapped.Trap}
+    asked = service(tmp_path, "trap = anything()", variables=variables)
+    assert [each.name for each in asked.completions(CodePlace(symbol="trap.m"))] == ["method"]
+    assert [each.name for each in asked.completions(CodePlace(symbol="n.bit_l"))] == ["bit_length"]
+    assert [each.name for each in asked.completions(CodePlace(symbol="made.touch"))] == ["touchy"]
+    (found,) = asked.hover(CodePlace(symbol="trap.method"))
+    assert (found.docs, found.is_live) == ("A method.", True)
+    assert trapped.touched == []
+
+
+def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path) -> None:
+    """What the user has not imported stays so, whatever is asked about it."""
+    (tmp_path / "loud.py").write_text("import sys\nsys.loud = True\ndef shout(): ...\n")
+    path, loaded = sys.path, {*sys.modules}
+    asked = service(tmp_path, "import loud, _ctypes_test, curses.panel\ncurses.panel.new_panel")
+    assert places(asked.definition(CodePlace(symbol="loud.shout"))) == [("loud.py", 3, 4)]
+    asked.hover(CodePlace(symbol="_ctypes_test.func"))
+    assert sys.path is path
+    assert not hasattr(sys, "loud")
+    assert {"loud", "_ctypes_test"}.isdisjoint({*sys.modules} - loaded)
+
+
+def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path) -> None:
+    """Magics and ``await`` are no errors."""
+    asked = service(tmp_path, "def f(:", "await g()\n%matplotlib inline\n!ls", "%%bash\nif", "def g(): ...", "g()\n  x")
+    found = asked.diagnostics()
+    assert [(each.cell_id, each.line) for each in found] == [("c0", 1), ("c4", 2)]
+    assert places(asked.definition(CodePlace(cell_id="c4", symbol="g"))) == [("c3", 1, 4)]
+
+
+def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_path: Path) -> None:
+    """The thread of an analysis ends with its time."""
+    count = 0
+
+    def cells() -> list[CodeCell]:
+        return [CodeCell(cell_id="a", source="".join(f"def f{n}(x): return x + {n}\n" for n in range(count)))]
+
+    count = 20_000
+    asked = CodeService(tmp_path, cells=cells, seconds=0.05)
+    with pytest.raises(UsageError, match="took more than"):
+        asked.definition(CodePlace(symbol="f3"))
+    assert [each.name for each in threading.enumerate() if each.name == "agentnb-code"] == []
+
+
+def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
+    """Unknown cells, lines, columns, symbols and files, each in a sentence."""
+    asked = service(tmp_path, "x = 1")
+    for place in (
+        CodePlace(cell_id="nope", symbol="x"),
+        CodePlace(cell_id="c0", line=2, column=0),
+        CodePlace(cell_id="c0", line=1, column=9),
+        CodePlace(cell_id="c0", symbol="y"),
+        CodePlace(cell_id="c0"),
+        CodePlace(path="nope.py", symbol="x"),
+        CodePlace(symbol="f(x)"),
+        CodePlace(),
+    ):
+        with pytest.raises(UsageError):
+            asked.definition(place)
+    assert asked.definition(CodePlace(symbol="nowhere")) == []

@@ -1,0 +1,254 @@
+"""The settings in the page: what it is told, may change and must confirm, and where *New conversation* leads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.configuration import Sources, read_settings
+from agentnb.host import Host
+from agentnb.policy.situation import Mode
+from tests.unit.comm.test_service import Page
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's settings folder, empty; the current folder is another one."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "conf"))
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "conf"
+
+
+class InFile:
+    """The settings of a kernel in which the user's file counts."""
+
+    def sources(self) -> Sources:
+        return read_settings()
+
+    def choose(self, name: str, value: Any) -> None:
+        raise AssertionError(name, value)
+
+    def default_workspace(self) -> str:
+        return str(self.sources()["cwd"].value)
+
+    def default_mode(self) -> Mode:
+        mode: Mode = self.sources()["permissions"].value
+        return mode
+
+    def default_mcp_servers(self) -> dict[str, Any]:
+        return {}
+
+    def default_components(self) -> list[str]:
+        return []
+
+    def default_kernel_access(self) -> bool:
+        return False
+
+    def default_variables(self, agent: str) -> dict[str, str]:
+        return {}
+
+    def cell_review(self) -> None:
+        return None
+
+    def choose_cell_review(self, review: Any) -> None:
+        raise AssertionError(review)
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    """A page of a kernel with these settings."""
+    host.environment.connect(settings=InFile())
+    page = Page(host)
+    page.ready()
+    return page
+
+
+def change(page: Page, name: str, value: object, **more: object) -> dict[str, Any]:
+    """The answer to the change of a setting."""
+    return page.ask("changeSetting", {"name": name, "value": value, **more})
+
+
+def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_was_shown(
+    page: Page, folder: Path
+) -> None:
+    """Another sentence, or another value's, confirms nothing; a narrower value needs none."""
+    sentence = change(page, "permissions", "allow")["result"]["confirm"]
+    for wrong in ("yes", sentence.replace("allow", "deny"), f"{sentence} "):
+        assert change(page, "permissions", "allow", confirmed=wrong)["result"] == {"confirm": sentence}
+    assert not (folder / "settings.toml").exists()
+    assert change(page, "permissions", "allow", confirmed=sentence)["result"] == {}
+    assert change(page, "permissions", "deny", was="allow", checks=True)["result"] == {}
+    error = change(page, "permissions", "ask", was="allow", checks=True)
+    assert (
+        "Somebody changed it meanwhile"
+        in change(page, "permissions", "ask", was="allow", checks=True, confirmed=error["result"]["confirm"])["error"][
+            "message"
+        ]
+    )
+    assert read_settings()["permissions"].value == "deny"
+
+
+def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: Path) -> None:
+    """Not the variables of MCP servers, nor a password in an address, wherever they stand."""
+    folder.mkdir()
+    servers = 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" }, args = ["secret-2"] } }\n'
+    (folder / "settings.toml").write_text(f"{servers}warm = 3\n", encoding="utf-8")
+    (folder / "local.toml").write_text('url = "http://me:secret-3@127.0.0.1/v1"\n', encoding="utf-8")
+    told = page.ask("listSettings", {})["result"]
+    assert "secret" not in json.dumps(told).replace("local_key_variable", "").replace("hold secrets", "")
+    found = {each["name"]: each for group in told["groups"] for each in group["settings"]}
+    assert (found["mcp_servers"]["value"], found["mcp_servers"]["source"]) == (["db"], "user")
+    assert "warm cannot be 3." in "\n".join(told["problems"])
+
+
+def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hidden ones and files are left out; nothing beyond is listed, also not through a link; what is none is said."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    work = tmp_path / "work"
+    for name in ("b", "A", ".hidden"):
+        (work / name).mkdir()
+    (work / "file").touch()
+    (work / "out").symlink_to(tmp_path)
+    assert page.ask("listFolders", {})["result"] == {"path": str(work), "folders": ["A", "b", "out"], "isCut": False}
+    assert page.ask("listFolders", {"path": str(work / "A")})["result"]["parent"] == str(work)
+    for path in ("/", str(work / "out"), str(work / "file"), str(work / "gone"), "a\0b", "~nobody-of-that-name/x"):
+        assert "error" in page.ask("listFolders", {"path": path})
+
+
+def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page: Page) -> None:
+    """A size that is none is refused; no limit needs no question."""
+    assert "no size" in change(page, "log_max", "much")["error"]["message"]
+    sentence = change(page, "log_days", 30)["result"]["confirm"]
+    assert "Now that would be 0 conversations." in sentence
+    assert change(page, "log_days", 30, confirmed=sentence)["result"] == {}
+    assert read_settings()["log_days"].value == 30
+    assert change(page, "log_days", None)["result"] == {}
+    assert change(page, "log_max", "")["result"] == {}
+
+
+def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, folder: Path) -> None:
+    """A new one is confirmed with its command; the variables of any are told to no page."""
+    folder.mkdir()
+    file = folder / "settings.toml"
+    file.write_text('# mine\nmcp_servers = { db = { command = "x", env = { KEY = "k-1" } } }\n', encoding="utf-8")
+
+    def server(name: str, line: str | None, **more: object) -> dict[str, Any]:
+        params = {"name": name, **({} if line is None else {"server": {"line": line, **more}})}
+        answer = page.ask("changeMcpServer", params)
+        if "confirm" in answer.get("result", {}):
+            assert line is not None
+            assert line in answer["result"]["confirm"]
+            return page.ask("changeMcpServer", {**params, "confirmed": answer["result"]["confirm"]})
+        return answer
+
+    assert server("git", "uvx 'mcp server' --verbose", env={"TOKEN": "k-2"})["result"] == {}
+    assert server("docs", "https://example.org/mcp")["result"] == {}
+    db = {"command": "x", "env": {"KEY": "k-1"}}
+    git = {"command": "uvx", "args": ["mcp server", "--verbose"], "env": {"TOKEN": "k-2"}}
+    docs = {"url": "https://example.org/mcp"}
+    assert read_settings()["mcp_servers"].value == {"db": db, "git": git, "docs": docs}
+    told = json.dumps(page.ask("listSettings", {})["result"])
+    assert [secret for secret in ("k-1", "k-2") if secret in told] == []
+    assert server("db", None)["result"] == {}
+    assert read_settings()["mcp_servers"].value == {"git": git, "docs": docs}
+    for line in ("", '"', "uvx 'a"):
+        assert "error" in server("bad", line)
+    assert file.read_text(encoding="utf-8").startswith("# mine\n")
+    file.write_text('mcp_servers = "~/mcp.json"\n', encoding="utf-8")
+    assert "are in the file ~/mcp.json" in page.ask("changeMcpServer", {"name": "git"})["error"]["message"]
+
+
+def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folder: Path) -> None:
+    """What allows is confirmed; so is the removal of what denies."""
+
+    def policy(**params: object) -> dict[str, Any]:
+        result: dict[str, Any] = page.ask("changePolicy", params)["result"]
+        if "confirm" in result:
+            assert page.ask("changePolicy", {**params, "confirmed": result["confirm"]})["result"] == {}
+        return result
+
+    push = {"command": "git push origin main"}
+    assert policy(action="add", rule={"action": "deny", "command": ["git push *"]}) == {}
+    assert page.ask("testPolicy", push)["result"]["outcome"] == "deny"
+    assert "Add the rule" in policy(action="add", rule={"action": "allow", "command": ["git *"]})["confirm"]
+    assert page.ask("testPolicy", push)["result"]["outcome"] == "deny"  # nothing allows in a folder without trust
+    work = str(Path.cwd())
+    assert "Trust" in policy(action="trust", folder=work)["confirm"]
+    assert page.ask("testPolicy", push)["result"]["outcome"] == "allow"
+    told = page.ask("listSettings", {})["result"]
+    assert (told["trusted"], [rule["text"] for rule in told["rules"]]) == (
+        [work],
+        ["deny git push *", "allow git *"],
+    )
+    assert "Remove the rule" in policy(action="remove", number=1, text="deny git push *")["confirm"]
+    assert policy(action="remove", number=1, text="allow git *") == {}
+    assert policy(action="untrust", folder=work) == {}
+    told = page.ask("listSettings", {})["result"]
+    assert (told["trusted"], told["rules"]) == ([], [])
+
+
+def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(page: Page, tmp_path: Path) -> None:
+    """A folder that is gone is said, and no tab opens."""
+    for name, value in (("cwd", str(tmp_path)), ("permissions", "deny")):
+        sentence = change(page, name, value)["result"].get("confirm", "")
+        change(page, name, value, confirmed=sentence)
+    opened = page.host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
+    assert (opened.cwd, opened.mode) == (tmp_path, "deny")
+    change(page, "cwd", f"{tmp_path}/gone", confirmed=change(page, "cwd", f"{tmp_path}/gone")["result"]["confirm"])
+    error = page.ask("createSession", {"agent": "eliza"})["error"]["message"]
+    assert "The working folder of the settings" in error
+    assert len(page.host.conversations) == 1
+
+
+def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_there_is_one(page: Page) -> None:
+    """Not where something is typed in it, or its permissions or its access to the kernel are others."""
+
+    def new(**params: object) -> str:
+        channel: str = page.ask("createSession", {"agent": "eliza", **params})["result"]["channel"]
+        return channel
+
+    first = new()
+    assert new() == first
+    page.say("draft", {"channel": page.host.find(first).chat.uri, "text": "half a se"})
+    second = new()
+    assert second != first
+    page.dispatch(second, {"type": "session/configChanged", "config": {"permissions": "deny"}})
+    third = new()
+    assert third not in (first, second)
+    assert new(tabId="5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b") not in (first, second, third)
+
+
+def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -> None:
+    """A hidden agent is marked; open conversations with it still have its name."""
+    order = [each.provider for each in page.host.root.state.agents]
+    change(page, "agents_order", [order[2], "unknown"])
+    change(page, "agents_hidden", ["eliza"])
+    change(page, "density", "compact")
+    state = page.host.root.state
+    assert [each.provider for each in state.agents] == [order[2], *order[:2], *order[3:]]
+    assert [each.provider for each in state.agents if each.hidden] == ["eliza"]
+    assert state.config is not None
+    assert state.config.values["look"] == {"density": "compact"}
+    change(page, "density", None)
+    assert page.host.root.state.config is not None
+    assert page.host.root.state.config.values["look"] == {}
+
+
+def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(page: Page, folder: Path) -> None:
+    """Of settings and rules; another page is told nothing, and one that no longer asks neither."""
+    other = Page(page.host, "page-2")
+    other.ready()
+    assert page.ask("watchSettings", {"on": True})["result"] == {}
+    folder.mkdir()
+    (folder / "settings.toml").write_text('agent = "claude"\n', encoding="utf-8")
+    assert page.hear("settingsChanged")["params"] == {}
+    (folder / "policy.toml").write_text('[[rule]]\naction = "deny"\n', encoding="utf-8")
+    assert page.hear("settingsChanged")["params"] == {}
+    assert page.ask("watchSettings", {"on": False})["result"] == {}
+    assert [one for one in other.told.queue if one.get("method") == "settingsChanged"] == []

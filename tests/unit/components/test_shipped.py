@@ -1,0 +1,234 @@
+"""The shipped components, alone and in a session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb import Session, UsageError
+from agentnb.components import Component, shipped
+from agentnb.components.code import Code
+from agentnb.components.context import Context, outline
+from agentnb.components.listing import listing
+from agentnb.components.rules import LONGEST, Rules
+from agentnb.components.walkthrough import Walkthrough
+from agentnb.components.wire_log import WireLog
+from agentnb.kernel.code_runner import CellView, NotebookView
+from tests.conftest import ROOT
+from tests.unit.api.conftest import PATIENCE, start
+
+__all__ = ["start"]
+
+HELLO = [{"type": "text", "text": "hello"}]
+
+
+async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]:
+    """The first prompt of a session in *folder* as the agent gets it, and how many blocks the second one has."""
+    rules = Rules()
+    await rules.on_initialize({"agentInfo": {"name": agent}})
+    await rules.on_opened("s", {"cwd": str(folder)})
+    first = await rules.on_prompt("s", HELLO)
+    second = await rules.on_prompt("s", HELLO)
+    return "\n".join(block["text"] for block in first), len(second)
+
+
+async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
+    """An agent that reads the file itself gets none; nor is there any where there is no file."""
+    (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
+    said, second = await first_prompt(tmp_path)
+    assert said == "The rules of this workspace, from its AGENTS.md:\n\nUse tabs.\nhello"
+    assert second == 1
+    assert await first_prompt(tmp_path, "OpenCode") == ("hello", 1)
+    assert await first_prompt(tmp_path / "nowhere") == ("hello", 1)
+    assert Rules().tokens(tmp_path) == (0, 2)
+
+
+async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_path: Path) -> None:
+    """A link out of the workspace is not followed; a folder of that name is none; bad bytes are replaced."""
+    inside, outside = tmp_path / "inside", tmp_path / "secret.md"
+    inside.mkdir()
+    outside.write_text("token", encoding="utf-8")
+    (inside / "AGENTS.md").symlink_to(outside)
+    assert await first_prompt(inside) == ("hello", 1)
+    (inside / "AGENTS.md").unlink()
+    (inside / "AGENTS.md").write_bytes(b"\xff" + b"x" * (2 * LONGEST))
+    said, _ = await first_prompt(inside)
+    assert f"(The file goes on; it has {2 * LONGEST + 1} bytes.)" in said
+    assert len(said) < LONGEST + 200
+
+
+def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its owner may read it; values of secret variables and what looks like a key are masked."""
+    path = tmp_path / "logs" / "wire.log"
+    monkeypatch.setenv("AGENTNB_WIRE_LOG", str(path))
+    monkeypatch.setenv("SCRIPTED_API_KEY", "open sesame please")
+    log = WireLog()
+    log.on_message("client", "agent", b'{"method":"session/prompt","params":"open sesame please"}\n')
+    log.on_message("agent", "client", b'{"params":"ghp_' + b"a" * 36 + b'"}\n')
+    log.close()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line.split(" ", 1)[1] for line in lines] == [
+        'client → agent {"method":"session/prompt","params":"***"}',
+        'agent → client {"params":"***"}',
+    ]
+    assert oct(path.stat().st_mode & 0o777) == "0o600"
+
+
+def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
+    """Without a kernel it says so; an outline has the headings and the first line of each code cell."""
+    told = Context().surroundings()
+    assert f"environment {sys.prefix}" in told
+    assert "\n- pytest " in told
+    assert told.endswith("Notebook: none")
+    cells = (
+        CellView(cell_id="a", kind="markdown", source="# Title\ntext\n## Part"),
+        CellView(cell_id="b", kind="code", source="\nimport math\nmath.pi", count=3),
+    )
+    assert outline(NotebookView(name="n.ipynb", path=None, live=True, cells=cells)) == (
+        "Notebook: n.ipynb, 2 cells\n- cell 1 a markdown: # Title\n- cell 1 a markdown: ## Part\n"
+        "- cell 2 b code[3]: import math"
+    )
+
+
+class Polite(Component):
+    """Says please."""
+
+    async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [*prompt, {"type": "text", "text": " please"}]
+
+
+def test_session_has_its_components_in_their_order(start: Callable[..., Session], tmp_path: Path) -> None:
+    """A shipped one by its name, a class, and a program; the agent gets what they made of the prompt."""
+    (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
+    program = f"{sys.executable} -S {ROOT / 'tests/agents/proxy.py'} shouts sdk"
+    session = start("echo", components=["rules", program, Polite])
+    said = session.prompt("hi").wait(timeout=PATIENCE).text
+    assert said == "THE RULES OF THIS WORKSPACE, FROM ITS AGENTS.MD:\n\nUSE TABS.HI please"
+    assert session.prompt("hi").wait(timeout=PATIENCE).text == "HI please"
+
+
+def test_session_says_which_component_died_and_starts_anew(start: Callable[..., Session]) -> None:
+    """The turn fails with its name."""
+    session = start(
+        "echo", components=[[sys.executable, str(ROOT / "tests/agents/proxy.py"), "dies_at_session/prompt"]]
+    )
+    turn = session.prompt("hi")
+    turn.wait(timeout=PATIENCE, check=False)
+    assert "The component 'proxy.py' stopped unexpectedly (exit code 9)" in str(turn.error)
+
+
+@pytest.mark.parametrize("given", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
+def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], given: Any) -> None:
+    """Before anything is started."""
+    with pytest.raises(UsageError, match="component"):
+        start("echo", components=given)
+
+
+def test_listing_shows_the_order_what_is_off_and_the_cost(tmp_path: Path) -> None:
+    """What the settings name comes first, in its order; a program's cost is not known."""
+    (tmp_path / "AGENTS.md").write_text("x" * 400, encoding="utf-8")
+    lines = listing(["my-proxy --flag", "rules"], tmp_path).splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["component", "tokens"],
+        ["1", "my-proxy"],
+        ["2", "rules"],
+        ["off", "context"],
+        ["off", "skills"],
+        ["off", "research"],
+        ["off", "code"],
+        ["off", "walkthrough"],
+        ["off", "log"],
+    ]
+    assert lines[1].split(maxsplit=2)[2].split("  ")[0] == "not known"
+    assert "0 a turn, 100 once" in lines[2]
+    assert all(component.about for component in shipped())
+
+
+async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
+    """With the kernel tools' own words; what they cannot do they say in a sentence."""
+    tools = {each.name: each for component in shipped() for each in component.tools}
+    (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
+    for component in shipped():
+        await component.on_opened("s", {"cwd": str(tmp_path)})
+
+    async def said(name: str, **given: Any) -> tuple[str, bool]:
+        answer = await tools[name].call(given)
+        return answer["content"][0]["text"], answer.get("isError", False)
+
+    assert {"read_skill", "look_up_code", "research"} < tools.keys()
+    assert "Work well" in (await said("read_skill"))[0] or "jupyter-agentnb" in (await said("read_skill"))[0]
+    code = Code()
+    await code.on_opened("s", {"cwd": str(tmp_path)})
+    (tool,) = code.tools
+    found = await tool.call({"question": "definition", "file": "model.py", "symbol": "fit"})
+    assert "model.py" in found["content"][0]["text"]
+    outside = await tool.call({"question": "definition", "file": "/etc/passwd", "symbol": "fit"})
+    assert "outside the workspace" in outside["content"][0]["text"]
+    assert await said("research", question="How?", package="json") == (
+        "Nothing here can ask the agent in another conversation. Use it in agentnb.",
+        True,
+    )
+    assert (await said("research", question="How?"))[0].startswith("research wants 'package'.")
+
+
+async def walked(walkthrough: Walkthrough, *steps: Any) -> tuple[str, bool]:
+    (tool,) = walkthrough.tools
+    answer = await tool.call({"title": "How it fits", "steps": list(steps)})
+    return answer["content"][0]["text"], answer.get("isError", False)
+
+
+async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_it(tmp_path: Path) -> None:
+    """Cells by their ids, files by their lines; another call that ends meanwhile gets nothing."""
+    (tmp_path / "model.py").write_text("a = 1\nb = 2\n")
+    cells = (CellView(cell_id="c1", kind="code", source="fit()", count=3),)
+    notebook = NotebookView(name="fit.ipynb", path=None, live=True, cells=cells)
+
+    class Runner:
+        def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
+            del outputs, named
+            return notebook
+
+    walkthrough = Walkthrough(Runner)  # type: ignore[arg-type]
+    await walkthrough.on_opened("s", {"cwd": str(tmp_path)})
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "walkthrough_show_walkthrough"}
+    other = {"sessionUpdate": "tool_call_update", "toolCallId": "o", "status": "completed"}
+    assert walkthrough.on_update("s", call) == call
+    steps = ({"text": "First.", "cell": "3"}, {"text": "Then.", "file": "model.py", "line": 2}, {"text": "Done."})
+    assert await walked(walkthrough, *steps) == ("The user sees the 3 steps now, one at a time.", False)
+    assert walkthrough.on_update("s", other) == other
+    ended = walkthrough.on_update("s", {**other, "toolCallId": "t"})
+    assert ended is not None
+    assert ended["_meta"]["agentnb"]["walkthrough"] == {
+        "title": "How it fits",
+        "steps": [
+            {"text": "First.", "cell": "c1", "place": "fit.ipynb, cell [3]"},
+            {"text": "Then.", "file": "model.py", "line": 2, "place": "model.py:2"},
+            {"text": "Done."},
+        ],
+    }
+
+
+async def test_a_walkthrough_with_a_place_that_is_not_there_is_refused_so_that_the_agent_can_mend_it(
+    tmp_path: Path,
+) -> None:
+    """No cell without a notebook, no file outside the workspace, no line behind the end, no step without a text."""
+    (tmp_path / "model.py").write_text("a = 1\n")
+    walkthrough = Walkthrough()
+    await walkthrough.on_opened("s", {"cwd": str(tmp_path)})
+    for wrong in (
+        {"text": "x", "cell": "c1"},
+        {"text": "x", "file": "../other.py"},
+        {"text": "x", "file": "gone.py"},
+        {"text": "x", "file": "model.py", "line": 2},
+        {"text": "x", "file": "model.py", "line": "1"},
+        {"text": " "},
+        {"text": "x" * 5_000},
+        {},
+        7,
+    ):
+        assert (await walked(walkthrough, wrong))[1], wrong
+    assert (await walked(walkthrough))[1]

@@ -1,0 +1,102 @@
+"""What the tests here share: a client at the top of a chain of real processes, which sees every message."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentnb.acp import Connection
+from agentnb.agent import AgentSpec
+from agentnb.components import Component
+from agentnb.conductor import ClientPlace, Failure, RunningChain
+from tests.unit.acp.recording_listener import scripted
+from tests.unit.api.conftest import PATIENCE
+
+PROXY = Path(__file__).parents[2] / "agents/proxy.py"
+SESSION = "session-1"
+
+
+def proxy(behaviour: str = "plain", form: str = "new", name: str = "proxy") -> AgentSpec:
+    """The component of `tests/agents/proxy.py` that does one thing wrongly, or nothing."""
+    return AgentSpec(name=name, title=name, command=(sys.executable, "-S", str(PROXY), behaviour, form))
+
+
+class Client:
+    """A client that remembers what it heard.
+
+    Args:
+        components: The components of the chain.
+        agent: The scripted agent at its end.
+        limits: The chain's patience.
+    """
+
+    def __init__(self, components: Sequence[Component | AgentSpec], agent: AgentSpec, **limits: float) -> None:
+        self.heard: list[tuple[str, Any]] = []
+        self.failed: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        self.asked: list[tuple[str, Any]] = []
+        self.spoken = asyncio.Event()
+        self.answering = asyncio.Event()
+        self.answering.set()
+        place = ClientPlace(self._feed)
+        self.running = RunningChain(place, components, agent, self.failed.set_result, **limits)
+        self.connection = Connection(
+            place.receive, on_notifications=self._hear, on_request=self._answer, on_closed=lambda _: None
+        )
+
+    @property
+    def strays(self) -> dict[str, int]:
+        return self.running.chain.strays
+
+    @property
+    def text(self) -> str:
+        """What the agent has said."""
+        updates = [params["update"] for method, params in self.heard if method == "session/update"]
+        return "".join(update.get("content", {}).get("text", "") for update in updates)
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        return await self.connection.request(method, params, PATIENCE)
+
+    async def initialize(self) -> Any:
+        return await self.ask("initialize", protocolVersion=1)
+
+    async def open(self) -> Any:
+        return await self.ask("session/new", cwd="/", mcpServers=[])
+
+    async def prompt(self, text: str = "hi") -> Any:
+        return await self.ask("session/prompt", sessionId=SESSION, prompt=[{"type": "text", "text": text}])
+
+    def _hear(self, notifications: list[tuple[str, Any]]) -> None:
+        self.heard += notifications
+        self.spoken.set()
+
+    def _feed(self, data: bytes) -> None:
+        self.connection.feed(data)
+
+    async def _answer(self, method: str, params: dict[str, Any]) -> Any:
+        self.asked.append((method, params))
+        await self.answering.wait()
+        return {"outcome": {"outcome": "selected", "optionId": "yes"}}
+
+
+@contextlib.asynccontextmanager
+async def conducted(
+    *components: Component | AgentSpec,
+    agent: str = "echo",
+    ready: bool = True,
+    patience: float = PATIENCE,
+    start_patience: float = PATIENCE,
+) -> AsyncIterator[Client]:
+    """A client of a chain that runs; initialized and with a session, unless not *ready*."""
+    client = Client(components, scripted(agent), patience=patience, start_patience=start_patience)
+    await client.running.start(Path.cwd())
+    try:
+        if ready:
+            await client.initialize()
+            await client.open()
+        yield client
+    finally:
+        await client.running.stop(0.5)

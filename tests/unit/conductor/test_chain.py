@@ -1,0 +1,284 @@
+"""The conductor over real processes: messages, ids, initialize, MCP, cancel, and components that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.acp import Agent, OpenRequest, RpcError
+from agentnb.components import Component, Tool
+from agentnb.conductor import Chain, ChainProcess, Place
+from agentnb.conductor.stdio import Output
+from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
+from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy
+
+
+class Polite(Component):
+    """Changes what goes through it, each way."""
+
+    async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [*prompt, {"type": "text", "text": " please"}]
+
+    def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
+        return {**update, "content": {"type": "text", "text": f"<{update['content']['text']}>"}}
+
+
+async def test_messages_pass_components_of_each_form_in_their_order() -> None:
+    """Three forms of the envelope and a component in Python: each changes the prompt after the one before it."""
+    components = (proxy("plain", "old"), Polite(), proxy("shouts", "sdk"), proxy("plain", "new"))
+    async with conducted(*components) as client:
+        answer = await client.prompt("hi")
+        assert (answer, client.text) == ({"stopReason": "end_turn"}, "<HI>< PLEASE>")
+        assert client.strays == {}
+
+
+async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered() -> None:
+    """What the agent said comes through; the conductor adds what it bridges, a component may add its own."""
+
+    class Named(Component):
+        async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
+            return {**answer, "agentInfo": {**answer["agentInfo"], "title": "With components"}}
+
+    async with conducted(Named(), proxy(), ready=False) as client:
+        answer = await client.initialize()
+    assert answer["agentInfo"]["title"] == "With components"
+    assert answer["agentCapabilities"] == {"promptCapabilities": {"image": True}, "mcpCapabilities": {"acp": True}}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("drops_initialize", "did not answer proxy/initialize within 0.2 s."),
+        ("answers_initialize_itself", "answered initialize and did not pass it on to echo."),
+        ("sends_too_early", "sent session/new before echo was initialized."),
+        ("never", "did not answer session/new within 0.2 s."),
+        ("changes_ids", "did not answer session/new within 0.2 s."),
+    ],
+)
+async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behaviour: str, said: str) -> None:
+    """The request fails with an error that says which component, and what it did."""
+    start = 0.2 if behaviour == "drops_initialize" else PATIENCE
+    odd = proxy(behaviour, name="odd")
+    async with conducted(odd, ready=False, patience=0.2, start_patience=start) as client:
+        with pytest.raises(RpcError) as failure:
+            await _talk(client)
+    assert failure.value.message == f"The component 'odd' {said}"
+
+
+@pytest.mark.parametrize(("behaviour", "strays"), [("twice", 2), ("ids_as_text", 0), ("rubbish", 4), ("floods", 0)])
+async def test_component_that_misbehaves_harmlessly_is_survived(behaviour: str, strays: int) -> None:
+    """Answers that come twice and lines that are no message are counted under its name; nothing readable is lost."""
+    async with conducted(proxy(), proxy(behaviour, name="odd")) as client:
+        answers = [await client.prompt("one"), await client.prompt("two")]
+        assert answers == [{"stopReason": "end_turn"}] * 2
+        flood = "word " * 2_000 if behaviour == "floods" else ""
+        assert client.text == f"{flood}one{flood}two"
+        assert client.strays.get("the component 'odd'", 0) >= strays
+
+
+async def test_component_that_answers_out_of_order_answers_each_request() -> None:
+    """The later answer comes first; both go to whoever asked."""
+    async with conducted(proxy("out_of_order"), ready=False) as client:
+        await client.initialize()
+        opened, said = await asyncio.gather(client.open(), client.prompt("hi"))
+        assert (opened, said) == ({"sessionId": SESSION}, {"stopReason": "end_turn"})
+
+
+@pytest.mark.parametrize("point", ["start", "initialize", "session/new", "session/prompt", "session/update", "answer"])
+async def test_component_that_dies_ends_the_chain_with_its_name(point: str) -> None:
+    """Wherever in the protocol it dies: the failure says which, how, and what it wrote last."""
+    async with conducted(proxy(), proxy(f"dies_at_{point}", name="odd"), ready=False) as client:
+        work = asyncio.ensure_future(_talk(client))
+        failure = await asyncio.wait_for(client.failed, PATIENCE)
+        assert failure.name == "the component 'odd'"
+        said = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
+        assert failure.message == said
+        assert len(failure.unanswered) == 1 or point == "start"  # it may be gone before it is asked
+        work.cancel()
+
+
+async def _talk(client: Client) -> None:
+    await client.initialize()
+    await client.open()
+    await client.prompt()
+
+
+async def test_agent_of_a_session_says_which_component_died(tmp_path: Path) -> None:
+    """As an agent's own death: the turn fails, the listener hears it; during the start it is a failed start."""
+    spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_session/prompt", name="odd")])
+    agent = await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
+    listener = RecordingListener()
+    opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
+    with pytest.raises(AgentDied, match=r"The component 'odd' stopped unexpectedly \(exit code 9\)"):
+        await Talk(agent, opened.session_id, listener).prompt()
+    await asyncio.wait_for(listener.gone.wait(), PATIENCE)
+    await agent.stop(patience=0.5)
+    spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_initialize", name="odd")])
+    with pytest.raises(AgentStartFailed, match="The component 'odd' stopped unexpectedly"):
+        await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
+
+
+async def test_component_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    """Before anything of the chain is left running."""
+    absent = type(proxy())(name="absent", title="absent", command=("no-such-proxy",))
+    spawn = partial(ChainProcess.spawn, components=[proxy(), absent])
+    with pytest.raises(AgentNotFound, match=r"The component 'absent' cannot be started.*'no-such-proxy'"):
+        await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
+
+
+async def test_cancel_passes_the_chain() -> None:
+    """`session/cancel` reaches the agent through every component, and its answer comes back."""
+    async with conducted(proxy("plain", "old"), Polite(), proxy(), agent="slow") as client:
+        turn = asyncio.ensure_future(client.prompt())
+        await asyncio.wait_for(client.spoken.wait(), PATIENCE)
+        client.connection.notify("session/cancel", {"sessionId": SESSION})
+        assert await turn == {"stopReason": "cancelled"}
+
+
+async def test_request_taken_back_is_taken_back_at_each_place() -> None:
+    """`$/cancel_request` is passed on under the id that each connection knows."""
+    async with conducted(proxy(), agent="gives_up") as client:
+        client.answering = asyncio.Event()  # the user does not decide
+        assert await client.prompt() == {"stopReason": "end_turn"}
+        assert client.text == "-32800"
+
+
+async def test_prompt_that_a_component_looks_at_can_be_cancelled() -> None:
+    """The component gives up, the turn is cancelled; what comes after it does not overtake it."""
+    begun = asyncio.Event()
+
+    class Thinks(Component):
+        async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            begun.set()
+            if prompt[0]["text"] == "long":
+                await asyncio.Event().wait()
+            return prompt
+
+    async with conducted(Thinks()) as client:
+        turn = asyncio.ensure_future(client.prompt("long"))
+        await begun.wait()
+        client.connection.notify("session/cancel", {"sessionId": SESSION})
+        assert await turn == {"stopReason": "cancelled"}
+        assert await client.prompt("short") == {"stopReason": "end_turn"}
+        assert client.text == "short"
+
+
+@pytest.mark.parametrize("hook", ["on_initialize", "on_session", "on_prompt", "on_update", "on_message"])
+async def test_component_whose_method_fails_is_named(hook: str) -> None:
+    """Where somebody waits, the request fails; where nobody does, the message goes on and the failure is counted."""
+
+    def fail(*_: Any) -> Any:
+        raise ValueError("no luck")
+
+    async def fail_later(*_: Any) -> Any:
+        fail()
+
+    broken = type("Broken", (Component,), {hook: fail if hook in {"on_update", "on_message"} else fail_later})
+    async with conducted(broken(), ready=False) as client:
+        if hook in {"on_update", "on_message"}:
+            await _talk(client)
+            assert client.text == "hi"
+            assert client.strays["the component 'broken'"] >= 1
+        else:
+            with pytest.raises(RpcError, match=f"The component 'broken' failed in {hook}: ValueError: no luck"):
+                await _talk(client)
+
+
+async def test_component_that_thinks_too_long_is_given_up() -> None:
+    """The request fails after the chain's patience; the next one is served."""
+
+    class Stuck(Component):
+        async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            if prompt[0]["text"] == "stuck":
+                await asyncio.Event().wait()
+            return prompt
+
+    async with conducted(Stuck(), patience=0.2) as client:
+        with pytest.raises(RpcError, match=r"The component 'stuck' did not answer session/prompt within 0.2 s\."):
+            await client.prompt("stuck")
+        assert await client.prompt("free") == {"stopReason": "end_turn"}
+
+
+def says(word: str) -> str:
+    return f"said {word}"
+
+
+TALKS = Tool(name="talk", description="Says a word.", run=says, parameters={"word": {"type": "string"}})
+
+
+class Talks(Component):
+    """Offers a tool."""
+
+    tools = (TALKS,)
+
+
+@pytest.mark.parametrize("component", [Talks(), proxy("serves_tools")])
+async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(component: Any) -> None:
+    """The agent gets a program on stdio; what it asks there goes up the chain, also through another component."""
+    async with conducted(component, proxy(), agent="starts_mcp") as client:
+        name, tool = ("talks", "talk") if isinstance(component, Talks) else ("clock", "now")
+        await client.prompt(f'{name} {tool} {{"word": "hi"}}')
+        content = json.loads(client.text)["content"]
+        assert content == [{"type": "text", "text": "said hi" if name == "talks" else "now {'word': 'hi'}"}]
+
+
+async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> None:
+    """They are asked on the chain's own wire; an unknown tool is refused, a failing one says why."""
+    async with conducted(Talks(), proxy(), agent="uses_mcp") as client:
+        await client.prompt("talks talk")
+        assert "TypeError" in client.text
+        await client.prompt("talks nothing")
+        assert "There is no tool 'nothing'." in client.text
+
+
+async def test_slow_reader_holds_up_only_what_is_read_for_it() -> None:
+    """The place below the one that is full is not read until that has caught up."""
+
+    class Told(Place):
+        def __init__(self, name: str) -> None:
+            super().__init__(name)
+            self.calls: list[str] = []
+
+        def pause(self) -> None:
+            self.calls.append("pause")
+
+        def resume(self) -> None:
+            self.calls.append("resume")
+
+    places = [Told("client"), Told("one"), Told("agent")]
+    chain = Chain(places, lambda _: None)
+    for is_full in (True, True, False):
+        chain.full(0, is_full=is_full)
+    chain.full(1, is_full=True)
+    assert [place.calls for place in places] == [[], ["pause", "resume"], ["pause"]]
+
+
+async def test_output_says_when_nobody_reads_and_when_all_is_read() -> None:
+    """More than a megabyte waits: full; read: not full."""
+    source, sink = os.pipe()
+    said: asyncio.Queue[bool] = asyncio.Queue()
+    output = Output(said.put_nowait, sink)
+    line = b"x" * 65_535 + b"\n"
+    for _ in range(40):
+        output.write(line)
+    assert await said.get() is True
+    read = await asyncio.to_thread(_read, source, 40 * len(line))
+    assert (read, await said.get()) == (40 * len(line), False)
+    output.finish()
+    os.close(source)
+    os.close(sink)
+
+
+def _read(source: int, count: int) -> int:
+    read = 0
+    while read < count:
+        read += len(os.read(source, 1 << 20))
+    return read

@@ -1,0 +1,273 @@
+"""The settings: where a value comes from, what a change leaves alone, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb import cli
+from agentnb.configuration import SETTINGS, Layer, change_setting, read_settings
+from agentnb.configuration.table import is_wider
+from agentnb.errors import PolicyError, SettingsError, UsageError
+from agentnb.policy import PolicyFiles, PolicyRequest, Situation, judge
+from agentnb.toml_file import change_file, parsed, with_key, without_entry, without_key
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's settings folder, empty; the current folder is a workspace beside it."""
+    found, work = tmp_path / "conf", tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(found))
+    monkeypatch.chdir(work)
+    found.mkdir()
+    return found
+
+
+def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
+    """A file in the settings folder with *text*."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+def test_a_value_when_several_places_say_one_is_that_of_the_place_that_counts_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """%config, ipython_config.py, the variable, the user's file, the default: each is shown with its place."""
+    path = written(folder, 'url = "http://file"\n', "local.toml")
+    seen = [read_settings()["local_url"]]
+    monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://variable")
+    seen.append(read_settings()["local_url"])
+    seen.append(read_settings({"local_url": Layer("startup", "http://startup")})["local_url"])
+    seen.append(read_settings({"local_url": Layer("%config", "")})["local_url"])
+    assert [(each.source, each.value, each.where) for each in seen] == [
+        ("user", "http://file", str(path)),
+        ("environment", "http://variable", "AGENTNB_LOCAL_URL"),
+        ("startup", "http://startup", ""),
+        ("environment", "http://variable", "AGENTNB_LOCAL_URL"),
+    ]
+    assert [layer.source for layer in seen[2].layers] == ["startup", "environment", "user", "default"]
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "problem"),
+    [
+        ('permissions = "deny"', "deny", None),
+        ('permissions = "allow"', "ask", "A project cannot set permissions to 'allow'."),
+        ("permissions = 1", "ask", "permissions cannot be 1."),
+    ],
+)
+def test_a_projects_file_when_it_would_let_agents_do_more_does_not_count(
+    line: str, value: str, problem: str | None
+) -> None:
+    """It can only narrow; what agent or folder is used is not its business at all."""
+    written(Path.cwd() / ".agentnb", f'{line}\nagent = "theirs"\n')
+    now = read_settings()
+    assert (now["permissions"].value, now["agent"].value) == (value, "eliza")
+    assert "settings.toml, line 2: A project cannot set agent to 'theirs'." in "\n".join(now.problems)
+    assert problem is None or f"settings.toml, line 1: {problem}" in "\n".join(now.problems)
+
+
+BROKEN: list[tuple[str, list[str]]] = [
+    ("agent = x\n", ["cannot be read", "line 1"]),
+    ("\n".join(["agent = 'a'", 'permissions = "alow"']), ["line 2: permissions cannot be 'alow'. Did you mean"]),
+    ("timeout = true", ["line 1: timeout cannot be True. It is a number from 0."]),
+    ("warm = 'claude'", ["warm cannot be 'claude'. It is a list of names."]),
+    ("agnt = 'a'", ["line 1: There is no setting 'agnt'. Did you mean 'agent'?"]),
+    ("headless = 'allow'", ["It belongs into policy.toml, as headless."]),
+    ("\ufeffagent = 'a'", ["cannot be read"]),
+    ("agent = '''a\nb'''", ["agent cannot be"]),
+    ("mcp_servers = { a = { env = { KEY = 'secret-1' } }, b = 1 }", ["mcp_servers cannot be a dict."]),
+    ("x = " + "[" * 5_000, ["cannot be read"]),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN, ids=range(len(BROKEN)))
+def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_counts(
+    folder: Path, text: str, said: list[str]
+) -> None:
+    """The value that is wrong does not count; secrets are not repeated."""
+    path = written(folder, text)
+    problems = "\n".join(read_settings().problems)
+    assert [each for each in [str(path), *said] if each not in problems] == []
+    assert "secret-1" not in problems
+    assert read_settings()["permissions"].value == "ask"
+
+
+def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(folder: Path) -> None:
+    """Nothing that a person wrote is lost."""
+    path = written(folder, 'agent = "a"\noops\n')
+    with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was touched"):
+        change_setting("agent", "b")
+    assert path.read_text("utf-8") == 'agent = "a"\noops\n'
+
+
+def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:
+    """The mode counts, also for a user whom the system would let write."""
+    path = written(folder, 'agent = "a"\n')
+    path.chmod(0o444)
+    with pytest.raises(SettingsError, match="it is read-only"):
+        change_setting("agent", "b")
+    assert path.read_text("utf-8") == 'agent = "a"\n'
+
+
+def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: Path) -> None:
+    """The other's edit stays; one of another key is no hindrance."""
+    path = written(folder, 'agent = "mine"\ntimeout = 5\n')
+    for name in ("agent", "headless"):
+        with pytest.raises(SettingsError, match="Somebody changed it meanwhile"):
+            change_setting(name, "deny", was="allow")
+    change_setting("agent", "new", was="mine")
+    assert path.read_text("utf-8") == 'agent = "new"\ntimeout = 5\n'
+
+
+def test_an_edit_by_hand_when_it_comes_between_reading_and_writing_is_not_lost(folder: Path) -> None:
+    """The file is read again then."""
+    path = written(folder, 'agent = "a"\n')
+    edits = iter(['agent = "a"\n# by hand\n'])
+
+    def change(text: str) -> str:
+        for edit in edits:
+            path.write_text(edit, encoding="utf-8")
+        return with_key(text, "timeout", 5)
+
+    assert change_file(path, change)
+    assert parsed(path.read_text("utf-8")) == {"agent": "a", "timeout": 5}
+    assert "# by hand" in path.read_text("utf-8")
+
+
+WRONG = [
+    ("agent", ""),
+    ("agent", "a\nb"),
+    ("agent", "\x1b[31m"),
+    ("agent", None.__class__),
+    ("agents_hidden", "claude"),
+    ("agents_hidden", [""]),
+    ("timeout", float("nan")),
+    ("timeout", -1),
+    ("timeout", True),
+    ("kernel_tools", "yes"),
+    ("permissions", "ALLOW"),
+    ("mcp_servers", [1]),
+    ("cwd", "x" * 5_000),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_change_to_a_value_of_a_wrong_kind_is_refused(folder: Path, name: str, value: Any) -> None:
+    """No file is made."""
+    with pytest.raises(UsageError):
+        change_setting(name, value)
+    assert [*folder.iterdir()] == []
+
+
+def test_a_change_of_a_value_in_the_policy_file_keeps_its_rules(folder: Path) -> None:
+    """And that file is checked as a policy."""
+    path = written(folder, '# mine\n[[rule]]\naction = "deny" # yes\n', "policy.toml")
+    change_setting("headless", "allow")
+    change_setting("cell_review", "after")
+    assert path.read_text("utf-8").endswith('# mine\n[[rule]]\naction = "deny" # yes\n')
+    assert (PolicyFiles().user.headless, PolicyFiles().user.cell_review) == ("allow", "after")
+    change_setting("cell_review", "policy")
+    assert PolicyFiles().user.cell_review is None
+
+
+def test_a_rule_when_it_is_removed_is_the_one_that_was_shown(folder: Path) -> None:
+    """Comments of its neighbours stay; where the file has another rule there now, nothing is removed."""
+    text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
+    path = written(folder, text, "policy.toml")
+    with pytest.raises(PolicyError, match="is not 'deny b' any more"):
+        PolicyFiles().forget(1, "deny b")
+    PolicyFiles().forget(1, "deny a")
+    assert path.read_text("utf-8") == '# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
+
+
+VALUES = st.one_of(st.booleans(), st.integers(0, 9), st.text(max_size=9), st.lists(st.text(max_size=4), max_size=3))
+TOPS = ["# a comment", "", 'a = "x" # behind', "  b = [ # first\n  1,\n]", "c = '''\na = 2\n[d]\n'''", '"a b" = 1']
+TABLES = ["[t]\na = 1", "[[rule]]\na = 1", "# above\n[u.v]\n# inside\na = [\n[1]]", "[w]\nab = {a = 1} # }"]
+TEXTS = st.tuples(
+    st.lists(st.sampled_from(TOPS), max_size=4, unique=True), st.lists(st.sampled_from(TABLES), max_size=3, unique=True)
+).map(lambda parts: "\n".join([*parts[0], *parts[1]]))
+
+
+@settings(max_examples=50)
+@given(text=TEXTS, key=st.sampled_from(["a", "b", "c", "ab", "new"]), value=VALUES)
+def test_a_key_when_it_is_set_and_removed_changes_nothing_else(text: str, key: str, value: Any) -> None:
+    """Every comment and every other value stay, wherever the key stood."""
+    before = parsed(text)
+    after = with_key(text, key, value)
+    assert parsed(after) == {**before, key: value}
+    assert after.count("#") >= text.count("# a comment") + text.count("# above") + text.count("# inside")
+    gone = without_key(after, key)
+    assert parsed(gone) == {name: each for name, each in before.items() if name != key}
+
+
+@settings(max_examples=30)
+@given(heads=st.lists(st.sampled_from(["a = 1", "a = 2\n# own\nb = '[[rule]]'", "c = '''\n[[rule]]\n'''"]), max_size=4))
+def test_an_entry_when_it_is_removed_leaves_the_others(heads: list[str]) -> None:
+    """Whatever their strings say."""
+    text = "top = 1\n" + "\n".join(f"# of {at}\n[[rule]]\n{head}\n" for at, head in enumerate(heads))
+    for number in range(1, len(heads) + 1):
+        left = parsed(without_entry(text, "rule", number))
+        assert left.get("rule", []) == [parsed(head) for at, head in enumerate(heads, 1) if at != number]
+
+
+def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that wants to write one asks, even where the session allows all; in its workspace and outside."""
+    monkeypatch.setenv("IPYTHONDIR", "/srv/[odd]")
+    names = ["settings.toml", "policy.toml", "local.toml", "agents/claude.toml"]
+    files = [*(str(folder / name) for name in names), "/srv/[odd]/profile_default/ipython_config.py"]
+    files += [f"{Path.cwd()}/.agentnb/settings.toml", "/home/ada/.jupyter/agentnb/settings.toml"]
+    for root in ("/", "/other", str(folder.parent)):
+        situation = Situation(agent="a", mode="allow", root=PurePosixPath(root), trusted=True)
+        found = [judge(PolicyRequest(kind="write", title="x", path=each), situation) for each in files]
+        assert [each.outcome for each in found] == ["ask"] * len(files)
+        if root == "/":
+            assert {each.floor for each in found} == {"sensitive"}
+
+
+def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
+    """In every setting that has an order, each step up and no step down; and each new folder, server or program."""
+    for which in SETTINGS.values():
+        for at, low in enumerate(which.order):
+            for high in which.order[at + 1 :]:
+                assert (is_wider(which, low, high), is_wider(which, high, low)) == (True, False), which.name
+    assert is_wider(SETTINGS["cwd"], "", "/")
+    assert not is_wider(SETTINGS["cwd"], "/", "")
+    assert not is_wider(SETTINGS["agent"], "a", "b")
+
+
+def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A value is typed as text; keys of MCP servers are not shown."""
+    written(folder, 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" } } }\n')
+    assert cli.main(["settings", "kernel_tools", "on"]) == 0
+    assert cli.main(["settings", "--json"]) == 0
+    out = capfd.readouterr().out
+    rows = {row["name"]: row for row in json.loads(out[out.index("[") :])}
+    assert (rows["kernel_tools"]["value"], rows["kernel_tools"]["source"]) == (True, "user")
+    assert rows["mcp_servers"]["value"] == ["db"]
+    assert "secret-1" not in out
+    assert cli.main(["settings", "--reset", "kernel_tools"]) == 0
+    assert cli.main(["settings", "--what-if", "rm -rf /"]) == 0
+    assert "You would be asked." in capfd.readouterr().out
+    assert cli.main(["settings", "permissions", "yes"]) == 1
+    assert "It is one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
+    assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")
+
+
+def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its place is a file."""
+    (tmp_path / "taken").write_text("x", encoding="utf-8")
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", os.fspath(tmp_path / "taken"))
+    with pytest.raises(SettingsError, match="was not changed"):
+        change_setting("agent", "b")

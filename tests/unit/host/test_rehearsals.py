@@ -1,0 +1,246 @@
+"""Previews of permission requests: the card shows what would happen, and the turn says what then came out otherwise."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb.api.session import Turn
+from agentnb.api.tool_call import ToolCall
+from agentnb.errors import SessionError
+from agentnb.events.collector import events
+from agentnb.host import Host
+from agentnb.rehearsal.command import rehearse_command
+from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_kernel_calls import steps
+from tests.unit.host.test_permissions import Talk, environment, host, work, write
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+
+_HERE = rehearse_command("true", "/")
+pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+COMMAND = "rm -r build; echo two >> a.txt; echo said; exit 3"
+ELIZA = (sys.executable, "-m", "agentnb", "eliza")
+
+
+@pytest.fixture
+def talk(host: Host, work: Path) -> Talk:
+    """A conversation with eliza, who runs commands in terminals; its workspace has files."""
+    (work / "build").mkdir()
+    (work / "build/x.o").write_text("x\n")
+    (work / "a.txt").write_text("one\n")
+    return Talk(host, work, command=ELIZA)
+
+
+@pytest.fixture
+def kernel_talk(host: Host, work: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Talk:
+    """A session whose agent calls the kernel's tools; the kernel's folder is the workspace."""
+    monkeypatch.chdir(work)
+    host.environment.connect(shell=tools)
+    return Talk(host, work, script="calls_kernel", kernel_tools=True)
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, folder: Path, value: str) -> None:
+    """Write the setting into the user's file."""
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(folder))
+    (folder / "settings.toml").write_text(f'rehearse = "{value}"\n')
+
+
+def question(talk: Talk) -> agentnb.PermissionQuestion:
+    """The one permission request, as soon as it is open."""
+    talk.questions()
+    (found,) = talk.session.questions
+    assert isinstance(found, agentnb.PermissionQuestion)
+    return found
+
+
+def previewed(talk: Talk) -> ToolCallRehearsal:
+    """The card's preview, as soon as it has ended."""
+
+    def find() -> ToolCallRehearsal | None:
+        details = [call.details for call in talk.open]
+        shown = details[0].rehearsal if details and details[0] is not None else None
+        return shown if shown is not None and shown.status == "ended" else None
+
+    found: ToolCallRehearsal = talk.until(find)
+    return found
+
+
+def the_call(turn: Turn) -> ToolCall:
+    """The turn's only tool call, once the turn has ended."""
+    (call,) = turn.wait(PATIENCE).tool_calls
+    return call
+
+
+def allowed(talk: Talk, turn: Turn, find: Any = lambda each: each) -> ToolCall:
+    """Allow the one question while this thread, which is the kernel's, waits for the turn."""
+    card: ToolCallPendingConfirmationState = find(talk.open[0])
+    option = next(each.id for each in card.options or () if each.option_kind == "allow_once")
+    with ThreadPoolExecutor(1) as user:
+        done = user.submit(lambda: talk.answer(card, option))
+        call = the_call(turn)
+        done.result(PATIENCE)
+    return call
+
+
+def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk: Talk, work: Path) -> None:
+    """Files, output and exit code are on the card; nothing has been done until it is allowed, and then all of it."""
+    turn = talk.session.prompt(f"/run {COMMAND}")
+    with events("rehearsal") as told:
+        found = question(talk).preview()
+    assert found.summary == "Would delete build/x.o, change a.txt; exit code 3."
+    assert (work / "a.txt").read_text() == "one\n"
+    shown = previewed(talk)
+    assert (shown.printed, shown.way, shown.input) == ("said\n", "namespaces", COMMAND)
+    assert {each.path: (each.status, each.added, each.removed) for each in shown.files} == {
+        "a.txt": ("changed", 1, 0),
+        "build/x.o": ("deleted", 0, 1),
+    }
+    assert "+two" in "".join(each.diff or "" for each in shown.files)
+    (event,) = told.of("rehearsal.ended")
+    assert (event.data["what"], event.data["call"]) == ("command", talk.open[0].tool_call_id)
+    call = allowed(talk, turn)
+    assert (call.differences, call.exit_code) == ((), 3)
+    assert (work / "a.txt").read_text() == "one\ntwo\n"
+    assert call.preview == shown
+    assert [(each.kind, each.outcome, each.by) for each in talk.log] == [
+        ("rehearsal", "ask", "preview"),
+        ("terminal", "allow", "user"),
+    ]
+    assert "change a.txt" in talk.log[0].reason
+
+
+def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk, work: Path) -> None:
+    """Another exit code, a file that the preview did not show, and one that it showed in vain."""
+    command = "if [ -e flag ]; then echo z > other.txt; exit 4; else echo y > a.txt; fi"
+    turn = talk.session.prompt(f"/run {command}")
+    assert question(talk).preview().exit_code == 0
+    (work / "flag").write_text("")
+    assert allowed(talk, turn).differences == (
+        "The exit code was 4; the preview showed 0.",
+        "other.txt was created, which the preview did not show.",
+        "a.txt was not changed; the preview showed that.",
+    )
+
+
+def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, work: Path) -> None:
+    """And the preview of another command is compared with nothing."""
+    turn = talk.session.prompt("/run rm a.txt")
+    (card,) = talk.questions()
+    talk.host.loop.submit(talk.conversation.rehearse(card.tool_call_id, "echo kept")).result(PATIENCE)
+    assert (previewed(talk).input, previewed(talk).files) == ("echo kept", ())
+    call = allowed(talk, turn)
+    assert (call.differences, (work / "a.txt").exists()) == (None, False)
+
+
+def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host, work: Path) -> None:
+    """An agent with a shell of its own asks first, and tells the exit code with the result."""
+    talk = Talk(host, work, script="calls_kernel")
+    asked = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": {"exitCode": 1}}
+    turn = talk.prompt({"ask": asked}, {"write": [str(work / "c"), ""]}, {"update": done})
+    assert [each.path for each in question(talk).preview().files] == ["b"]
+    assert allowed(talk, turn).differences == (
+        "The exit code was 1; the preview showed 0.",
+        "c was created, which the preview did not show.",
+        "b was not created; the preview showed that.",
+    )
+
+
+CODE = "n = 6\nimport pathlib; made = pathlib.Path('out.txt').write_text('x')\nprint('printed')\nlen(xs)"
+
+
+def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
+    kernel_talk: Talk, tools: Tools, work: Path
+) -> None:
+    """From the kernel's own thread, which makes the copy meanwhile; allowed, the code runs once and as previewed."""
+    tools.shell.user_ns.update(n=5, xs=[1, 2])
+    turn = kernel_talk.prompt(*steps(["run_code", {"code": CODE}], {"end": 1}))
+    found = question(kernel_talk).preview()
+    assert (found.stdout, found.result, found.error) == ("printed\n", "2", None)
+    assert {each.name: each.status for each in found.variables} == {"n": "changed", "made": "added"}
+    assert (tools.shell.user_ns["n"], [*work.iterdir()]) == (5, [])
+    assert [each.path for each in previewed(kernel_talk).files] == ["out.txt"]
+    call = allowed(kernel_talk, turn)
+    assert (call.differences, tools.shell.user_ns["n"], (work / "out.txt").read_text()) == ((), 6, "x")
+
+
+def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Talk, tools: Tools) -> None:
+    """Other variables, and an exception where the preview showed none."""
+    tools.shell.user_ns.update(xs=[1])
+    code = "first = xs[0]\nsecond = 1 / first\nthird = 3"
+    turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
+    assert question(kernel_talk).preview().error is None
+    tools.shell.user_ns["xs"][0] = 0
+    assert allowed(kernel_talk, turn).differences == (
+        "It failed; the preview showed no error.",
+        "The variable second was not added; the preview showed that.",
+        "The variable third was not added; the preview showed that.",
+    )
+
+
+def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting counts at once; the message names it."""
+    choose(monkeypatch, work.parent, "off")
+    turn = talk.session.prompt("/run ls")
+    asked = question(talk)
+    with pytest.raises(SessionError, match="`rehearse`"):
+        asked.preview()
+    asked.deny()
+    assert the_call(turn).preview is None
+
+
+def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_command_is_dangerous(
+    talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that is rated high or worse is previewed on demand only."""
+    choose(monkeypatch, work.parent, "auto")
+    turn = talk.session.prompt("/run echo hello")
+    talk.questions()
+    assert previewed(talk).printed == "hello\n"
+    question(talk).deny()
+    the_call(turn)
+    turn = talk.session.prompt("/run rm -rf /")
+    asked = question(talk)
+    assert (asked.severity, talk.open[0].details and talk.open[0].details.rehearsal) == ("critical", None)
+    asked.deny()
+    the_call(turn)
+
+
+def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
+    """A file that is written shows its change anyway."""
+    talk = Talk(host, work)
+    turn = talk.prompt(write(work / "a.txt"))
+    asked = question(talk)
+    with pytest.raises(SessionError, match="neither code nor a command"):
+        asked.preview()
+    asked.deny()
+    talk.done(turn)
+    with pytest.raises(SessionError, match="no longer open"):
+        asked.preview()
+
+
+def test_code_for_a_new_cell_is_previewed(kernel_talk: Talk, tools: Tools) -> None:
+    """What an agent inserts is to run, as a rule; where no page shows the notebook, the tool says so first."""
+    del tools
+    turn = kernel_talk.prompt(*steps({"ask": INSERT}))
+    found = question(kernel_talk).preview()
+    assert (found.result, [each.name for each in found.variables]) == ("7", ["a"])
+    question(kernel_talk).deny()
+    assert the_call(turn).differences is None
+
+
+INSERT = {
+    "toolCallId": "i1",
+    "title": "mcp__kernel__insert_cell",
+    "kind": "other",
+    "rawInput": {"source": "a = 7\na"},
+}

@@ -1,0 +1,145 @@
+"""Research: a question about a package is answered by a conversation of its own, which can read the source only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.api.session import Session
+from agentnb.errors import UsageError
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.host.research.limit import ResearchLimit
+from agentnb.host.session_options import configuration
+from agentnb.package_research import PackageSource, Research
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.situation import Verdict
+from tests.unit.api.conftest import PATIENCE
+
+QUESTION = "What does JSONDecodeError say?"
+
+
+@pytest.fixture(autouse=True)
+def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+
+
+def asked(host: Host, question: str = QUESTION, package: str = "json", version: str | None = None) -> Research:
+    given = configuration(find("eliza"), Path.cwd())
+    work = host.researches.research(question, package, version, configuration=given)
+    return host.loop.submit(work).result(PATIENCE)
+
+
+def researcher(host: Host, found: Research) -> Conversation:
+    talks = [each for each in host.conversations.values() if each.tab_id == found.session]
+    return talks[0]
+
+
+def test_research_answers_with_places_in_the_source_and_the_second_time_from_memory(host: Host) -> None:
+    """Its conversation has no tab, can be opened, and shows what the agent read."""
+    found = asked(host)
+    (first, *_) = found.findings
+    assert (first.name, first.excerpt) == ("json/decoder.py", "class JSONDecodeError(ValueError):")
+    assert f"(`json/decoder.py:{first.line}`)" in found.text
+    conversation = researcher(host, found)
+    assert conversation.is_hidden
+    assert conversation.kernel is None
+    session = Session(conversation)
+    assert [call.title for call in session.turns[0].tool_calls] == [
+        "research: get_package_source",
+        "Read `decoder.py`",
+        "research: return_response",
+    ]
+    assert [call.status for call in session.turns[0].tool_calls] == ["completed"] * 3
+    again = asked(host)
+    assert (again.is_cached, again.findings, len(host.conversations)) == (True, found.findings, 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "package", "version"),
+    [("", "json", None), ("x" * 4_001, "json", None), ("What?", "no-such-package-1", None), ("What?", "json", "-r")],
+)
+def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
+    host: Host, question: str, package: str, version: str | None
+) -> None:
+    """No question, no package, no version."""
+    with pytest.raises(UsageError):
+        asked(host, question, package, version)
+    assert host.conversations == {}
+
+
+def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
+    """Fetching is the user's decision."""
+    with pytest.raises(Exception, match="nobody could be asked"):
+        asked(host, version="0.0.1")
+
+
+@pytest.fixture
+def limit(tmp_path: Path) -> ResearchLimit:
+    """The limit of a research about the package in the folder ``p``, and the module ``one.py`` beside it."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "one.py").touch()
+    places = (tmp_path / "p", tmp_path / "one.py")
+    return ResearchLimit([PackageSource(package="p", version="1", root=tmp_path, places=places)])
+
+
+def request(kind: Any, *paths: Path, **more: Any) -> PolicyRequest:
+    title = more.pop("title", "Look")
+    if kind == "permission":
+        return PolicyRequest(kind=kind, title=title, paths=tuple(map(str, paths)), **more)
+    return PolicyRequest(kind=kind, title=title, path=str(paths[0]) if paths else None, **more)
+
+
+@pytest.mark.parametrize("floor", [None, "outside"])
+def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_path: Path, floor: str | None) -> None:
+    """By our files service, or with a tool of its own that it asks leave for."""
+    asks = Verdict(outcome="ask", reason="", floor=floor)
+    for allowed in (
+        request("read", tmp_path / "p" / "x.py"),
+        request("read", tmp_path / "one.py"),
+        request("permission", tmp_path / "p" / "x.py", asked="read"),
+        request("permission", tmp_path / "p", asked="search"),
+        request("permission", asked="other", title="mcp__research__return_response"),
+        request("permission", asked="other", title="get_package_source (research MCP Server)"),
+        request("permission", asked="other", title="research: get_package_source"),
+    ):
+        assert limit.verdict(allowed, asks).outcome == "allow", allowed
+    assert limit.opens(str(tmp_path / "p" / "x.py"), "read")
+
+
+def test_a_research_does_nothing_else(limit: ResearchLimit, tmp_path: Path) -> None:
+    """Nor what a rule denies, or what may hold secrets; the policy's yes does not count here."""
+    inside, outside = tmp_path / "p" / "x.py", tmp_path / "two.py"
+    allows = Verdict(outcome="allow", reason="")
+    for refused in (
+        request("read", outside),
+        request("read", tmp_path / "p" / ".." / "two.py"),
+        request("read"),
+        request("write", inside),
+        request("terminal", inside, command="cat x.py"),
+        request("kernel", command="1"),
+        request("cell"),
+        request("permission", inside, outside, asked="read"),
+        request("permission", inside, asked="edit"),
+        request("permission", inside, asked="read", command="cat x.py"),
+        request("permission", asked="read"),
+        request("permission", asked="execute", title="return_response"),
+        request("permission", asked="other", title="return_response", command="rm -rf ."),
+        request("permission", asked="other", title="rm -rf . # return_response()"),
+        request("permission", asked="other", title="return_response; rm -rf ."),
+        request("permission", outside, asked="other", title="return_response"),
+        request("permission", asked="fetch", title="Fetch"),
+    ):
+        assert limit.verdict(refused, allows).outcome == "deny", refused
+    read = request("read", inside)
+    for verdict in (
+        Verdict(outcome="deny", reason="", rule="deny read", source="user"),
+        Verdict(outcome="ask", reason="", floor="sensitive"),
+        Verdict(outcome="ask", reason="", floor="unreadable"),
+    ):
+        assert limit.verdict(read, verdict).outcome == "deny"
+    assert not limit.opens(str(outside), "read")
+    assert not limit.opens(str(inside), "edit")

@@ -1,0 +1,49 @@
+"""``%%agent map``: the cell is the template, a variable has the inputs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.ipython.arguments import parse
+from agentnb.ipython.batch_command import batch_of
+
+
+def batch(line: str, cell: str, **variables: Any) -> Any:
+    """What the magic begins in a shell with these variables."""
+    shell = SimpleNamespace(user_ns=variables)
+    settings: Any = SimpleNamespace(agent="eliza", cwd="")
+    return batch_of(parse(line, cell), shell, settings), shell.user_ns
+
+
+def test_each_row_of_a_variable_is_asked_about_and_the_batch_is_bound() -> None:
+    """The options come before the word, as for every prompt."""
+    begun, variables = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    assert list(begun) == ["1 and 2", "3 and 4"]
+    assert variables["answers"] is begun
+
+
+@pytest.mark.parametrize(
+    ("line", "cell"), [("map the data", "of df"), ("map", "df"), ("map df", ""), ("a map df", "b")]
+)
+def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> None:
+    """A word that is no variable's name alone on the line, or nothing below it."""
+    assert batch(line, cell, df=[1], data=[1])[0] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("map nothing", "There is no variable 'nothing'"),
+        ("-t work map df", "takes no -t"),
+        ("-k map df", "takes no -k"),
+        ("map df", "has no field"),
+    ],
+)
+def test_what_does_not_fit_is_told(line: str, message: str) -> None:
+    """Before anything is asked."""
+    with pytest.raises(UsageError, match=message):
+        batch(line, "a prompt", df=["a"])[0].wait()

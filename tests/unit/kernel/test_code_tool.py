@@ -1,0 +1,53 @@
+"""The tool that looks up code, as an agent calls it: over a real shell and the notebook of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.kernel.shell_tools import Tools
+
+
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    """A notebook in a page."""
+    shown = NotebookPage("fit.ipynb", {"a": "def fit(x):\n    '''Fits.'''\n    return x", "b": "%time fit(data)"})
+    yield shown
+    shown.close()
+
+
+def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: Tools, page: NotebookPage) -> None:
+    """Places are cells with their ids; the main thread is not needed, and nothing is run."""
+    ask = tools.loop.submit(tools.tool_runner.call("look_up_code", {"question": "definition", "symbol": "fit"}))
+    text = ask.result(60)["content"][0]["text"]
+    assert text == "Code cell, not run (id a), line 1, column 4: def fit(x):"
+    assert [request.kind for request in tools.requests] == ["read"]
+    page.cells.reverse()
+    page.tell()
+    assert tools.text("look_up_code", question="references", symbol="fit", cell="b").splitlines() == [
+        "Code cell, not run (id b), line 1, column 6: %time fit(data)",
+        "Code cell, not run (id a), line 1, column 4: def fit(x):",
+    ]
+    assert tools.text("look_up_code", question="describe", symbol="fit") == "function fit\nfit(x)\nFits."
+    assert "+%time train(data)" in tools.text("look_up_code", question="rename", symbol="fit", new_name="train")
+    assert tools.text("look_up_code", question="problems") == "Python finds no syntax error."
+
+
+def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: NotebookPage, tmp_path: Path) -> None:
+    """The request names the file."""
+    file = tmp_path / "a.py"
+    file.write_text("def f(:")
+    assert "invalid syntax" in tools.text("look_up_code", question="problems", file=str(file))
+    assert tools.requests[-1].path == str(file)
+    tools.denies = True
+    assert tools.call("look_up_code", question="problems", file=str(file))["isError"]
+
+
+def test_without_a_notebook_the_cells_that_ran_are_the_code(tools: Tools) -> None:
+    """As in a terminal; they are named as they ran."""
+    tools.shell.run_cell("def f(x): return x", store_history=True)
+    text = tools.text("look_up_code", question="definition", symbol="f")
+    assert text == "In [1] (id In [1]), line 1, column 4: def f(x): return x"

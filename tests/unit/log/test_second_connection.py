@@ -1,0 +1,60 @@
+"""A second connection of one process to a database does not end the locks of the first."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agentnb.batch.records import Records
+from agentnb.log.batch_file import NAME
+from agentnb.log.database import connect, make_private
+
+OTHER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM sqlite_master").fetchall()
+connection.close()
+"""
+
+
+def open_log(path: Path) -> None:
+    connect(path).close()
+
+
+def open_batches(path: Path) -> None:
+    environ = {"AGENTNB_LOG": str(path.with_name("sessions.db"))}
+    Records(None, "eliza", "{input}", environ).close()
+
+
+@pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (NAME, open_batches)])
+def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opened_twice(
+    tmp_path: Path, name: str, opened: Callable[[Path], None]
+) -> None:
+    """It would take it for unused, and what the first connection writes from then on would be lost."""
+    path = tmp_path / name
+    opened(path)
+    with closing(sqlite3.connect(path)) as first:
+        first.execute("CREATE TABLE ours (value)")
+        opened(path)
+        subprocess.run([sys.executable, "-c", OTHER, str(path)], check=True)
+        assert path.with_name(f"{name}-wal").exists()
+        with first:
+            first.execute("INSERT INTO ours VALUES (1)")
+        with closing(sqlite3.connect(path)) as third:
+            assert third.execute("SELECT value FROM ours").fetchall() == [(1,)]
+
+
+def test_a_database_is_private_when_it_is_made(tmp_path: Path) -> None:
+    """One that is there stays as it is."""
+    path = tmp_path / "x.db"
+    make_private(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"kept")
+    make_private(path)
+    assert path.read_bytes() == b"kept"

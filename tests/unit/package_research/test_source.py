@@ -1,0 +1,223 @@
+"""Where the source of a package is: installed in any of the ways there are, or unpacked from an archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.package_research.download import check_version, chosen, offers
+from agentnb.package_research.findings import read_findings
+from agentnb.package_research.source import PackageSource, installed_source
+from agentnb.package_research.unpack import unpacked
+
+
+def installed(site: Path, name: str, files: Iterable[str], **more: str) -> None:
+    """Put a distribution into *site* as pip does: its files, and the list of them."""
+    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n\nThe README.")
+    for file in files:
+        path = site / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\ny = 2\n")
+    listed = [*files, f"{info.name}/METADATA", f"{info.name}/RECORD", "../../../bin/tool"]
+    (info / "RECORD").write_text("".join(f"{file},,\n" for file in listed))
+    for file, text in more.items():
+        (info / f"{file}.{'json' if text.startswith('{') else 'txt'}").write_text(text)
+
+
+def found(site: Path, package: str) -> PackageSource:
+    return installed_source(package, [str(site)], unpack_to=site.parent / "unpacked")
+
+
+def names(source: PackageSource) -> list[str]:
+    return [place.relative_to(source.root).as_posix() for place in source.places if place.name != "METADATA"]
+
+
+@pytest.mark.parametrize(
+    ("files", "asked", "expected"),
+    [
+        (["tidy/__init__.py", "tidy/frame.py", "tidy/data/table.csv"], "tidy-tables", ["tidy"]),
+        (["tidy/__init__.py"], "tidy", ["tidy"]),
+        (["one.py"], "tidy-tables", ["one.py"]),
+        (["a/__init__.py", "b/__init__.py", "b/c/__init__.py"], "tidy-tables", ["a", "b"]),
+        (["space/part/__init__.py", "space/part/x.py"], "tidy-tables", ["space/part"]),
+        (["space/alone.py"], "tidy-tables", ["space"]),
+        (["tidy-stubs/__init__.pyi"], "tidy-tables", ["tidy-stubs"]),
+        (["tidy/__init__.py", "tidy.libs/libx.so"], "Tidy_Tables", ["tidy"]),
+    ],
+)
+def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
+    tmp_path: Path, files: list[str], asked: str, expected: list[str]
+) -> None:
+    """Of a namespace package only its own part; found by the distribution's name or by a module's."""
+    site = tmp_path / "site"
+    installed(site, "tidy-tables", files)
+    installed(site, "other", ["space/other/__init__.py"])
+    assert names(found(site, asked)) == expected
+
+
+def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -> None:
+    """Who reads them knows then why there is no source."""
+    site = tmp_path / "site"
+    installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
+    installed(site, "fast", ["fast/__init__.py", "fast/_core.abi3.so", "fast/known.abi3.so", "fast/known.pyx"])
+    assert [note.partition(":")[0] for note in found(site, "types-tidy").notes] == ["It has stubs only"]
+    assert [note.partition(";")[0] for note in found(site, "fast").notes] == ["1 compiled module has no source here"]
+
+
+def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> None:
+    """A folder ``tidy-stubs`` beside it (PEP 561)."""
+    site = tmp_path / "site"
+    installed(site, "tidy", ["tidy/__init__.py"])
+    installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
+    assert sorted(names(found(site, "tidy"))) == ["tidy", "tidy-stubs"]
+
+
+@pytest.mark.parametrize("within", ["src", "."])
+def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_the_folder(
+    tmp_path: Path, within: str
+) -> None:
+    """Its package and its documentation, not the keys that lie beside them."""
+    project, site = tmp_path / "project", tmp_path / "site"
+    package = project / within / "tidy"
+    package.mkdir(parents=True)
+    for file in (package / "__init__.py", project / "README.md", project / ".env"):
+        file.write_text("KEY=1")
+    direct = json.dumps({"url": project.as_uri(), "dir_info": {"editable": True}})
+    installed(site, "tidy", ["__editable___tidy_finder.py"], direct_url=direct)
+    source = found(site, "tidy")
+    assert sorted(names(source)) == sorted(["README.md", (Path(within) / "tidy").as_posix()])
+    assert not source.holds(project / ".env")
+
+
+def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path) -> None:
+    """An egg's files are no files otherwise."""
+    egg = tmp_path / "tidy-1.0-py3.egg"
+    with zipfile.ZipFile(egg, "w") as archive:
+        archive.writestr("tidy/__init__.py", "x = 1")
+        archive.writestr("EGG-INFO/PKG-INFO", "Metadata-Version: 1.0\nName: tidy\nVersion: 1.0\n")
+    source = found(egg, "tidy")
+    assert (source.places[0] / "tidy" / "__init__.py").read_text() == "x = 1"
+    assert found(tmp_path, "json").places[0].name == "json"
+
+
+@pytest.mark.parametrize("package", ["nothing-of-that-name", "../etc", "-r", "a b", "", "sys"])
+def test_a_package_that_is_not_there_is_named(tmp_path: Path, package: str) -> None:
+    """So is what is no name, and what is built into Python."""
+    with pytest.raises(UsageError):
+        found(tmp_path, package)
+
+
+def tar_of(path: Path, members: list[tarfile.TarInfo]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(b"x" * member.size))
+    return path
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0) -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname, made.size = kind, link, size
+    return made
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.py", "/out.py", "a/../../out.py", "..\\out.py", "C:\\out.py", "a" * 1_001, "."]
+)
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_that_names_a_file_outside_its_folder_is_refused(tmp_path: Path, name: str, kind: str) -> None:
+    """Nothing is written outside, and nothing of it is kept."""
+    archive = tmp_path / "a"
+    if kind == "zip":
+        with zipfile.ZipFile(archive, "w") as opened:
+            opened.writestr("good.py", "")
+            opened.writestr(zipfile.ZipInfo(name), "x")
+    else:
+        tar_of(archive, [member("good.py"), member(name)])
+    with pytest.raises(UsageError, match=r"outside its folder"):
+        unpacked(archive, tmp_path / "to" / "folder")
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "to"]
+
+
+def test_links_and_devices_of_an_archive_are_left_out_and_its_size_is_limited(tmp_path: Path) -> None:
+    """What a link leads to is not the package's; a small archive can unpack to terabytes."""
+    members = [
+        member("p/x.py", size=5),
+        member("p/passwd", tarfile.SYMTYPE, "/etc/passwd"),
+        member("p/hard", tarfile.LNKTYPE, "p/x.py"),
+        member("p/pipe", tarfile.FIFOTYPE),
+    ]
+    folder = unpacked(tar_of(tmp_path / "a.tar.gz", members), tmp_path / "good")
+    assert [each.name for each in folder.iterdir()] == ["x.py"]
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.py", b"0" * 3_000_000)
+    with pytest.raises(UsageError, match=r"unpacks to more than 1,000,000 bytes"):
+        unpacked(tmp_path / "bomb.zip", tmp_path / "bad", largest=1_000_000)
+    assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"\x1f\x8b\x08 broken", b"<html>"])
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
+    """An index can answer anything."""
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(UsageError):
+        unpacked(tmp_path / "a", tmp_path / "folder")
+
+
+@pytest.mark.parametrize(
+    ("package", "version"), [("-r", "1"), ("a", "--index-url=x"), ("a", "1 b"), ("a/b", "1"), ("a", ""), ("a", "1;b")]
+)
+def test_names_that_pip_would_take_as_something_else_are_refused(package: str, version: str) -> None:
+    """No options, no addresses, no markers."""
+    with pytest.raises(UsageError):
+        check_version(package, version)
+
+
+def test_the_index_is_read_in_both_of_its_forms() -> None:
+    """JSON (PEP 691) and HTML (PEP 503); the source distribution is taken before a wheel for another Python."""
+    files = ["Tidy_Tables-1.0-cp39-none-any.whl", "tidy-tables-1.0.tar.gz", "tidy-tables-1.0.1.tar.gz"]
+    listed = {"files": [{"url": f"../files/{name}", "hashes": {"sha256": "ab"}} for name in files]}
+    page = "".join(f'<a class="x" href="../files/{name}#sha256=ab">{name}</a>' for name in files)
+    for each in (json.dumps(listed).encode(), page.encode()):
+        found_files = offers(each, "https://index.example/simple/tidy-tables/")
+        offer = chosen(found_files, "tidy-tables", "1.0")
+        assert offer is not None
+        assert (offer.url, offer.sha256) == ("https://index.example/simple/files/tidy-tables-1.0.tar.gz", "ab")
+        wheel = chosen([one for one in found_files if one.name.endswith(".whl")], "tidy-tables", "1.0")
+        assert wheel is not None
+    assert offers(b'{"files": 7}', "https://index.example/") == offers(b"<a href='file:///etc/passwd'>", "file:///")
+
+
+def test_findings_name_lines_that_are_there(tmp_path: Path) -> None:
+    """Each is checked, so that the agent can mend it before the user sees it."""
+    site = tmp_path / "site"
+    installed(site, "tidy", ["tidy/__init__.py"])
+    installed(site, "other", ["other.py"])
+    sources = [found(site, "tidy")]
+    given = [{"text": "It is one.", "file": "tidy/__init__.py", "line": 1, "last_line": 2}, {"text": " All. "}]
+    first, second = read_findings(given, sources)
+    assert (first.place, first.excerpt, second.place, second.text) == ("tidy/__init__.py:1", "x = 1", "", "All.")
+    assert read_findings([{"text": "a", "file": str(site / "tidy" / "__init__.py")}], sources)[0].line == 1
+    for wrong in (
+        None,
+        [],
+        [7],
+        [{"text": ""}],
+        [{"text": "a", "file": "other.py"}],
+        [{"text": "a", "file": "../other.py"}],
+        [{"text": "a", "file": "tidy"}],
+        [{"text": "a", "file": "tidy/__init__.py", "line": 3}],
+        [{"text": "a", "file": "tidy/__init__.py", "line": 2, "last_line": 1}],
+        [{"text": "a", "file": "tidy/__init__.py", "line": True}],
+        [{"text": "a", "file": "x\0y"}],
+    ):
+        with pytest.raises(UsageError):
+            read_findings(wrong, sources)

@@ -1,0 +1,210 @@
+"""Skills of installed packages: found without an import, off until they are trusted, and hostile ones refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.errors import UsageError
+from agentnb.package_skills import SkillLibrary, SkillScan, SkillTrust
+from agentnb.package_skills.front_matter import split_front_matter
+
+TEXT = "---\nname: {name}\ndescription: {description}\n---\nUse it well.\n"
+
+
+class Site:
+    """A folder that packages are installed in, and the user's choices."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "site"
+        self.workspace = folder / "work"
+        self.workspace.mkdir()
+        self.trusted_folders: set[Path] = set()
+        self.trust = SkillTrust(folder / "skills.json")
+        self.scan = SkillScan([str(self.folder)])
+
+    def install(
+        self, package: str, *skills: str, version: str = "1.0", under: str = ".agents/skills", text: str = TEXT
+    ) -> Path:
+        """Install a package with skills; gives the folder of the last one."""
+        folder = self.folder / package
+        info = self.folder / f"{package}-{version}.dist-info"
+        info.mkdir(parents=True)
+        record = [f"{package}/__init__.py,,"]
+        for skill in skills:
+            folder = self.folder / package / under / skill
+            folder.mkdir(parents=True)
+            (folder / "SKILL.md").write_text(text.format(name=skill, description=f"About {skill}."))
+            record.append(f"{package}/{under}/{skill}/SKILL.md,,")
+        (info / "RECORD").write_text("\n".join(record))
+        return folder
+
+    @property
+    def library(self) -> SkillLibrary:
+        trusts = self.trusted_folders.__contains__
+        return SkillLibrary(self.workspace, scan=self.scan, trust=self.trust, trusts_workspace=trusts)
+
+    def offered(self) -> list[str]:
+        return [each.id for each in self.library.offered()]
+
+    def problem(self) -> str:
+        (found,) = self.library.skills()
+        return found.problem
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def test_a_skill_is_off_until_its_package_is_trusted_and_revocable(site: Site) -> None:
+    """Agents get its name and description then, and read it whole."""
+    site.install("frames", "lazy-frames")
+    assert [(each.id, each.description, each.trusted) for each in site.library.skills()] == [
+        ("frames/lazy-frames", "About lazy-frames.", False)
+    ]
+    assert site.offered() == []
+    with pytest.raises(UsageError, match="no skill 'lazy-frames' for agents"):
+        site.library.read("lazy-frames")
+    site.library.trust("Frames")
+    assert site.offered() == ["frames/lazy-frames"]
+    assert site.library.read("lazy-frames").endswith("Use it well.\n")
+    assert [(each.package, each.version) for each in site.trust.trusted()] == [("frames", "1.0")]
+    assert (site.library.revoke("frames"), site.library.revoke("frames"), site.offered()) == (True, False, [])
+
+
+def test_trust_holds_for_one_version_and_for_what_the_skill_said(site: Site) -> None:
+    """Another version, or other text under the same version, is asked about again."""
+    folder = site.install("frames", "fit")
+    site.library.trust("frames")
+    (folder / "SKILL.md").write_text(TEXT.format(name="fit", description="Other."))
+    assert site.offered() == []
+    assert "changed since you trusted" in site.problem()
+    site.library.trust("frames")
+    assert site.offered() == ["frames/fit"]
+    info = site.folder / "frames-1.0.dist-info"
+    info.rename(site.folder / "frames-1.1.dist-info")
+    assert site.offered() == []
+
+
+def test_two_packages_with_one_skill_name_are_told_apart(site: Site) -> None:
+    """By the package; the bare name says which there are."""
+    site.install("one", "fit")
+    site.install("two", "fit", under="skills")
+    site.library.trust("one")
+    site.library.trust("two")
+    assert site.offered() == ["one/fit", "two/fit"]
+    assert "Use it well" in site.library.read("two/fit")
+    with pytest.raises(UsageError, match="2 skills are called 'fit'"):
+        site.library.read("fit")
+
+
+def test_namespace_packages_entry_points_and_editable_installs_are_searched(site: Site, tmp_path: Path) -> None:
+    """And nothing is imported for it."""
+    site.install("space", "deep", under="inner/skills")
+    entry = site.install("pointing")
+    entry.joinpath("guides", "guide").mkdir(parents=True)
+    entry.joinpath("guides", "guide", "SKILL.md").write_text(TEXT.format(name="guide", description="Guides."))
+    (site.folder / "pointing-1.0.dist-info/entry_points.txt").write_text("[agentnb.skills]\nx = pointing.guides\n")
+    source = tmp_path / "source dir/src/linked/.agents/skills/edit"
+    source.mkdir(parents=True)
+    (source / "SKILL.md").write_text(TEXT.format(name="edit", description="Edits."))
+    site.install("linked")
+    said = {"url": (tmp_path / "source dir").as_uri(), "dir_info": {"editable": True}}
+    (site.folder / "linked-1.0.dist-info/direct_url.json").write_text(json.dumps(said))
+    loaded = {*sys.modules}
+    assert [each.id for each in site.library.skills()] == ["linked/edit", "pointing/guide", "space/deep"]
+    assert {"space", "pointing", "linked"}.isdisjoint({*sys.modules} - loaded)
+
+
+def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) -> None:
+    """They are the user's own, or those of the repository that they opened."""
+    folder = site.workspace / "project/.agents/skills/own"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(TEXT.format(name="own", description="Own."))
+    assert ([each.id for each in site.library.skills()], site.offered()) == (["workspace/own"], [])
+    site.trusted_folders.add(site.workspace)
+    assert site.offered() == ["workspace/own"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("no front matter", "does not begin with"),
+        ("---\nname: fit", "does not end"),
+        ("---\nname: other\ndescription: x\n---\n", "folder is called 'fit'"),
+        ("---\nname: Fit\ndescription: x\n---\n", "small letters"),
+        ("---\nname: fit\n---\n", "1 to 1,024 characters"),
+        ("---\nname: fit\ndescription: " + "x" * 2_000 + "\n---\n", "1 to 1,024 characters"),
+        ("---\na: &a [x, x]\nb: &b [*a, *a]\nname: fit\ndescription: x\n---\n", "more than text"),
+        ("---\nname: fit\ndescription: !!python/object:os.system x\n---\n", "more than text"),
+        ("---\nname: fit\nname: fit\ndescription: x\n---\n", "twice"),
+        ("x" * 10_000_000, "more than 500,000 bytes"),
+        ("---\nname: fit\ndescription: \ud800\n---\n", "not text in UTF-8"),
+    ],
+)
+def test_a_broken_or_hostile_skill_is_refused_with_the_reason(site: Site, text: str, why: str) -> None:
+    """It is listed for the user, and no agent gets it, even where its package is trusted."""
+    folder = site.install("frames", "fit")
+    (folder / "SKILL.md").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert why in site.problem()
+    site.library.trust("frames")
+    assert site.offered() == []
+
+
+def test_nothing_outside_of_a_skills_folder_is_read(site: Site, tmp_path: Path) -> None:
+    """Not by ``..``, whole paths, links out, links in a circle, folders or pipes."""
+    folder = site.install("frames", "fit")
+    (tmp_path / "secret").write_text("hidden")
+    (folder / "out").symlink_to(tmp_path / "secret")
+    (folder / "circle").symlink_to(folder)
+    (folder / "self").symlink_to(folder / "self")
+    os.mkfifo(folder / "pipe")
+    (folder / "notes.md").write_text("Notes.")
+    site.library.trust("frames")
+    assert site.library.read("fit", "notes.md") == "Notes."
+    for name in ("../../../../secret", str(tmp_path / "secret"), "out", "self", "pipe", ".", "nope", "circle/out"):
+        with pytest.raises(UsageError):
+            site.library.read("fit", name)
+
+
+def test_a_list_of_files_that_leads_out_names_no_skill(site: Site, tmp_path: Path) -> None:
+    """A package's list of files is a stranger's text, too."""
+    site.install("frames")
+    folder = tmp_path / "skills/out"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(TEXT.format(name="out", description="Out."))
+    record = f"frames/../../skills/out/SKILL.md,,\n{folder}/SKILL.md,,\n../skills/out/SKILL.md,,\n"
+    (site.folder / "frames-1.0.dist-info/RECORD").write_text(record)
+    assert site.library.skills() == []
+
+
+def test_what_is_installed_meanwhile_is_found(site: Site) -> None:
+    """The scan keeps what it read, and reads what is new."""
+    site.install("one", "fit")
+    assert [each.id for each in site.library.skills()] == ["one/fit"]
+    site.install("two", "go")
+    assert [each.id for each in site.library.skills()] == ["one/fit", "two/go"]
+
+
+def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
+    """And it is said."""
+    site.install("frames", "fit")
+    site.trust.path.write_text('[{"package": "frames"}]')
+    assert site.offered() == []
+    assert "no skill is trusted" in site.problem()
+
+
+@given(st.lists(st.sampled_from([*"ab:-|>'\"&*!{[\n #\\", "---\n", "name: "])).map("".join))
+def test_any_front_matter_is_read_or_refused(text: str) -> None:
+    """Nothing else is raised, and what is read is text."""
+    with contextlib.suppress(ValueError):
+        found, _ = split_front_matter(f"---\n{text}\n---\nBody")
+        assert all(isinstance(value, str | dict) for value in found.values())

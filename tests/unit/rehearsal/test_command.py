@@ -1,0 +1,236 @@
+"""Commands are rehearsed: they run for real, on a copy, and nothing of them stays."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+import agentnb
+from agentnb.errors import UsageError
+from agentnb.rehearsal.command import rehearse_command
+from agentnb.rehearsal.result import Rehearsal
+from tests.conftest import ROOT
+
+_WAYS = ("namespaces", "Landlock")
+_SECRET = "hunter2-is-the-secret"
+
+
+def _missing(way: str) -> str:
+    found = rehearse_command("true", "/", ways=[way])
+    return "" if found.available else found.reason
+
+
+MISSING = {way: _missing(way) for way in _WAYS}
+needs_namespaces = pytest.mark.skipif(bool(MISSING["namespaces"]), reason=MISSING["namespaces"])
+each_way = pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.skipif(bool(why), reason=why)) for way, why in MISSING.items()]
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with files in it, below a home folder with a secret."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id_test").write_text(_SECRET)
+    workspace = tmp_path / "project"
+    (workspace / "build" / "deep").mkdir(parents=True)
+    (workspace / "a.txt").write_text("one\n")
+    for number in range(3):
+        (workspace / "build" / "deep" / f"{number}.o").write_text("x\n")
+    return workspace
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """No process, mount or file remains."""
+
+    def seen() -> tuple[set[int], bytes, set[str]]:
+        children = {each.pid for each in psutil.Process().children(recursive=True)}
+        left = {each.name for each in Path("/tmp").glob("agentnb-rehearsal*")}  # noqa: S108
+        return children, Path("/proc/self/mountinfo").read_bytes(), left
+
+    before = seen()
+    yield
+    after = seen()
+    assert after[0] <= before[0]
+    assert after[1] == before[1]
+
+
+def _tree(folder: Path) -> dict[str, str]:
+    return {str(each.relative_to(folder)): each.read_text() for each in folder.rglob("*") if each.is_file()}
+
+
+@needs_namespaces
+def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: Path, nothing_left: None) -> None:
+    """Deleted, changed and created files are shown with their diffs; the workspace is as it was."""
+    before = _tree(folder)
+    command = "rm -rf build; echo two >> a.txt; echo new > b.txt; mkdir empty; echo said; exit 3"
+    found = agentnb.rehearse(command=command, cwd=folder)
+    assert found.available
+    assert {each.path: each.status for each in found.files} == {
+        **{f"build/deep/{number}.o": "deleted" for number in range(3)},
+        "a.txt": "changed",
+        "b.txt": "created",
+        "empty/": "created",
+    }
+    changed = next(each for each in found.files if each.path == "a.txt")
+    assert (changed.added, changed.removed) == (1, 0)
+    assert changed.diff == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+two\n"
+    assert (found.stdout, found.exit_code, found.error) == ("said\n", 3, None)
+    assert found.summary == "Would delete 3 files in build/, change a.txt, create 2 files; exit code 3."
+    assert _tree(folder) == before
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm -rf build && mkdir build && echo 1 > build/new", {"deleted": 3, "created": 1}),
+        ("mv build other", {"deleted": 3, "created": 3}),
+        ("rm a.txt && mkdir a.txt && touch a.txt/x", {"deleted": 1, "created": 1}),
+        ("rm -rf build && echo file > build", {"deleted": 3, "created": 1}),
+        ("ln -s /etc/passwd link", {"created": 1}),
+        ("touch a.txt; chmod 600 a.txt; cat a.txt", {}),
+        ("echo one > a.txt", {}),
+        ("seq 2100 | while read n; do : > f$n; done", {"created": 2000}),
+    ],
+)
+def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, expected: dict[str, int]) -> None:
+    """Folders that are replaced, links, files that only are touched, and more files than are named."""
+    found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
+    counted = [each.status for each in found.files]
+    assert {status: counted.count(status) for status in set(counted)} == expected
+    assert found.more_files == (100 if "seq" in command else 0)
+
+
+@each_way
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat; read x; echo over",
+        "(setsid sleep 1000 &); (sh -c 'trap \"\" TERM HUP; exec sleep 1000' &) ; nohup sleep 1000 > /dev/null &",
+        "kill -9 $PPID; kill -9 -1",
+        "head -c 10000000000 /dev/zero > large; head -c 10000000000 /dev/zero > /dev/shm/large",
+        "sudo -n true; systemctl status; docker ps",
+        "exec 0<&- 1>&- 2>&-; sleep 1000",
+        "yes | head -c 1000000",
+        "f() { [ $1 -lt 8 ] && (f $(($1 + 1)) & f $(($1 + 1)) &); }; f 0; sleep 1",
+        "printf '\\377\\376\\n\\033[31m'",
+        "rm -rf /proc/self/fd/* ~/* ~/.??* ./*",
+    ],
+)
+def test_rehearse_command_that_misbehaves_leaves_nothing(
+    folder: Path, nothing_left: None, way: str, command: str
+) -> None:
+    """It waits for input, leaves daemons, kills, fills the disk, closes everything, forks without end."""
+    before = _tree(folder.parent)
+    found = rehearse_command(command, folder, seconds=0.7, ways=[way])
+    assert found.available
+    assert _tree(folder.parent) == before
+
+
+def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:
+    """From the thousandth on they are refused, and the answer says so; they do nothing, and are never many at once."""
+    found = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
+    assert found.error == "It wanted to start more than 1,000 processes, or 100 at once"
+
+
+@each_way
+def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
+    folder: Path, nothing_left: None, way: str
+) -> None:
+    """About a hundred run at the same time, so a fork bomb stays small; the answer says so."""
+    command = "n=0; while [ $n -lt 140 ]; do sleep 60 & n=$((n + 1)); echo $n; done"
+    found = rehearse_command(command, folder, seconds=20, ways=[way])
+    assert found.error == "It wanted to start more than 1,000 processes, or 100 at once"
+    assert len([line for line in found.stdout.splitlines() if line.isdigit()]) <= 120
+
+
+@each_way
+def test_rehearse_command_that_runs_too_long_is_ended(folder: Path, nothing_left: None, way: str) -> None:
+    """It says so, and tells what was printed until then."""
+    found = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
+    assert (found.stdout, found.error) == ("begun\n", "It took longer than the limit of 4 s")
+
+
+@each_way
+def test_rehearse_command_reaches_nothing_outside(folder: Path, way: str) -> None:
+    """No file outside, secret, server, process, device or Unix socket is reached."""
+    outside = folder.parent / "outside.txt"
+    outside.write_text("kept")
+    path = folder.parent / "socket"
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
+        unix.bind(str(path))
+        abstract.bind(f"\0agentnb-{os.getpid()}")
+        tcp.bind(("127.0.0.1", 0))
+        for each in (unix, abstract, tcp):
+            each.listen()
+            each.setblocking(False)
+        attempts = ROOT / "tests/agents/escapes.py"
+        given = [str(outside), str(folder.parent / ".ssh/id_test"), str(tcp.getsockname()[1]), str(path)]
+        words = " ".join([*given, f"agentnb-{os.getpid()}", str(os.getpid())])
+        found = rehearse_command(f"python3 -I {attempts} {words}", folder, seconds=20, ways=[way])
+        for each in (unix, abstract, tcp):
+            with pytest.raises(BlockingIOError):
+                each.accept()
+    assert [line for line in found.stdout.splitlines() if line.startswith("ESCAPED")] == []
+    assert found.stdout.splitlines()[-1] == "done"
+    assert _SECRET not in found.stdout
+    assert outside.read_text() == "kept"
+    assert outside.stat().st_nlink == 1
+
+
+@needs_namespaces
+def test_rehearse_command_that_needs_the_network_says_so(folder: Path) -> None:
+    """The line with which the program said that it found none."""
+    command = "python3 -Ic 'import socket; socket.create_connection((\"192.0.2.1\", 80))'"
+    found = agentnb.rehearse(command=command, cwd=folder, seconds=30)
+    assert found.connections == ("OSError: [Errno 101] Network is unreachable",)
+    assert found.summary == "Needs the network: not tried; exit code 1."
+
+
+def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, nothing_left: None) -> None:
+    """Without namespaces and Landlock there is no rehearsal, and nothing ran."""
+    found = rehearse_command("touch ran", folder, ways=[])
+    assert not found.available
+    assert "has no Landlock" in found.reason
+    assert found.summary.startswith("No preview: It could not be closed in: this system lets no user make namespaces")
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.skipif(bool(MISSING["Landlock"]), reason=MISSING["Landlock"])
+def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> None:
+    """It shows no changes of files, but the lines in which the command complains."""
+    found = rehearse_command("rm a.txt; cat a.txt", folder, ways=["Landlock"])
+    assert (found.files, found.stdout.splitlines()[-1]) == ((), "one")
+    assert [line.rpartition(": ")[2] for line in found.refused] == ["Permission denied"]
+    assert "was refused, not shown" in found.reason
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *({}, {"code": "1", "command": "true"}, {"command": 3}, {"command": "a\0b"}, {"code": "1", "seconds": 0}),
+        *({"code": "1", "seconds": True}, {"command": "true", "cwd": "/no/such/folder"}, {"code": "1", "env": {}}),
+    ],
+)
+def test_rehearse_with_arguments_that_make_no_sense_raises(arguments: dict[str, object]) -> None:
+    """The error says which."""
+    with pytest.raises(UsageError):
+        agentnb.rehearse(**arguments)  # type: ignore[arg-type]
+
+
+def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
+    """What was printed and named is text, also in HTML."""
+    found = Rehearsal(stdout="<script>alert(1)</script>", pictures=(b"png",), error="ValueError: <b>")
+    shown = found._repr_html_()
+    assert "<script>" not in shown
+    assert "ValueError: &lt;b&gt;" in shown
+    assert 'src="data:image/png;base64,cG5n"' in shown
+    assert "printed: <script>" in repr(found)
