@@ -7,19 +7,18 @@ rehearsal.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import resource
 import select
 import signal
 import socket
-import stat
 import sys
 import time
 from contextlib import suppress
 
 from agentnb.rehearsal import limits
+from agentnb.rehearsal.overlay_changes import changes, versions
 from agentnb.sandbox import landlock, namespaces, seccomp
 from agentnb.sandbox.processes import descendants, signal_descendants
 from agentnb.sandbox.system_calls import (
@@ -32,17 +31,12 @@ from agentnb.sandbox.system_calls import (
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 STEP = 0.01
 ROUNDS = 250
 COUNTED_EACH = 8
-MOST_CHANGES = 2_000
-"""Changed files that are told by name; the others are counted."""
-LARGEST_CONTENT = 256 * 1024
-MOST_CONTENT = 4 * 1024 * 1024
-"""Bytes of changed files whose contents are told, for their diffs: of each, and in all."""
 WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
@@ -108,6 +102,10 @@ def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: 
         mine.close()
         _be_inside(scene, room, theirs, prepare, play)
     theirs.close()
+    _wait_for_word(mine, scene.seconds)
+    opened = versions(room.overlays) if room is not None else {}
+    with suppress(OSError):  # it has ended already
+        mine.send(b"x")
     counter = _ForkCounter(mine)
     status, late = _wait(inside, began + scene.seconds, counter)
     seconds = time.monotonic() - began
@@ -116,8 +114,16 @@ def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: 
     told["crowded"] = counter.has_refused
     told["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if room is not None:
-        told.update(_changes(room.overlays))
+        told.update(changes(room.overlays, opened))
     return told
+
+
+def _wait_for_word(link: socket.socket, seconds: float) -> None:
+    """Wait until the process inside is prepared, or has ended."""
+    link.settimeout(seconds)
+    with suppress(OSError):
+        link.recv(1)
+    link.setblocking(True)
 
 
 def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
@@ -225,6 +231,8 @@ def _be_inside(
         _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
         _limit(resource.RLIMIT_AS, limits.address_space() + limits.memory_limit())
         prepare(link.fileno())
+        link.send(b"x")
+        link.recv(1)  # until the supervisor has looked at what `prepare` opened
         listener = _shut(scene, room)
         if listener:
             socket.send_fds(link, [b"x"], [listener])
@@ -299,101 +307,3 @@ def _end_all(first: int) -> None:
         if not descendants(os.getpid()):
             return
         select.select([], [], [], STEP)
-
-
-# --- what has changed ---
-
-
-def _changes(overlays: Sequence[namespaces.Overlay]) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
-    more = room = 0
-    for overlay in overlays:
-        for path, status in _walk(overlay, ""):
-            if len(found) >= MOST_CHANGES:
-                more += 1
-                continue
-            change: dict[str, Any] = {"path": os.path.join(overlay.path, path), "status": status}
-            before = _content(f"/proc/self/fd/{overlay.below}/{path}") if status != "created" else None
-            after = _content(f"{overlay.upper}/{path}") if status != "deleted" else None
-            if status == "changed" and before is not None and before == after:
-                continue  # only opened for writing, or touched
-            size = len(before or b"") + len(after or b"")
-            if room + size <= MOST_CONTENT:
-                room += size
-                for side, content in (("before", before), ("after", after)):
-                    if content is not None:
-                        change[side] = base64.b64encode(content).decode()
-            found.append(change)
-    return {"changes": found, "more": more}
-
-
-def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:
-    """What was changed below *folder*, and how. A folder that was deleted counts file by file."""
-    upper = os.path.join(overlay.upper, folder)
-    below = f"/proc/self/fd/{overlay.below}/{folder}"
-    replaced = _is_replaced(upper)
-    names = sorted(os.listdir(upper))
-    for name in names:
-        path = os.path.join(folder, name)
-        here, there = os.lstat(f"{upper}/{name}"), _status(f"{below}/{name}")
-        if stat.S_ISCHR(here.st_mode) and here.st_rdev == 0:
-            yield from _deleted(overlay, path, there)
-        elif stat.S_ISDIR(here.st_mode):
-            if there is not None and not stat.S_ISDIR(there.st_mode):
-                yield path, "deleted"
-            if there is None and not os.listdir(f"{upper}/{name}"):
-                yield f"{path}/", "created"
-            yield from _walk(overlay, path)
-        else:
-            was_folder = there is not None and stat.S_ISDIR(there.st_mode)
-            if was_folder:
-                yield from _deleted(overlay, path, there)
-            yield path, "created" if there is None or was_folder else "changed"
-    if replaced:
-        with suppress(OSError):
-            for name in sorted(set(os.listdir(below)) - set(names)):
-                path = os.path.join(folder, name)
-                yield from _deleted(overlay, path, _status(f"{below}/{name}"))
-
-
-def _deleted(overlay: namespaces.Overlay, path: str, there: os.stat_result | None) -> Iterator[tuple[str, str]]:
-    if there is None:
-        return
-    if not stat.S_ISDIR(there.st_mode):
-        yield path, "deleted"
-        return
-    names: list[str] = []
-    with suppress(OSError):
-        names = sorted(os.listdir(f"/proc/self/fd/{overlay.below}/{path}"))
-    if not names:
-        yield f"{path}/", "deleted"
-    for name in names:
-        inner = os.path.join(path, name)
-        yield from _deleted(overlay, inner, _status(f"/proc/self/fd/{overlay.below}/{inner}"))
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except OSError:
-        return None
-
-
-def _is_replaced(folder: str) -> bool:
-    with suppress(OSError):
-        return os.getxattr(folder, "user.overlay.opaque") == b"y"
-    return False
-
-
-def _content(path: str) -> bytes | None:
-    """What the file holds; where a link leads; None for what is too large or no file."""
-    try:
-        status = os.lstat(path)
-        if stat.S_ISLNK(status.st_mode):
-            return os.fsencode(os.readlink(path))
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_CONTENT:
-            return None
-        with open(path, "rb") as file:
-            return file.read(LARGEST_CONTENT)
-    except OSError:
-        return None

@@ -141,3 +141,28 @@ def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
     shown = kernel.run("%%rehearse\nn = 1 / 0")
     assert shown.values[0].startswith("Fails: ZeroDivisionError: division by zero.")
     assert "seconds, not 'x'" in kernel.run("%%rehearse x\n1").error
+
+
+GROWING = """
+long = open("long.log", "w"); long.write("line\\n" * 100_000); long.flush()
+begun, stopped = threading.Event(), threading.Event()
+def write():
+    while not stopped.wait(.001):
+        for each in (log, long): each.write("more\\n"); each.flush()
+        begun.set()
+writer = threading.Thread(target=write); writer.start(); begun.wait()
+"""
+
+
+@needs_namespaces
+def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: RunningKernel) -> None:
+    """Such as agentnb's own log: short and long; a line that the code adds is the one that its diff shows."""
+    (kernel.folder / "keep.txt").write_text("kept\n")
+    assert kernel.run(SETUP + GROWING).status == "ok"
+    slow = "total = sum(range(2_000_000))"
+    shown = [kernel.run(f"told({slow!r})['files']").values[0] for _ in range(5)]
+    code = f"{slow}; log.write('mine\\n'); log.flush(); long.write('mine\\n'); long.flush()"
+    kernel.run(f"found = agentnb.rehearse({code!r}); stopped.set(); writer.join()")
+    assert shown == ["{}"] * 5
+    told = "{each.path: [line for line in each.diff.splitlines() if line[0] in '+-'][2:] for each in found.files}"
+    assert kernel.run(told).values == ["{'app.log': ['+mine'], 'long.log': []}"]
