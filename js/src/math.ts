@@ -6,9 +6,11 @@
  */
 
 import temml from "temml";
+import { FetchedStyles } from "./fetched-styles";
 import css from "./math.css";
 import { table } from "./state/object";
 
+const styles = new FetchedStyles(css);
 const NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 const ELEMENTS = new Set(
   (
@@ -74,7 +76,7 @@ interface TreeNode {
  */
 export default function draw(into: Element, source: string, isDisplay: boolean): void {
   const math = formula(source, isDisplay);
-  addStyles(into.getRootNode());
+  styles.addTo(into.getRootNode());
   into.replaceChildren(math);
 }
 
@@ -147,16 +149,4 @@ function bounded(value: string): string {
 
 function hyphenated(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-let shared: CSSStyleSheet | undefined;
-
-/** Adds the style sheet of formulas to a view, once. */
-function addStyles(root: Node): void {
-  if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return;
-  if (!shared) {
-    shared = new CSSStyleSheet();
-    shared.replaceSync(css);
-  }
-  if (!root.adoptedStyleSheets.includes(shared)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, shared];
 }

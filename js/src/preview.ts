@@ -1,5 +1,6 @@
 /** What a permission request's code or command would do; fetched with the first preview. All of it is shown as text. */
 import type { ReadonlySignal } from "@preact/signals";
+import { FetchedStyles } from "./fetched-styles";
 import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
@@ -10,6 +11,7 @@ export interface PreviewContext {
   readonly rehearsal: ReadonlySignal<ToolCallRehearsal | undefined>;
 }
 
+const styles = new FetchedStyles(css);
 /** Diffs that are open at first, and lines of them. */
 const OPEN_DIFFS = 3;
 const OPEN_LINES = 40;
@@ -20,11 +22,9 @@ const WAYS: Record<string, string> = table({
   Landlock: "closed in by Landlock: what it wanted to write was refused",
 });
 
-let shared: CSSStyleSheet | undefined;
-
 /** Shows it in `into`; the result takes it away again. */
 export default function mount(into: HTMLElement, { rehearsal }: PreviewContext): () => void {
-  addStyles(into.getRootNode());
+  styles.addTo(into.getRootNode());
   const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown) : [])));
   return () => {
     unsubscribe();
@@ -163,13 +163,4 @@ function element(name: string, className: string, text?: string): HTMLElement {
   if (className) made.className = className.trim();
   if (text !== undefined) made.textContent = text;
   return made;
-}
-
-function addStyles(root: Node): void {
-  if (!(root instanceof ShadowRoot) || !("adoptedStyleSheets" in root)) return;
-  if (!shared) {
-    shared = new CSSStyleSheet();
-    shared.replaceSync(css);
-  }
-  if (!root.adoptedStyleSheets.includes(shared)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, shared];
 }

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
-from agentnb.acp.mcp import ServedMcpServer
-from agentnb.agent.mcp import McpServer
 from agentnb.errors import NotOffered
-from agentnb.ids import new_id
-from agentnb.kernel import bridge
+from agentnb.host.agents.tools_for_agent import ToolsForAgent
 from agentnb.kernel.changes import KernelChanges
-from agentnb.kernel.server import McpServer as KernelServer
-from agentnb.kernel.server import RecordedServer
-from agentnb.kernel.socket_server import SocketServer
+from agentnb.kernel.server import KERNEL
 from agentnb.kernel.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
@@ -22,13 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.acp.agent import Agent
+    from agentnb.acp.mcp import ServedMcpServer
+    from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
     from agentnb.package_research import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ToolCallRun
 
-ON_STDIO = "agentnb-kernel"
-"""The id of the tools of an agent that reaches them on stdio, in a cassette."""
 NAME = "kernel"
 """The server's name as agents see it, unless one of the user's own servers has that name."""
 
@@ -77,9 +70,7 @@ class KernelTools:
         self._research = research
         self._researched = researched
         self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
-        self._server_id = new_id()
-        self._agent: Agent | None = None
-        self._socket_server: SocketServer | None = None
+        self._served = ToolsForAgent(KERNEL)
         self._tool_runner: ToolRunner | None = None
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
@@ -92,17 +83,8 @@ class KernelTools:
         Raises:
             NotOffered: Outside of IPython, or where no socket can be made for the program.
         """
-        self.tool_runner()
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
-        self._agent = agent
-        agent.served.offer(self._server_id, self._server)
-        if agent.takes_served_mcp:
-            return ServedMcpServer(name, self._server_id)
-        agent.served.offer(ON_STDIO, self._server)  # a replay has no program on stdio: it asks here
-        if self._socket_server is None:
-            self._socket_server = await SocketServer.started(self._recorded_server)
-        args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
-        return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
+        return await self._served.serve(agent, self.tool_runner(), name)
 
     def tool_runner(self) -> ToolRunner:
         """What carries out the calls.
@@ -123,7 +105,7 @@ class KernelTools:
             access=self._access,
             changes=self.changes,
             progressed=self._progressed,
-            takes_pictures=lambda: self._agent is None or self._agent.takes_pictures,
+            takes_pictures=self._takes_pictures,
             workspace=self._workspace,
             research=self._research,
             researched=self._researched,
@@ -142,21 +124,9 @@ class KernelTools:
     def close(self) -> None:
         """End the agent's access to the kernel."""
         self.cancel()
-        if self._agent is not None:
-            self._agent.served.withdraw(self._server_id)
-            self._agent.served.withdraw(ON_STDIO)
-        if self._socket_server is not None:
-            self._socket_server.close()
-        self._agent = self._socket_server = None
+        self._served.close()
         self.changes.close()
 
-    def _server(self) -> KernelServer:
-        if self._tool_runner is None:
-            raise RuntimeError("serve was not called")
-        return KernelServer(self._tool_runner)
-
-    def _recorded_server(self) -> KernelServer:
-        agent = self._agent
-        if self._tool_runner is None or agent is None:
-            raise RuntimeError("serve was not called")
-        return RecordedServer(self._tool_runner, partial(agent.asked_aside, ON_STDIO))
+    def _takes_pictures(self) -> bool:
+        agent = self._served.agent
+        return agent is None or agent.takes_pictures

@@ -102,12 +102,7 @@ export class Bar {
       next,
     ];
     node.append(this.#said, this.#why, ...buttons.slice(0, -2), together(previous, next));
-    node.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") doings.leave();
-      else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
-      else return;
-      event.preventDefault();
-    });
+    moveByKeys(node, buttons, () => doings.leave());
     this.others = 0;
     this.#timer = setTimeout(() => {
       this.#isArmed = true;
@@ -177,7 +172,17 @@ export function together(...buttons: HTMLElement[]): HTMLElement {
   return node;
 }
 
-export function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "ArrowRight"): void {
+/** The arrow keys go from button to button, Escape leaves the bar. */
+export function moveByKeys(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
+  bar.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") leave();
+    else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
+    else return;
+    event.preventDefault();
+  });
+}
+
+function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "ArrowRight"): void {
   const shown = buttons.filter((one) => !one.hidden);
   const at = shown.indexOf(document.activeElement as HTMLButtonElement);
   shown[(at + (key === "ArrowRight" ? 1 : -1) + shown.length) % shown.length]?.focus();

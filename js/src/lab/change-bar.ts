@@ -1,7 +1,7 @@
 /** The toolbar of a change that was made in a cell: what it is, *Keep* and *Undo*, and what goes to the next one. */
 import { line } from "../view/plain";
 import type { CellChange } from "../view/store";
-import { barButton, focusBeside, leaveShortcuts, together } from "./cell-bar";
+import { barButton, leaveShortcuts, moveByKeys, together } from "./cell-bar";
 
 export interface ChangeDoings {
   all(how: "keep" | "undo"): void;
@@ -47,12 +47,7 @@ export class ChangeBar {
     this.#more = [...all, previous, next];
     const buttons = [this.#keep, this.#undo, ...this.#more];
     node.append(said, this.#why, ...buttons.slice(0, -2), together(previous, next));
-    node.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") doings.leave();
-      else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
-      else return;
-      event.preventDefault();
-    });
+    moveByKeys(node, buttons, () => doings.leave());
     this.others = 0;
   }
 

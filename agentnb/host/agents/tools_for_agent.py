@@ -1,0 +1,73 @@
+"""Serves tools of ours to one agent, as an MCP server: over ACP, or by a program on stdio."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentnb.acp.mcp import ServedMcpServer
+from agentnb.agent.mcp import McpServer
+from agentnb.ids import new_id
+from agentnb.kernel import bridge
+from agentnb.kernel.server import McpServer as ToolServer
+from agentnb.kernel.server import RecordedServer
+from agentnb.kernel.socket_server import SocketServer
+
+if TYPE_CHECKING:
+    from agentnb.acp.agent import Agent
+    from agentnb.kernel.server import ServerAbout, ToolCaller
+
+
+class ToolsForAgent:
+    """The tools of one agent. Everything here runs on the host's thread.
+
+    Args:
+        about: What the server says of itself, and its tools. Its name is also the id, in a cassette, of the tools of an
+            agent that reaches them on stdio.
+
+    Attributes:
+        agent: Who is served; None before and after.
+    """
+
+    def __init__(self, about: ServerAbout) -> None:
+        self.agent: Agent | None = None
+        self._about = about
+        self._server_id = new_id()
+        self._socket_server: SocketServer | None = None
+
+    async def serve(self, agent: Agent, caller: ToolCaller, name: str) -> McpServer | ServedMcpServer:
+        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio.
+
+        Args:
+            agent: The agent that gets the tools.
+            caller: Carries out the calls.
+            name: The server's name as the agent sees it.
+
+        Raises:
+            NotOffered: If no socket can be made for the program.
+        """
+        self.agent = agent
+        agent.served.offer(self._server_id, lambda: ToolServer(caller, self._about))
+        if agent.takes_served_mcp:
+            return ServedMcpServer(name, self._server_id)
+        # A replay has no program on stdio: it asks here.
+        agent.served.offer(self._about.name, lambda: ToolServer(caller, self._about))
+        if self._socket_server is None:
+            self._socket_server = await SocketServer.started(lambda: self._recorded_server(caller))
+        args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
+        return McpServer(name=name, transport="stdio", command=sys.executable, args=args, env=env)
+
+    def close(self) -> None:
+        """Serve them no more."""
+        if self.agent is not None:
+            self.agent.served.withdraw(self._server_id)
+            self.agent.served.withdraw(self._about.name)
+        if self._socket_server is not None:
+            self._socket_server.close()
+        self.agent = self._socket_server = None
+
+    def _recorded_server(self, caller: ToolCaller) -> RecordedServer:
+        if self.agent is None:
+            raise RuntimeError("the agent is gone")
+        return RecordedServer(caller, partial(self.agent.asked_aside, self._about.name), self._about)
