@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agentnb.errors import UsageError
+from agentnb.swallowed import is_swallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +19,9 @@ T = TypeVar("T")
 
 END_SECONDS = 1.0
 """How long an analysis may take to end once its time is up."""
+AGAIN_SECONDS = 0.25
+"""How long it has to end by one exception before it gets another: one may be lost where all are caught."""
+STEP = 0.001
 
 
 class TimeIsUp(BaseException):
@@ -70,15 +77,21 @@ class _Run(Generic[T]):
         self.thread = threading.Thread(target=self._do, name="agentnb-code", daemon=True)
 
     def _do(self) -> None:
-        try:
-            self._results.append(self._work())
-        except BaseException as error:  # noqa: BLE001 - raised again on the thread that waits
-            self._error = error
+        with suppress(TimeIsUp):  # a second one, while the first is taken
+            try:
+                self._results.append(self._work())
+            except BaseException as error:  # noqa: BLE001 - raised again on the thread that waits
+                self._error = error
 
     def end(self) -> None:
-        identifier = ctypes.c_ulong(self.thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, ctypes.py_object(TimeIsUp))
-        self.thread.join(END_SECONDS)
+        identifier = self.thread.ident or 0
+        until = time.monotonic() + END_SECONDS
+        while self.thread.is_alive() and (left := until - time.monotonic()) > 0:
+            if is_swallowed(sys._current_frames().get(identifier)):  # noqa: SLF001 - the documented way to see them
+                self.thread.join(STEP)
+                continue
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(identifier), ctypes.py_object(TimeIsUp))
+            self.thread.join(min(AGAIN_SECONDS, left))
 
     def result(self) -> T:
         if self._error is not None:

@@ -19,6 +19,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
 from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.kernel.code_runner import Failure, Ran
+from agentnb.swallowed import is_swallowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -38,7 +39,6 @@ CLEANUP_SECONDS = 5.0
 SPARED_SECONDS = 0.05
 MOST_SPARED = 20
 """How often an interrupt that would be swallowed where it comes is sent again soon, before it is raised even there."""
-_SWALLOWING = ("/_weakrefset.py", "/weakref.py", "/IPython/core/events.py")
 ARRIVAL_SECONDS = 1.0
 """How long an interrupt of ours that has not come yet is waited for."""
 
@@ -316,7 +316,7 @@ class _Signals:
     def _handle(self, _signal: int, frame: FrameType | None) -> None:
         self._come = self._come or self._sent
         self.why = self.why or "user"
-        if self._raises and self._spared < MOST_SPARED and _is_swallowed(frame):
+        if self._raises and self._spared < MOST_SPARED and is_swallowed(frame):
             self._spared += 1  # in the end it is raised also there: that may hang
             self._come = False
             again = threading.Timer(SPARED_SECONDS, self._repeat)
@@ -328,13 +328,3 @@ class _Signals:
             raise KeyboardInterrupt
         if self.loop is not None:
             self.loop.call_soon_threadsafe(self.on_wait)
-
-
-def _is_swallowed(frame: FrameType | None) -> bool:
-    """Whether an exception would only be printed here: in ``__del__``, and in what weak references and IPython call."""
-    while frame is not None:
-        code = frame.f_code
-        if code.co_name == "__del__" or code.co_filename.endswith(_SWALLOWING):
-            return True
-        frame = frame.f_back
-    return False

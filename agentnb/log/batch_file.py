@@ -64,6 +64,7 @@ def delete_batches(log: Path, *, before: float | None = None) -> int:
             connection.execute("DELETE FROM batches WHERE id = ?", (batch,))
         if found:
             connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a batch that runs keeps the file open
     return len(found)
 
 

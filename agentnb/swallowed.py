@@ -1,0 +1,34 @@
+"""Where an exception ends nothing: in code that Python itself calls in between, an exception is printed and dropped."""
+
+from __future__ import annotations
+
+import gc
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from types import FrameType
+
+_CALLERS = ("/_weakrefset.py", "/weakref.py", "/IPython/core/events.py")
+
+
+def is_swallowed(frame: FrameType | None) -> bool:
+    """Whether an exception raised in *frame* would only be printed.
+
+    So it is in ``__del__``, in the garbage collector's callbacks, and in what weak references and IPython's events
+    call.
+
+    Args:
+        frame: What a thread is just running; None: nothing.
+
+    Example:
+        >>> import sys
+        >>> is_swallowed(sys._getframe())
+        False
+    """
+    callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__del__" or code in callbacks or code.co_filename.endswith(_CALLERS):
+            return True
+        frame = frame.f_back
+    return False

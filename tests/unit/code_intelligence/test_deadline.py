@@ -1,0 +1,61 @@
+"""An analysis ends with its time, wherever it is then."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentnb.code_intelligence.deadline import Deadline
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def slow_callback() -> Iterator[None]:
+    """The garbage collector calls Python code, as other libraries have it: what is raised there is only printed."""
+
+    def called(phase: str, info: dict[str, int]) -> None:
+        del phase, info
+        for _ in range(20_000):
+            pass
+
+    gc.callbacks.append(called)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(called)
+
+
+def collect() -> None:
+    while True:
+        gc.collect(0)
+        for _ in range(20_000):
+            pass
+
+
+def caught_once() -> None:
+    """What catches whatever is raised, once."""
+    with contextlib.suppress(BaseException):
+        spin()
+    spin()
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("work", [collect, caught_once, spin])
+def test_analysis_whose_time_is_up_ends(work: object) -> None:
+    """Also one that the collector's callbacks interrupt half of the time, and one that takes the exception once."""
+    deadline = Deadline()
+    with slow_callback(), pytest.raises(UsageError, match=r"took more than 0\.05 s"):
+        deadline.run(work, 0.05)  # type: ignore[arg-type]
+    assert [each.name for each in threading.enumerate() if each.name == "agentnb-code"] == []
+    assert deadline.run(lambda: 5, 10) == 5
