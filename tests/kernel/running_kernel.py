@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import sys
+import tempfile
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -68,6 +70,13 @@ class Result:
         return [content["data"][mime] for kind, content in self.outputs if kind in kinds and mime in content["data"]]
 
 
+def _manager(kernel_name: str, sockets: str) -> KernelManager:
+    """A kernel's manager. Its sockets are files: a free port may be taken before the kernel has it."""
+    if sys.platform == "win32":
+        return KernelManager(kernel_name=kernel_name)
+    return KernelManager(kernel_name=kernel_name, transport="ipc", ip=f"{sockets}/socket")
+
+
 class RunningKernel:
     """A kernel and a client of it."""
 
@@ -83,7 +92,11 @@ class RunningKernel:
     @contextlib.contextmanager
     def started(cls, kernel_name: str, folder: Path) -> Iterator[RunningKernel]:
         """A kernel of the kind *kernel_name* that runs in *folder*."""
-        manager = KernelManager(kernel_name=kernel_name)
+        with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+            yield from cls._started(_manager(kernel_name, sockets), folder)
+
+    @classmethod
+    def _started(cls, manager: KernelManager, folder: Path) -> Iterator[RunningKernel]:
         manager.start_kernel(cwd=str(folder), env={**os.environ, "PYTHONPATH": str(ROOT)})
         client = manager.blocking_client()
         client.start_channels()
