@@ -120,6 +120,40 @@ def without_key(text: str, key: str) -> str:
     return _first(texts, wanted, key)
 
 
+def with_pairs(text: str, table: str, pairs: Mapping[str, Any]) -> str:
+    r"""*text* with the top-level mapping *table* set to *pairs*, written with braces or below ``[table]``.
+
+    Raises:
+        UsageError: If there is no place where it can be written.
+
+    Example:
+        >>> with_pairs('[env]\n# mine\nA = "1"\nB = "2"\n', "env", {"A": "3"})
+        '[env]\n# mine\nA = "3"\n'
+    """
+    before = parsed(text)
+    inside = re.compile(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\][^\n]*\n?", re.MULTILINE)
+    for found in inside.finditer(text):
+        end = next((each.start() for each in _TABLE.finditer(text, found.end())), len(text))
+        begin = text[: found.end()]
+        try:
+            body = _paired(text[found.end() : end], pairs)
+        except (UsageError, ValueError):
+            continue
+        separator = "" if begin.endswith("\n") else "\n"
+        return _first([f"{begin}{separator}{body}{text[end:]}"], {**before, table: dict(pairs)}, table)
+    if not pairs:
+        return without_key(text, table)
+    return with_key(text, table, dict(pairs))
+
+
+def _paired(body: str, pairs: Mapping[str, Any]) -> str:
+    for name in parsed(body).keys() - pairs.keys():
+        body = without_key(body, name)
+    for name, value in pairs.items():
+        body = with_key(body, name, value)
+    return body
+
+
 def without_entry(text: str, table: str, number: int) -> str:
     r"""*text* without the entry *number*, 1 for the first, of the list of tables *table*.
 

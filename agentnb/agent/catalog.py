@@ -12,7 +12,7 @@ import os
 import sys
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -30,9 +30,13 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 GROUP = "agentnb.agents"
+Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
+"""Finds the agents that a description can be based on."""
+
+_OF_THE_PROGRAM = ("install", "requires", "upgrade", "min_version", "seen", "runner")
 REGISTRY_RANK = 50
 """The place in lists of an agent that only the registry knows."""
 
@@ -227,7 +231,7 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
         project: The project's folder; by default the current one.
     """
     shipped, packages_wrong = _shipped()
-    added, wrong = _folder(config_folder() / "agents", "user")
+    added, wrong = _folder(user_folder(), "user", catalogue)
     taken = {**shipped, **added}
     project_added, project_wrong = _folder((project or Path()) / ".agentnb/agents", "project")
     for name, spec in project_added.items():
@@ -241,8 +245,18 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
     return added, [*packages_wrong, *([listed_wrong] if listed_wrong else []), *wrong, *project_wrong]
 
 
+def user_folder() -> Path:
+    """The folder of the user's own descriptions of agents."""
+    return config_folder() / "agents"
+
+
+def catalogue() -> dict[str, AgentSpec]:
+    """The agents that are built in, of installed packages or of the registry, by name."""
+    return _with_registry(_shipped()[0])
+
+
 def _specs() -> dict[str, AgentSpec]:
-    return {**_with_registry(_shipped()[0]), **additions()[0]}
+    return {**catalogue(), **additions()[0]}
 
 
 def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
@@ -297,7 +311,7 @@ def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
     return {spec.name: spec for spec in (*specs, *added)}, wrong
 
 
-def _folder(folder: Path, origin: str) -> tuple[dict[str, AgentSpec], list[str]]:
+def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict[str, AgentSpec], list[str]]:
     found: dict[str, AgentSpec] = {}
     wrong: list[str] = []
     try:
@@ -308,7 +322,7 @@ def _folder(folder: Path, origin: str) -> tuple[dict[str, AgentSpec], list[str]]
         return found, [f"{folder}: {error.strerror}"]
     for file in map(folder.joinpath, files):
         try:
-            spec = _from(read(file.read_text("utf-8")), origin)
+            spec = _from(read(file.read_text("utf-8"), bases), origin)
         except (AgentnbError, OSError, UnicodeError) as error:
             wrong.append(f"{file}: {error}")
         else:
@@ -324,16 +338,26 @@ def _is_toml(name: str) -> bool:
     return name.endswith(".toml")
 
 
-def read(text: str) -> AgentSpec:
-    """Read one catalogue file.
+def read(text: str, bases: Bases | None = None) -> AgentSpec:
+    r"""Read one catalogue file.
 
     A command word ``{python}`` stands for the running interpreter.
 
+    Args:
+        text: The file.
+        bases: The agents that a file can be based on with ``based_on``; None where none can.
+
     Raises:
         UsageError: If the text is no TOML, or not an agent.
+
+    Example:
+        >>> read('name = "mine"\ncommand = ["my-agent"]\ntitle = "Mine"').command
+        ('my-agent',)
     """
     try:
         data: dict[str, Any] = tomllib.loads(text)
+        if bases is not None and "based_on" in data:
+            data = _on_base(data, bases())
         spec = msgspec.convert(data, AgentSpec)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"This is not an agent's description: {error}.") from error
@@ -342,6 +366,20 @@ def read(text: str) -> AgentSpec:
     mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
     return msgspec.structs.replace(spec, command=command)
+
+
+def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, Any]:
+    """What *data* says, over the description of the agent that it is based on."""
+    named = data.pop("based_on")
+    base = bases.get(named) if isinstance(named, str) else None
+    if base is None:
+        raise UsageError(f"This is not an agent's description: there is no agent {named!r} to be based on.")
+    under = msgspec.to_builtins(base)
+    command = data.get("command", under["command"])
+    if command != under["command"]:  # what installs, runs and upgrades the other program is not about this one
+        under |= dict.fromkeys(_OF_THE_PROGRAM)
+    env = data.get("env", {})
+    return {**under, **data, "env": {**under["env"], **env} if isinstance(env, dict) else env}
 
 
 def _from_packages() -> tuple[list[AgentSpec], list[str]]:

@@ -589,6 +589,42 @@ class PolicyRule(Wire, frozen=True, kw_only=True):
     text: str
 
 
+class AgentCommand(Wire, frozen=True, kw_only=True):
+    """How an agent of the catalogue, or one of the user's own, is started.
+
+    Attributes:
+        name: Its name.
+        title: What people read.
+        line: Its command as one types it.
+        variables: The names of the variables that the user's description sets; their values may be secret.
+        file: The user's description; absent for one of the catalogue that the user has not changed.
+        state: Changes whenever that file does.
+        problem: Why the file cannot be read.
+    """
+
+    name: str
+    title: str
+    line: str
+    variables: tuple[str, ...] = ()
+    file: str | None = None
+    state: str | None = None
+    problem: str | None = None
+
+
+class OfferedModel(Wire, frozen=True, kw_only=True):
+    """A model that an agent offers in a conversation that is open.
+
+    Attributes:
+        agent: The agent's name.
+        id: The model's id.
+        name: What the agent calls it.
+    """
+
+    agent: str
+    id: str
+    name: str
+
+
 class ListSettingsResult(Wire, frozen=True, kw_only=True):
     """The settings.
 
@@ -601,6 +637,8 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         folder: The kernel's current folder.
         policy_file: The user's policy file.
         project_file: The project's.
+        agents: How agents are started: the user's own first. Absent from a kernel of an older version.
+        models: The models that can be hidden. Absent from a kernel of an older version.
     """
 
     groups: tuple[SettingsGroup, ...]
@@ -611,6 +649,8 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     folder: str
     policy_file: str
     project_file: str
+    agents: tuple[AgentCommand, ...] | None = None
+    models: tuple[OfferedModel, ...] | None = None
 
 
 class ListFoldersResult(Wire, frozen=True, kw_only=True):

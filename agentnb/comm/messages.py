@@ -575,6 +575,36 @@ class ChangeMcpServerParams(msgspec.Struct, frozen=True, rename="camel", kw_only
     confirmed: str = ""
 
 
+class OwnAgentChange(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """An agent as the page's user describes it.
+
+    Attributes:
+        line: Its command with its arguments, as one types it in a shell. No shell reads it.
+        env: Variables for it, by name, all that it is to have; null keeps the value that it has, which no page is told.
+    """
+
+    line: Annotated[str, msgspec.Meta(max_length=4_000)]
+    env: dict[str, str | None] = msgspec.field(default_factory=dict)
+
+
+class ChangeOwnAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changeOwnAgent``: write an agent's description into the user's folder, or remove it from there.
+
+    What runs another program is answered with a sentence to confirm, and written when that comes back.
+
+    Attributes:
+        name: The agent's name; one of the catalogue's is replaced by a description that is based on it.
+        agent: The agent; absent to remove the user's description of that name.
+        state: The `state` of the description that the user saw; empty where there was none.
+        confirmed: The sentence that the user confirmed.
+    """
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    agent: OwnAgentChange | None = None
+    state: str = ""
+    confirmed: str = ""
+
+
 class ChangePolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``changePolicy``: the user changes a rule or a trusted folder of the own policy file in the page.
 

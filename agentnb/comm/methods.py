@@ -257,6 +257,14 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="changeOwnAgent",
+            sender="page",
+            params=m.ChangeOwnAgentParams,
+            result=a.ChangedResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="watchSettings",
             sender="page",
             params=m.WatchSettingsParams,

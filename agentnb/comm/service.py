@@ -18,6 +18,7 @@ from agentnb.comm.client_requests import Bytes, UnknownClient
 from agentnb.comm.delivery import Delivery
 from agentnb.comm.history_notices import HistoryNotices
 from agentnb.comm.history_requests import HistoryRequests
+from agentnb.comm.own_agent_requests import OwnAgentRequests
 from agentnb.comm.requests import Requests
 from agentnb.comm.settings_notices import SettingsNotices
 from agentnb.comm.settings_requests import SettingsRequests
@@ -295,6 +296,7 @@ class Service(PageService):
         self._requests |= Requests(host, self.delivery, self._drafts, versions).methods
         self._requests |= HistoryRequests(host).methods
         self._requests |= SettingsRequests(host).methods
+        self._requests["changeOwnAgent"] = OwnAgentRequests(host).change
         self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
         self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
 

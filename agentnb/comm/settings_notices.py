@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.agent.own_agents import folder_state
 from agentnb.comm import messages as m
+from agentnb.host.host import agent_infos
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +60,7 @@ class SettingsNotices:
         now = self._now() if self._delivery.attached else self._known
         if now != self._known:
             self._known = now
+            self._host.take_agents(agent_infos())
             self._host.take_settings()
             for client_id in self._pages:
                 self._send(client_id, m.notification("settingsChanged", {}))
@@ -70,4 +73,4 @@ class SettingsNotices:
             project = files.project(Path.cwd())
         except OSError:  # the folder is gone
             project = None
-        return layers, sources.problems, files.user, project
+        return layers, sources.problems, files.user, project, folder_state()

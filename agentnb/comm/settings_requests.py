@@ -16,6 +16,7 @@ import msgspec
 from agentnb.agent.mcp import mcp_servers
 from agentnb.comm import messages as m
 from agentnb.comm.folder_listing import folders_in
+from agentnb.comm.own_agent_requests import listed_agents, offered_models
 from agentnb.configuration import Value, change_setting
 from agentnb.configuration.shown import public_value, shown_value
 from agentnb.configuration.table import is_wider, setting
@@ -58,6 +59,8 @@ class SettingsRequests:
         user, project = files.user, files.project(folder)
         problems = [*sources.problems, *user.warnings, *project.warnings, *filter(None, [project.problem])]
         self._host.take_settings()
+        agents = listed_agents()
+        problems += [each["problem"] for each in agents if "problem" in each]
         return {
             "groups": [
                 {"title": title, "settings": [_told(value) for value in values]} for title, values in sources.grouped()
@@ -69,6 +72,8 @@ class SettingsRequests:
             "folder": str(folder),
             "policyFile": str(files.user_path),
             "projectFile": str(folder / PROJECT),
+            "agents": agents,
+            "models": offered_models(self._host),
         }
 
     async def _change_setting(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002

@@ -45,6 +45,8 @@ const LISTED = {
         setting({ name: "agents_hidden", title: "Hidden agents", kind: "names", value: ["goose"] }),
         setting({ name: "cwd", title: "Working folder", kind: "folder", value: "/gone" }),
         setting({ name: "notifications", title: "Notifications", kind: "switch", value: false }),
+        setting({ name: "agent", title: "Default agent", kind: "agent", value: "claude" }),
+        setting({ name: "models_hidden", title: "Hidden models", kind: "names", value: ["m2", "claude/m3", "gone"] }),
         setting({ name: "mcp_servers", title: "MCP servers", kind: "servers", value: ["db"] }),
       ],
     },
@@ -55,6 +57,24 @@ const LISTED = {
   trusted: ["/home/ada/fit"],
   folder: "/home/ada",
   policyFile: "/home/ada/policy.toml",
+  agents: [
+    {
+      name: "mine",
+      title: "Mine",
+      line: "my-agent --acp",
+      variables: ["KEY", "OLD"],
+      file: "/h/mine.toml",
+      state: "s1",
+    },
+    { name: "bad", title: "bad", line: "", variables: [], file: "/h/bad.toml", state: "s2", problem: "It is broken." },
+    { name: "claude", title: "Claude", line: "claude-acp" },
+  ],
+  models: [
+    { agent: "claude", id: "m1", name: "One" },
+    { agent: "claude", id: "m2", name: "Two" },
+    { agent: AGENT.provider, id: "m2", name: "Two" },
+    { agent: "claude", id: "m3", name: "Three" },
+  ],
 };
 
 afterEach(() => document.body.replaceChildren());
@@ -255,5 +275,94 @@ test("an MCP server is added with its command and variables, and removed by name
   expect(servers()).toEqual([
     { name: "git", here: false, server: { line: "uvx mcp-server-git", env: { TOKEN: "a=b" } } },
     { name: "db", here: false },
+  ]);
+});
+
+const typeInto = (box: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement, value: string, event = "input") => {
+  box.value = value;
+  box.dispatchEvent(new Event(event, { bubbles: true }));
+};
+
+test("an agent of one's own is changed: variables that are not shown stay, are replaced or removed", async () => {
+  const { into, named, button, asked } = shown({
+    changeOwnAgent: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Start it so?" }),
+  });
+  await ready(into);
+  const sent = () => asked.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
+  expect(named<HTMLButtonElement>("Edit the agent bad").disabled).toBe(true);
+  named("Edit the agent mine").click();
+  await until(() => expect(named<HTMLInputElement>("Command of the agent").value).toBe("my-agent --acp"));
+  typeInto(named<HTMLInputElement>("Command of the agent"), "my-agent --new");
+  typeInto(named<HTMLInputElement>("Variables to set"), "NEW=a=b");
+  named("Remove the variable OLD").click();
+  await until(() => expect(named("Remove the variable OLD")).toBeNull());
+  button("Save").click();
+  await until(() => expect(button("Change it")).toBeDefined());
+  button("Change it").click();
+  await until(() => expect(sent()).toHaveLength(2));
+  named("Remove the agent mine").click();
+  await until(() => expect(sent()).toHaveLength(3));
+  const agent = { line: "my-agent --new", env: { KEY: null, NEW: "a=b" } };
+  expect(sent()).toEqual([
+    { name: "mine", state: "s1", agent },
+    { name: "mine", state: "s1", agent, confirmed: "Start it so?" },
+    { name: "mine", state: "s1" },
+  ]);
+});
+
+test("a new agent has a name of its own, a command and variables; one of the catalogue is described in another way", async () => {
+  const { into, named, button, asked } = shown();
+  await ready(into);
+  const sent = () => asked.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
+  const choose = (value: string) => typeInto(named<HTMLSelectElement>("Agent to describe"), value, "change");
+  const says = async (sentence: string) =>
+    until(() => {
+      button("Save").click();
+      expect(into.textContent).toContain(sentence);
+    });
+  choose("=");
+  await until(() => expect(named("Name of the agent")).not.toBeNull());
+  await says("The agent has no name");
+  typeInto(named<HTMLInputElement>("Name of the agent"), "claude");
+  await says("There is an agent claude already");
+  typeInto(named<HTMLInputElement>("Name of the agent"), "other");
+  await says("The command is missing");
+  typeInto(named<HTMLInputElement>("Command of the agent"), "other --acp");
+  typeInto(named<HTMLInputElement>("Variables to set"), "no variable");
+  await says("Variables are lines as NAME=value.");
+  typeInto(named<HTMLInputElement>("Variables to set"), "");
+  await until(() => {
+    button("Save").click();
+    expect(sent()).toHaveLength(1);
+  });
+  choose("=claude");
+  await until(() => expect(named<HTMLInputElement>("Command of the agent").value).toBe("claude-acp"));
+  button("Save").click();
+  await until(() => expect(sent()).toHaveLength(2));
+  expect(sent()).toEqual([
+    { name: "other", state: "", agent: { line: "other --acp", env: {} } },
+    { name: "claude", state: "", agent: { line: "claude-acp", env: {} } },
+  ]);
+});
+
+test("models are hidden and shown by buttons; a name that hides those of several agents keeps the others hidden", async () => {
+  const { into, named, changes } = shown();
+  await ready(into);
+  const own = AGENT.displayName;
+  for (const [at, name] of [
+    "Hide One of Claude",
+    "Show Two of Claude",
+    "Show Three of Claude",
+    "Show gone",
+  ].entries()) {
+    named(name).click();
+    await until(() => expect(changes()).toHaveLength(at + 1));
+  }
+  expect(named(`Show Two of ${own}`)).not.toBeNull();
+  expect(changes().map(({ value }) => value)).toEqual([
+    ["m2", "claude/m3", "gone", "claude/m1"],
+    ["claude/m3", "gone", `${AGENT.provider}/m2`],
+    ["m2", "gone"],
+    ["m2", "claude/m3"],
   ]);
 });

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
+from agentnb.agent import custom
 from agentnb.configuration import Sources, read_settings
 from agentnb.host import Host
 from agentnb.policy.situation import Mode
+from agentnb.state import XConfigOptionsChanged
 from tests.unit.comm.test_service import Page
 
 
@@ -252,3 +256,69 @@ def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(p
     assert page.hear("settingsChanged")["params"] == {}
     assert page.ask("watchSettings", {"on": False})["result"] == {}
     assert [one for one in other.told.queue if one.get("method") == "settingsChanged"] == []
+
+
+def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, folder: Path) -> None:
+    """Each is confirmed with the command; the list of agents follows, and no variable's value is told to a page."""
+
+    def ask(name: str, **params: object) -> dict[str, Any]:
+        answer = page.ask("changeOwnAgent", {"name": name, **params})
+        if "confirm" not in answer.get("result", {}):
+            return answer
+        assert name in answer["result"]["confirm"]
+        return page.ask("changeOwnAgent", {"name": name, **params, "confirmed": answer["result"]["confirm"]})
+
+    def agent(name: str) -> dict[str, Any]:
+        return next(each for each in page.ask("listSettings", {})["result"]["agents"] if each["name"] == name)
+
+    line = "no-such-program --acp"
+    question = page.ask("changeOwnAgent", {"name": "mine", "agent": {"line": line, "env": {"KEY": "k-1"}}})
+    assert [each in question["result"]["confirm"] for each in (line, "KEY", "k-1", "is not on this machine")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert not folder.exists()
+    assert ask("mine", agent={"line": line, "env": {"KEY": "k-1"}})["result"] == {}
+    assert "mine" in [each.provider for each in page.host.root.state.agents]
+    assert agent("mine")["variables"] == ["KEY"]
+    state = agent("mine")["state"]
+    assert ask("mine", agent={"line": "other", "env": {"KEY": None}}, state=state)["result"] == {}
+    assert (folder / "agents/mine.toml").read_text(encoding="utf-8").count("k-1") == 1
+    assert "k-1" not in json.dumps(page.ask("listSettings", {}))
+    assert "meanwhile" in ask("mine", state=state)["error"]["message"]
+    assert ask("mine", state=agent("mine")["state"])["result"] == {}
+    assert "mine" not in [each.provider for each in page.host.root.state.agents]
+    assert "no command" in ask("mine", agent={"line": "'"})["error"]["message"]
+
+
+def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_hand(page: Page, folder: Path) -> None:
+    """And every page's list of agents has it."""
+    page.ask("watchSettings", {"on": True})
+    (folder / "agents").mkdir(parents=True)
+    text = 'name = "by-hand"\ntitle = "By hand"\ncommand = ["a"]\n'
+    (folder / "agents/by-hand.toml").write_text(text, encoding="utf-8")
+    assert page.hear("settingsChanged")["params"] == {}
+    assert "by-hand" in [each.provider for each in page.host.root.state.agents]
+
+
+def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Page, tmp_path: Path) -> None:
+    """Once each, with the agent's name for it."""
+    agent = custom([sys.executable, str(Path(__file__).parents[2] / "agents/settings.py"), "both"], name="models")
+    told: SimpleQueue[object] = SimpleQueue()
+    host = page.host
+    host.loop.call(
+        host.listen,
+        lambda _, envelope: told.put(None) if isinstance(envelope.action, XConfigOptionsChanged) else None,
+    )
+    assert page.ask("listSettings", {})["result"]["models"] == []
+    message = {"text": "go", "origin": {"kind": "user"}}
+    for seq, turn in enumerate(("t1", "t2"), 1):
+        chat = host.loop.call(lambda: host.open(agent, cwd=tmp_path)).chat.uri
+        page.dispatch(chat, {"type": "chat/turnStarted", "turnId": turn, "message": message}, seq=seq)
+        told.get(timeout=60)
+    assert page.ask("listSettings", {})["result"]["models"] == [
+        {"agent": "models", "id": "m1", "name": "One"},
+        {"agent": "models", "id": "m2", "name": "Two"},
+    ]

@@ -1,7 +1,8 @@
-/** Which agents are listed, and in which order: by buttons, without typing their names. */
+/** Which agents and models are listed, and in which order: by buttons, without typing their names. */
 import type { AgentInfo } from "../../state/types.gen";
 import { IconButton } from "../icons";
 import { line } from "../plain";
+import type { OfferedModel } from "./list";
 
 interface Props {
   agents: readonly AgentInfo[];
@@ -74,5 +75,79 @@ export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
         </li>
       ))}
     </ul>
+  );
+}
+
+interface ModelsProps {
+  models: readonly OfferedModel[];
+  agents: readonly AgentInfo[];
+  /** What the setting says: ids, or `agent/id`. */
+  names: readonly string[];
+  isFixed: boolean;
+  onChange: (names: readonly string[]) => void;
+}
+
+/** The models that agents offer, each shown or hidden; what else the setting names stands below them. */
+export function HiddenModels({ models, agents, names, isFixed, onChange }: ModelsProps) {
+  const isNamed = (model: OfferedModel, name: string) => name === model.id || name === `${model.agent}/${model.id}`;
+  const others = names.filter((name) => !models.some((model) => isNamed(model, name)));
+  const show = (model: OfferedModel) => {
+    // A bare id hides the model of that name of each agent: the others' stay hidden.
+    const left = names.filter((name) => !isNamed(model, name));
+    const same = models.filter(({ agent, id }) => id === model.id && agent !== model.agent);
+    const added = names.includes(model.id) ? same.map(({ agent, id }) => `${agent}/${id}`) : [];
+    onChange([...new Set([...left, ...added])]);
+  };
+  return (
+    <ul class="setting-agents">
+      {models.map((model) => {
+        const isHidden = names.some((name) => isNamed(model, name));
+        return (
+          <li key={`${model.agent}/${model.id}`}>
+            <span class={isHidden ? "dim" : undefined}>
+              {line(model.name, 80)} <span class="dim small">{nameOf(agents, model.agent)}</span>
+            </span>
+            <Toggle
+              isHidden={isHidden}
+              name={`${line(model.name, 80)} of ${nameOf(agents, model.agent)}`}
+              isFixed={isFixed}
+              onClick={() => (isHidden ? show(model) : onChange([...names, `${model.agent}/${model.id}`]))}
+            />
+          </li>
+        );
+      })}
+      {others.map((name) => (
+        <li key={name}>
+          <span class="dim">
+            <code>{line(name, 80)}</code>
+          </span>
+          <Toggle
+            isHidden
+            name={line(name, 80)}
+            isFixed={isFixed}
+            onClick={() => onChange(names.filter((one) => one !== name))}
+          />
+        </li>
+      ))}
+      {models.length === 0 && (
+        <li class="dim small">The models of an agent are listed here while a conversation with it is open.</li>
+      )}
+    </ul>
+  );
+}
+
+interface ToggleProps {
+  isHidden: boolean;
+  name: string;
+  isFixed: boolean;
+  onClick: () => void;
+}
+
+function Toggle({ isHidden, name, isFixed, onClick }: ToggleProps) {
+  const verb = isHidden ? "Show" : "Hide";
+  return (
+    <button type="button" class="text-button small" aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
+      {verb}
+    </button>
   );
 }

@@ -19,6 +19,25 @@ export interface Setting {
   readonly choices: readonly (readonly [value: string, name: string])[];
 }
 
+/** How an agent is started. */
+export interface AgentCommand {
+  readonly name: string;
+  readonly title: string;
+  readonly line: string;
+  /** The names of those that the user's description sets. */
+  readonly variables: readonly string[];
+  /** The user's description; empty where there is none. */
+  readonly file: string;
+  readonly state: string;
+  readonly problem: string;
+}
+
+export interface OfferedModel {
+  readonly agent: string;
+  readonly id: string;
+  readonly name: string;
+}
+
 export interface Listed {
   readonly groups: readonly { title: string; settings: readonly Setting[] }[];
   readonly problems: readonly string[];
@@ -27,6 +46,9 @@ export interface Listed {
   readonly trusted: readonly string[];
   readonly folder: string;
   readonly policyFile: string;
+  /** Undefined: an older kernel's answer. */
+  readonly agents: readonly AgentCommand[] | undefined;
+  readonly models: readonly OfferedModel[];
 }
 
 const texts = (raw: unknown) => (Array.isArray(raw) ? raw.filter((one) => typeof one === "string") : []);
@@ -46,6 +68,21 @@ export function readListed(raw: unknown): Listed {
     trusted: texts(raw.trusted),
     folder: text(raw.folder),
     policyFile: text(raw.policyFile),
+    agents: Array.isArray(raw.agents) ? objects(raw.agents).map(readAgent) : undefined,
+    models: objects(raw.models).map((one) => ({ agent: text(one.agent), id: text(one.id), name: text(one.name) })),
+  };
+}
+
+function readAgent(raw: Record<string, unknown>): AgentCommand {
+  const { name, title, line: command, variables, file, state, problem } = raw;
+  return {
+    name: text(name),
+    title: text(title) || text(name),
+    line: text(command),
+    variables: texts(variables),
+    file: text(file),
+    state: text(state),
+    problem: text(problem),
   };
 }
 

@@ -6,9 +6,10 @@ import type { AgentInfo, RootState } from "../../state/types.gen";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
 import { useRoot } from "../use-root";
-import { AgentOrder, HiddenAgents } from "./agent-lists";
+import { AgentOrder, HiddenAgents, HiddenModels } from "./agent-lists";
 import { FolderChooser } from "./folder";
-import { type Listed, readListed, readTyped, type Setting, shown, sourceName, typed } from "./list";
+import { type Listed, type OfferedModel, readListed, readTyped, type Setting, shown, sourceName, typed } from "./list";
+import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
 import { McpServers, type Props as McpServersProps } from "./servers";
 import CSS from "./settings.css";
@@ -157,6 +158,7 @@ function Settings({ context }: { context: SettingsContext }) {
                 key={setting.name}
                 setting={setting}
                 agents={root?.agents ?? []}
+                models={listed.models}
                 isHere={isHere}
                 request={context.request}
                 onChange={(value) => void set(setting, value)}
@@ -172,6 +174,21 @@ function Settings({ context }: { context: SettingsContext }) {
                 {below(setting.name)}
               </Row>
             ))}
+            {listed.agents && settings.some(({ name }) => name === "agent") && (
+              <OwnAgents
+                agents={listed.agents}
+                onChange={(name, state, agent) =>
+                  void change(
+                    "own agents",
+                    "changeOwnAgent",
+                    { name, state, ...(agent && { agent }) },
+                    agent ? `Agent ${line(name, 60)} saved.` : `Agent ${line(name, 60)} removed.`,
+                  )
+                }
+              >
+                {below("own agents")}
+              </OwnAgents>
+            )}
             {settings.some(({ name }) => name === "permissions") && (
               <Policy
                 listed={listed}
@@ -237,6 +254,7 @@ function withCode(text: string) {
 interface RowProps {
   setting: Setting;
   agents: readonly AgentInfo[];
+  models: readonly OfferedModel[];
   isHere: boolean;
   request<T>(method: string, params: object): Promise<T>;
   onChange: (value: unknown) => void;
@@ -244,7 +262,7 @@ interface RowProps {
   children: preact.ComponentChildren;
 }
 
-function Row({ setting, agents, isHere, request, onChange, onServer, children }: RowProps) {
+function Row({ setting, agents, models, isHere, request, onChange, onServer, children }: RowProps) {
   const { name, title, about, source, where, below, file } = setting;
   const isFixed = isHere ? !setting.isTrait : file === "";
   const overrides = below.find((layer) => layer.source === "user" && source !== "user");
@@ -256,7 +274,7 @@ function Row({ setting, agents, isHere, request, onChange, onServer, children }:
         <span id={`${id}-title`} class="setting-title">
           {line(title, 60)}
         </span>
-        <Control setting={setting} agents={agents} isFixed={isFixed} label={line(title, 60)} onChange={onChange} />
+        <Control {...{ setting, agents, models, isFixed, onChange }} label={line(title, 60)} />
         {setting.kind === "folder" && !isFixed && (
           <FolderChooser
             label={line(title, 60)}
@@ -297,16 +315,19 @@ function Row({ setting, agents, isHere, request, onChange, onServer, children }:
 interface ControlProps {
   setting: Setting;
   agents: readonly AgentInfo[];
+  models: readonly OfferedModel[];
   isFixed: boolean;
   label: string;
   onChange: (value: unknown) => void;
 }
 
-function Control({ setting, agents, isFixed, label, onChange }: ControlProps) {
+function Control({ setting, agents, models, isFixed, label, onChange }: ControlProps) {
   const { name, kind, value, choices } = setting;
   const List = name === "agents_order" ? AgentOrder : name === "agents_hidden" ? HiddenAgents : undefined;
   if (List && agents.length > 0 && Array.isArray(value))
     return <List agents={agents} names={value.map(String)} isFixed={isFixed} onChange={onChange} />;
+  if (name === "models_hidden" && Array.isArray(value))
+    return <HiddenModels {...{ models, agents, isFixed, onChange }} names={value.map(String)} />;
   if (kind === "switch") {
     return (
       <input
@@ -351,7 +372,7 @@ function Control({ setting, agents, isFixed, label, onChange }: ControlProps) {
 }
 
 /** What is typed counts with Enter, or when the focus leaves the box. */
-function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents">) {
+function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents" | "models">) {
   const { kind, value } = setting;
   const before = typed(value);
   const box = useRef<HTMLInputElement>(null);

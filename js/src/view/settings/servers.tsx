@@ -89,7 +89,7 @@ function NewServer({ onAdd }: { onAdd: Props["onChange"] }) {
 }
 
 /** Lines as `NAME=value`; undefined where one is none. */
-function readVariables(text: string): Record<string, string> | undefined {
+export function readVariables(text: string): Record<string, string> | undefined {
   const lines = text.split("\n").filter((one) => one.trim());
   const pairs = lines.map((one) => [one.slice(0, one.indexOf("=")).trim(), one.slice(one.indexOf("=") + 1)] as const);
   const isRead = lines.every((one, at) => one.includes("=") && /^[A-Za-z_][A-Za-z0-9_]*$/.test(pairs[at]?.[0] ?? ""));

@@ -1,0 +1,271 @@
+"""The user's own descriptions of agents, each a file: listed, added, changed and removed. No project's file is touched.
+
+What an agent's variables hold may be secret: it is written, and never given back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.agent.catalog import catalogue, read, user_folder
+from agentnb.agent.programs import find_on_path
+from agentnb.errors import AgentnbError, SettingsError, UsageError
+from agentnb.toml_file import change_file, parsed, with_key, with_pairs, without_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.agent.catalog import AgentSpec
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MOST_VARIABLES = 100
+_LONGEST_VALUE = 10_000
+_HEAD = "# An agent of your own; docs/how-to/agents.md has what else can stand here.\n"
+
+
+class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """A description in the user's folder.
+
+    Args:
+        name: The agent's name; the file's where it cannot be read.
+        title: What people read.
+        command: Its words, as the file or the description that it is based on has them.
+        variables: The names of the variables that the file sets.
+        path: The file.
+        state: Changes whenever the file does.
+        problem: Why the file cannot be read; empty where it can.
+    """
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    variables: tuple[str, ...]
+    path: Path
+    state: str
+    problem: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as one types it in a shell."""
+        return shlex.join(self.command)
+
+
+def own_agents() -> list[OwnAgent]:
+    """The descriptions in the user's folder, by file name.
+
+    Of two with one name only the last counts, and only that one is listed.
+    """
+    found = [_read(path) for path in _files()]
+    return list({each.name: each for each in found}.values())
+
+
+def folder_state() -> object:
+    """Changes whenever a description of the user's does; cheap."""
+    return [(str(path), _state(path)) for path in _files()]
+
+
+def command_words(line: str) -> tuple[str, ...]:
+    """The words of a command that is typed as one line; no shell reads it.
+
+    Raises:
+        UsageError: If it is none, or leads to a program by a relative path.
+
+    Example:
+        >>> command_words("my-agent --acp 'a b'")
+        ('my-agent', '--acp', 'a b')
+    """
+    example = "For example: my-agent --acp."
+    if not all(char.isprintable() for char in line):
+        raise UsageError("A command is one line, without control characters.", hint=example)
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"This is no command: {error}.", hint=f"Close the quotes. {example}") from error
+    if not words or not all(words):
+        raise UsageError("The command is missing.", hint=example)
+    program = words[0]
+    if _VARIABLE.fullmatch(program.partition("=")[0]) and "=" in program:
+        message = f"{program.partition('=')[0]}=… stands before the command."
+        raise UsageError(message, hint="Write it as a variable of the agent, below the command.")
+    if program.startswith("~"):
+        program = str(Path(program).expanduser())
+    if ("/" in program or os.sep in program) and not Path(program).is_absolute():
+        message = f"{program!r} is a path relative to a folder that differs between kernels."
+        raise UsageError(message, hint="Begin it with / or ~/, or name a program on the PATH.")
+    return (program, *words[1:])
+
+
+def has_program(words: tuple[str, ...]) -> bool:
+    """Whether the command's program is on this machine."""
+    return words[0] == "{python}" or find_on_path(words[0]) is not None
+
+
+def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: str) -> Path:
+    """Write an agent into the user's folder: a new one, another one in the place of a catalogue's, or a changed one.
+
+    Args:
+        name: Its name; one of the catalogue's for a description that is based on that.
+        line: Its command as one line.
+        env: The variables that the file is to set; None keeps the value that the file has.
+        state: The state of the description that the user saw; empty where there was none.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: If a name, the command or a variable makes no sense.
+        SettingsError: If the file cannot be written, or was changed meanwhile.
+
+    Example:
+        >>> write_agent("mine", "my-agent --acp", {"MY_KEY": "…"}, state="")  # doctest: +SKIP
+        PosixPath('/home/ada/.jupyter/agentnb/agents/mine.toml')
+    """
+    words = check(name, line, env)
+    own, base = _own(name), catalogue().get(name)
+    _unchanged(name, own, state)
+    if own is not None and own.problem:
+        raise SettingsError(f"{name} was not changed: {own.problem}", hint="Correct the file by hand, or remove it.")
+    path = own.path if own is not None else user_folder() / f"{name}.toml"
+    if own is None and path.exists():
+        message = f"{name} was not written: {path} is there already, and describes another agent."
+        raise SettingsError(message, hint="Choose another name, or rename that file.")
+
+    def changed(text: str) -> str:
+        if own is None and parsed(text):
+            raise _changed_meanwhile(name, path)
+        after = _described(text, name, words, env, base)
+        read(after, catalogue)  # what makes no sense is not written
+        return after
+
+    try:
+        change_file(path, changed, head=_HEAD)
+    except (OSError, ValueError, UsageError) as error:
+        raise _not_written(name, path, error) from error
+    return path
+
+
+def remove_agent(name: str, *, state: str) -> Path:
+    """Delete the user's description of an agent; one of the catalogue is as it was before then.
+
+    Args:
+        name: Its name.
+        state: The state of the description that the user saw.
+
+    Raises:
+        SettingsError: If there is none, it was changed meanwhile, or cannot be deleted.
+    """
+    own = _own(name)
+    _unchanged(name, own, state)
+    if own is None:
+        raise SettingsError(f"You have no agent {name!r} of your own.", hint="Another window may have removed it.")
+    try:
+        own.path.unlink()
+    except OSError as error:
+        raise _not_written(name, own.path, error) from error
+    return own.path
+
+
+def check(name: str, line: str, env: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The words of the command, where name, command and variables make sense.
+
+    Raises:
+        UsageError: If they do not; no value of a variable is in the message.
+    """
+    if not _NAME.fullmatch(name):
+        hint = "It is 1 to 60 small letters, digits, dots, dashes and underscores, a letter or digit first."
+        raise UsageError(f"{name!r:.200} is no name of an agent.", hint=hint)
+    words = command_words(line)
+    if len(env) > _MOST_VARIABLES:
+        raise UsageError(f"{len(env)} variables are more than the {_MOST_VARIABLES} that an agent can have.")
+    for variable, value in env.items():
+        if not _VARIABLE.fullmatch(variable):
+            hint = "It has letters, digits and underscores, and does not begin with a digit."
+            raise UsageError(f"{variable!r:.200} is no name of a variable.", hint=hint)
+        if value is not None and ("\0" in value or len(value) > _LONGEST_VALUE):
+            message = f"The value of {variable} is too long, or has a character that no variable can hold."
+            raise UsageError(message, hint=f"It has at most {_LONGEST_VALUE:,} characters.")
+    return words
+
+
+def _described(
+    text: str, name: str, words: tuple[str, ...], env: Mapping[str, str | None], base: AgentSpec | None
+) -> str:
+    data = parsed(text)
+    if not data:
+        text = with_key(text, "name", name)
+        text = with_key(text, "title" if base is None else "based_on", name)
+    known = data.get("env", {})
+    unknown = [variable for variable, value in env.items() if value is None and variable not in known]
+    if unknown:
+        message = f"The variable {unknown[0]} has no value that could stay."
+        raise UsageError(message, hint=f"Write {unknown[0]}= and its value.")
+    is_based = base is not None and (not data or "based_on" in data)
+    if is_based and base is not None and words == base.command:
+        text = without_key(text, "command")
+    elif list(words) != data.get("command"):
+        text = with_key(text, "command", list(words))
+    wanted = {variable: known[variable] if value is None else value for variable, value in env.items()}
+    return text if wanted == known else with_pairs(text, "env", wanted)
+
+
+def _files() -> list[Path]:
+    try:
+        return sorted(path for path in user_folder().iterdir() if path.suffix == ".toml")
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> OwnAgent:
+    state = _state(path)
+    try:
+        text = path.read_text("utf-8")
+        spec, data = read(text, catalogue), parsed(text)
+    except (AgentnbError, OSError, ValueError) as error:
+        return OwnAgent(
+            name=path.stem,
+            title=path.stem,
+            command=(),
+            variables=(),
+            path=path,
+            state=state,
+            problem=f"{path}: {error}",
+        )
+    command: Any = data.get("command", spec.command)
+    variables = tuple(data.get("env", {}))
+    return OwnAgent(
+        name=spec.name, title=spec.title, command=tuple(command), variables=variables, path=path, state=state
+    )
+
+
+def _own(name: str) -> OwnAgent | None:
+    return next((each for each in own_agents() if each.name == name), None)
+
+
+def _state(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}"
+
+
+def _unchanged(name: str, own: OwnAgent | None, state: str) -> None:
+    if (own.state if own is not None else "") != state:
+        raise _changed_meanwhile(name, own.path if own is not None else user_folder() / f"{name}.toml")
+
+
+def _changed_meanwhile(name: str, path: Path) -> SettingsError:
+    message = f"{name} was not changed: somebody changed {path} meanwhile."
+    return SettingsError(message, hint="Look at it, and save it again.")
+
+
+def _not_written(name: str, path: Path, error: Exception) -> SettingsError:
+    message = f"{name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
+    return SettingsError(message, hint="Correct the file, or change it by hand; nothing in it was touched.")

@@ -1,0 +1,199 @@
+/** How agents are started: the user's own and changes of the catalogue's. What a variable holds is never shown. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { line, plain } from "../plain";
+import type { AgentCommand } from "./list";
+import { readVariables } from "./servers";
+
+interface Props {
+  agents: readonly AgentCommand[];
+  /** Writes a description, or removes it where there is no `agent`. */
+  onChange: (name: string, state: string, agent?: { line: string; env: Record<string, string | null> }) => void;
+  children: ComponentChildren;
+}
+
+const NEW = "";
+
+/** Lists the user's own agents, with a form to change each, and one for another. */
+export function OwnAgents({ agents, onChange, children }: Props) {
+  const [editing, edit] = useState<string>();
+  const own = agents.filter(({ file }) => file);
+  const shipped = agents.filter(({ file }) => !file);
+  const chosen = agents.find(({ name }) => name === editing);
+  const saved = useRef<{ name: string; state: string } | undefined>(undefined);
+  useEffect(() => {
+    const { name, state } = saved.current ?? {};
+    if (name === undefined || (agents.find((one) => one.name === name)?.state ?? "") === state) return;
+    saved.current = undefined; // it was confirmed and written
+    edit(undefined);
+  }, [agents]);
+  return (
+    <div class="setting" role="group" aria-labelledby="own-agents-title" aria-describedby="own-agents-about">
+      <div class="setting-line">
+        <span id="own-agents-title" class="setting-title">
+          Commands of agents
+        </span>
+      </div>
+      {own.length > 0 && (
+        <ul class="settings-agents">
+          {own.map((agent) => (
+            <li key={agent.name}>
+              <span class="settings-agent">
+                {line(agent.title, 60)} <code>{line(agent.line, 400)}</code>
+                {agent.variables.length > 0 && (
+                  <span class="dim small"> with {agent.variables.map((one) => line(one, 60)).join(", ")}</span>
+                )}
+              </span>
+              <button
+                type="button"
+                class="text-button small"
+                aria-label={`Edit the agent ${line(agent.name, 60)}`}
+                aria-expanded={editing === agent.name}
+                disabled={agent.problem !== ""}
+                onClick={() => edit(editing === agent.name ? undefined : agent.name)}
+              >
+                Edit
+              </button>
+              <button
+                type="button"
+                class="text-button small"
+                aria-label={`Remove the agent ${line(agent.name, 60)}`}
+                onClick={() => {
+                  edit(undefined);
+                  onChange(agent.name, agent.state);
+                }}
+              >
+                Remove
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <label class="settings-form">
+        <span class="small">Describe</span>
+        <select
+          class="field"
+          aria-label="Agent to describe"
+          value={editing !== undefined && !chosen?.file ? `=${editing}` : ""}
+          onChange={({ currentTarget: { value } }) => edit(value ? value.slice(1) : undefined)}
+        >
+          <option value="">…</option>
+          <option value="=">an agent of your own</option>
+          {shipped.map(({ name, title }) => (
+            <option key={name} value={`=${name}`}>
+              {line(title, 60)}, in another way
+            </option>
+          ))}
+        </select>
+      </label>
+      {editing !== undefined && (
+        <Form
+          key={`${editing} ${chosen?.state ?? ""}`}
+          agent={chosen}
+          names={agents.map(({ name }) => name)}
+          onCancel={() => edit(undefined)}
+          onSave={(name, said) => {
+            saved.current = { name, state: chosen?.state ?? "" };
+            onChange(name, chosen?.state ?? "", said);
+          }}
+        />
+      )}
+      <p id="own-agents-about" class="dim small">
+        The program that speaks ACP, and variables for it. Keys belong into variables: what these hold is written into
+        your own file and never shown again. No project's file is changed.
+      </p>
+      {children}
+    </div>
+  );
+}
+
+interface FormProps {
+  agent: AgentCommand | undefined;
+  names: readonly string[];
+  onCancel: () => void;
+  onSave: (name: string, agent: { line: string; env: Record<string, string | null> }) => void;
+}
+
+function Form({ agent, names, onCancel, onSave }: FormProps) {
+  const [name, setName] = useState(agent?.name ?? NEW);
+  const [command, setCommand] = useState(agent?.line ?? "");
+  const [kept, keep] = useState(agent?.variables ?? []);
+  const [variables, setVariables] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const save = () => {
+    const typed = readVariables(variables);
+    if (!name.trim()) return setTrouble("The agent has no name: write one, such as mine.");
+    if (!agent && names.includes(name.trim()))
+      return setTrouble(`There is an agent ${line(name, 60)} already: choose it in the list above to change it.`);
+    if (!command.trim()) return setTrouble("The command is missing: write the program that speaks ACP.");
+    if (!typed) return setTrouble("Variables are lines as NAME=value.");
+    setTrouble("");
+    onSave(name.trim(), {
+      line: command.trim(),
+      env: { ...Object.fromEntries(kept.map((one) => [one, null])), ...typed },
+    });
+  };
+  return (
+    <form
+      class="settings-form settings-box"
+      aria-label={agent ? `The agent ${line(agent.name, 60)}` : "A new agent"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      {!agent && (
+        <input
+          class="field"
+          aria-label="Name of the agent"
+          placeholder="name, such as mine"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      )}
+      <input
+        class="field"
+        aria-label="Command of the agent"
+        placeholder="my-agent --acp"
+        value={command}
+        onInput={(event) => setCommand(event.currentTarget.value)}
+      />
+      {kept.length > 0 && (
+        <ul class="settings-rules">
+          {kept.map((one) => (
+            <li key={one}>
+              <code>{line(one, 60)}</code> <span class="dim small">set, not shown</span>{" "}
+              <button
+                type="button"
+                class="text-button small"
+                aria-label={`Remove the variable ${line(one, 60)}`}
+                onClick={() => keep(kept.filter((other) => other !== one))}
+              >
+                Remove
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        class="field"
+        rows={2}
+        aria-label="Variables to set"
+        placeholder={kept.length > 0 ? "NAME=value to add or replace one, a line each" : "NAME=value, a line each"}
+        value={variables}
+        onInput={(event) => setVariables(event.currentTarget.value)}
+      />
+      <button type="submit" class="button small">
+        Save
+      </button>
+      <button type="button" class="button small" onClick={onCancel}>
+        Cancel
+      </button>
+      {trouble && (
+        <p class="error-text" role="alert">
+          {plain(trouble)}
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,141 @@
+"""The user's own descriptions of agents: written, changed and removed without touching what else stands there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent import find, installed
+from agentnb.agent.own_agents import OwnAgent, own_agents, remove_agent, write_agent
+from agentnb.errors import AgentnbError, SettingsError, UnknownAgent, UsageError
+from agentnb.toml_file import parsed
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder of descriptions, not there yet; the current folder is a project."""
+    (tmp_path / "work/.agentnb/agents").mkdir(parents=True)
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "conf"))
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "conf/agents"
+
+
+def own(name: str) -> OwnAgent:
+    return next(each for each in own_agents() if each.name == name)
+
+
+def test_a_new_agent_is_written_and_found_changed_and_removed(folder: Path) -> None:
+    """Its file is the user's alone; a variable without a new value keeps the one it has."""
+    path = write_agent("mine", "my-agent --acp 'a b'", {"KEY": "k-1", "LEVEL": "2"}, state="")
+    assert (path, path.stat().st_mode & 0o777) == (folder / "mine.toml", 0o600)
+    assert (find("mine").command, find("mine").env) == (("my-agent", "--acp", "a b"), {"KEY": "k-1", "LEVEL": "2"})
+    assert (own("mine").line, own("mine").variables) == ("my-agent --acp 'a b'", ("KEY", "LEVEL"))
+    write_agent("mine", "my-agent --acp", {"KEY": None, "NEW": "3"}, state=own("mine").state)
+    assert (find("mine").command, find("mine").env) == (("my-agent", "--acp"), {"KEY": "k-1", "NEW": "3"})
+    remove_agent("mine", state=own("mine").state)
+    assert own_agents() == []
+    with pytest.raises(UnknownAgent):
+        find("mine")
+
+
+def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
+    """Its title, login and variables stay; what installs or runs the catalogue's program is not about another one."""
+    before = find("codex")
+    write_agent("codex", "codex-acp", {"CODEX_API_KEY": "k-1"}, state="")
+    assert (find("codex").command, find("codex").runner) == (before.command, before.runner)
+    assert (find("codex").env, find("codex").title) == ({"CODEX_API_KEY": "k-1"}, before.title)
+    write_agent("codex", "/opt/codex --acp", {"CODEX_API_KEY": None}, state=own("codex").state)
+    now = find("codex")
+    assert (now.command, now.reads, now.rank) == (("/opt/codex", "--acp"), before.reads, before.rank)
+    assert (now.runner, now.install, installed(now)) == (None, None, None)
+    write_agent("codex", "codex-acp", {}, state=own("codex").state)
+    assert "command" not in parsed(own("codex").path.read_text(encoding="utf-8"))
+    remove_agent("codex", state=own("codex").state)
+    assert find("codex") == before
+
+
+def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
+    """Comments, other keys, and the table of variables; the file's name may be another than the agent's."""
+    folder.mkdir(parents=True)
+    text = (
+        '# mine\nname = "mine"\ntitle = "My agent"\ncommand = ["a"]  # the best\nrank = 5\n\n'
+        '[env]\n# the key\nKEY = "k-1"\nOLD = "1"\n\n[capabilities]\nterminal = false\n'
+    )
+    (folder / "other.toml").write_text(text, encoding="utf-8")
+    write_agent("mine", "b", {"KEY": None, "NEW": "2"}, state=own("mine").state)
+    wanted = text.replace('["a"]', '["b"]').replace('OLD = "1"\n', 'NEW = "2"\n')
+    assert (folder / "other.toml").read_text(encoding="utf-8").replace("\n\n", "\n") == wanted.replace("\n\n", "\n")
+    assert find("mine").capabilities.terminal is False
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "env", "said"),
+    [
+        ("Mine", "a", {}, "no name of an agent"),
+        ("../mine", "a", {}, "no name of an agent"),
+        ("", "a", {}, "no name of an agent"),
+        ("mine\n", "a", {}, "no name of an agent"),
+        ("mine", "", {}, "The command is missing"),
+        ("mine", "''", {}, "The command is missing"),
+        ("mine", "a 'b", {}, "This is no command"),
+        ("mine", "a\nb", {}, "without control characters"),
+        ("mine", "a \x1b[2J", {}, "without control characters"),
+        ("mine", "./a", {}, "relative to a folder"),
+        ("mine", "KEY=s3cret a", {}, "KEY=… stands before the command"),
+        ("mine", "a", {"A B": "s3cret"}, "no name of a variable"),
+        ("mine", "a", {"1A": "s3cret"}, "no name of a variable"),
+        ("mine", "a", {"A": "s3cret\0"}, "no variable can hold"),
+        ("mine", "a", {"A": "s3cret" * 5_000}, "no variable can hold"),
+        ("mine", "a", {"A": None}, "no value that could stay"),
+        ("mine", "a", {f"A{at}": "" for at in range(101)}, "more than the 100"),
+    ],
+)
+def test_what_makes_no_sense_is_said_and_nothing_is_written(
+    folder: Path, name: str, line: str, env: dict[str, str | None], said: str
+) -> None:
+    """Without the value of a variable."""
+    with pytest.raises((UsageError, SettingsError)) as failure:
+        write_agent(name, line, env, state="")
+    assert (said in str(failure.value), "s3cret" in str(failure.value)) == (True, False)
+    assert [path.name for path in folder.glob("*.toml")] == []
+
+
+def test_what_was_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
+    """Neither by an edit nor by a removal; nor is another agent's file, or one that cannot be read."""
+    write_agent("mine", "a", {}, state="")
+    seen = own("mine").state
+    write_agent("mine", "by-another-window", {}, state=seen)
+    for change in (
+        lambda: write_agent("mine", "b", {}, state=seen),
+        lambda: write_agent("mine", "b", {}, state=""),
+        lambda: remove_agent("mine", state=seen),
+        lambda: remove_agent("nobody", state=""),
+        lambda: remove_agent("claude", state=""),
+    ):
+        with pytest.raises(SettingsError):
+            change()
+    assert find("mine").command == ("by-another-window",)
+    (folder / "taken.toml").write_text('name = "x"\ntitle = "X"\ncommand = ["x"]\n', encoding="utf-8")
+    (folder / "broken.toml").write_text('name = "y"\ntitel = "Y"\n', encoding="utf-8")
+    for name, state in (("taken", ""), ("broken", own("broken").state)):
+        with pytest.raises(AgentnbError):
+            write_agent(name, "b", {}, state=state)
+    assert "titel" in own("broken").problem
+    remove_agent("broken", state=own("broken").state)
+    assert sorted(path.name for path in folder.glob("*.toml")) == ["mine.toml", "taken.toml"]
+
+
+def test_a_description_is_based_on_nothing_but_the_catalogue(folder: Path) -> None:
+    """Not on one that is not there, nor on another of the user's; and a project's is based on none."""
+    folder.mkdir(parents=True)
+    text = 'name = "fast"\nbased_on = "{}"\n'
+    write_agent("mine", "a", {}, state="")
+    for base in ("nobody", "mine"):
+        (folder / "fast.toml").write_text(text.format(base), encoding="utf-8")
+        assert "no agent" in own("fast").problem
+    (folder / "fast.toml").write_text(text.format("claude"), encoding="utf-8")
+    assert find("fast").command == find("claude").command
+    (Path.cwd() / ".agentnb/agents/theirs.toml").write_text(text.format("claude").replace("fast", "theirs"), "utf-8")
+    with pytest.raises(UnknownAgent):
+        find("theirs")
