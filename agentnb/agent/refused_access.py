@@ -28,8 +28,8 @@ class RefusedAccess(NamedTuple):
     """One access that the confinement did not allow.
 
     Attributes:
-        path: The file or folder, with ``~`` for the home folder.
-        what: ``"writing"``, or ``"using"`` where that is not told.
+        path: The file or folder, with ``~`` for the home folder; the host and its port.
+        what: ``"writing"``, or ``"using"`` where that is not told; ``"connecting to"`` for a host.
     """
 
     path: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
+from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
 from agentnb.components.given import components as read_components
@@ -40,7 +41,7 @@ def configured(
     mode: Mode = "ask",
     title: str | None = None,
     confine: bool | None = None,
-    network: Network = "all",
+    network: Literal["all", "none"] | Sequence[str] = "all",
 ) -> SessionOptions:
     """What the arguments of :func:`agentnb.start` mean, checked.
 
@@ -78,15 +79,14 @@ def configured(
     )
 
 
-def _network(confine: bool | None, network: Network) -> Network | None:
+def _network(confine: bool | None, network: Literal["all", "none"] | Sequence[str]) -> Network | None:
     """What the agent gets of the network; None where it is not confined."""
-    if network not in ("all", "none"):
-        raise UsageError(f'network is "all" or "none", not {network!r}.', hint="It counts for a confined agent.")
+    left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
         raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
     if confine is None:
         return current_environment().default_network()
-    return network if confine else None
+    return left if confine else None
 
 
 def configuration_of(options: SessionOptions) -> Configuration:

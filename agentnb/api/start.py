@@ -35,7 +35,7 @@ def start(
     components: Sequence[Any] | None = None,
     kernel_tools: bool = False,
     confine: bool | None = None,
-    network: Literal["all", "none"] = "all",
+    network: Literal["all", "none"] | Sequence[str] = "all",
     session: str | AgentSession | None = None,
 ) -> Session:
     """Start a session with an agent; returns at once, the agent's process starts in the background.
@@ -70,7 +70,8 @@ def start(
         confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
             and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
             a temporary folder. Where None, as ``%config Agentnb.confine`` says. It fails where nothing can confine it.
-        network: What a confined agent gets of the network: ``"all"``, or ``"none"``.
+        network: What a confined agent gets of the network: ``"all"``, ``"none"``, or a list of the only hosts, such as
+            ``["pypi.org", "*.example.org", "localhost:11434"]``, which it then reaches through a proxy of agentnb's.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is
             loaded, and shown as it was, where the agent can do that, else resumed. It is open when this returns, which
             takes as long as the agent needs to start (its ``initialize_timeout`` at most).

@@ -1,7 +1,9 @@
 """The program that confines itself and then becomes another (Linux).
 
 Run for :mod:`agentnb.agent.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… : WRITE… :
-LISTED… : COMMAND…; only the standard library and :mod:`agentnb.sandbox`, and as little of it as possible.
+LISTED… : COMMAND…; only the standard library and :mod:`agentnb.sandbox`, and as little of it as possible. NETWORK is
+``all``, ``none``, or ``proxy;PORT;DIRECT;MEETING`` for a proxy at 127.0.0.1: its port, the hosts that are reached
+without it, and the Unix socket at which it takes the listening socket of a network of the process's own, if any.
 """
 
 from __future__ import annotations
@@ -21,20 +23,63 @@ if TYPE_CHECKING:
 
 KEPT_CAPABILITIES = 0b100_1111_1011
 """What root keeps: to use files of others, and to be another user; not to look into processes, or at devices."""
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+"""The environment variables in which programs look for a proxy, also in lower case."""
 END = ":"
 """Ends a list of paths: each of these is absolute."""
 
 
-def confine(read: Sequence[str], write: Sequence[str], listed: Sequence[str], *, offline: bool, sockets: bool) -> None:
+def confine(
+    read: Sequence[str],
+    write: Sequence[str],
+    listed: Sequence[str],
+    *,
+    ports: Sequence[int] | None,
+    sockets: bool,
+) -> None:
     """Confine this process (:class:`agentnb.agent.confinement.Confinement`).
+
+    Args:
+        read: What it may read and run.
+        write: What it may change, too.
+        listed: Folders whose names it may read.
+        ports: The only TCP ports that it may connect to; none of the internet where there are none; None: all of it.
+        sockets: Whether it may make Unix sockets.
 
     Raises:
         OSError: If the system refuses.
     """
     drop_capabilities(KEPT_CAPABILITIES)
-    used = landlock.restrict(read=read, write=write, listed=listed, ports=() if offline else None)
-    families = [seccomp.NETLINK, *(() if offline else seccomp.INTERNET), *([seccomp.UNIX] if sockets else ())]
-    seccomp.refuse(sockets_but=families, truncation=used < landlock.SINCE["truncation"])
+    used = landlock.restrict(read=read, write=write, listed=listed, ports=ports)
+    internet = () if ports is not None and not ports else seccomp.INTERNET
+    families = [seccomp.NETLINK, *internet, *([seccomp.UNIX] if sockets else ())]
+    seccomp.refuse(sockets_but=families, truncation=used < landlock.SINCE["truncation"], only_tcp=bool(ports))
+
+
+def reach(network: str) -> Sequence[int] | None:
+    """Prepare what is left of the network.
+
+    Returns:
+        The only TCP ports that may be connected to; None: all, in the network that the process is in now.
+
+    Raises:
+        OSError: If the proxy is gone.
+    """
+    if network in ("all", "none"):
+        return None if network == "all" else ()
+    from agentnb.sandbox import private_network
+
+    _, outer, direct, meeting = network.split(";", 3)
+    own = private_network.enter(meeting) if meeting else None
+    port = int(outer) if own is None else own
+    for name in PROXY_VARIABLES:
+        os.environ.pop(name, None)
+        os.environ.pop(name.lower(), None)
+    for name, value in (("HTTP_PROXY", f"http://127.0.0.1:{port}"), ("NO_PROXY", direct)):
+        os.environ[name] = os.environ[name.lower()] = value
+    os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = os.environ["HTTP_PROXY"]
+    os.environ["NODE_USE_ENV_PROXY"] = "1"  # or Node's fetch() asks no proxy
+    return (port,) if own is None else None
 
 
 def main(network: str, sockets: str, *rest: str) -> None:
@@ -46,7 +91,7 @@ def main(network: str, sockets: str, *rest: str) -> None:
         lists.append(words[:at])
         words = words[at + 1 :]
     try:
-        confine(*lists, offline=network == "none", sockets=sockets == "sockets")
+        confine(*lists, ports=reach(network), sockets=sockets == "sockets")
     except OSError as error:
         sys.stderr.write(f"The agent could not be confined: {error.strerror or error}.\n")
         sys.exit(126)

@@ -57,7 +57,8 @@ def restrict(
         read: Files and folders that it may read and run, with all that is in them. What does not exist is left out.
         write: Files and folders that it may change, too.
         listed: Folders in which it may see what there is, but not read it.
-        ports: The only TCP ports that it may connect to; None: all. It needs version 4.
+        ports: The only TCP ports that it may connect to, whatever the address; None: all. Before version 4 none is
+            refused, so single ones cannot be left.
         scoped: Whether signals and abstract sockets reach only the processes that are closed in with it (version 6).
         version: The version to use at most; None: the kernel's.
 
@@ -65,11 +66,14 @@ def restrict(
         The version that was used.
 
     Raises:
-        OSError: If the kernel has no Landlock, or refuses.
+        OSError: If the kernel has no Landlock, or refuses, or cannot leave single ports.
     """
     used = min(abi() if version is None else version, NEWEST)
     if used < 1:
         raise OSError("The kernel has no Landlock.")
+    if ports and used < SINCE["TCP"]:
+        needed = f"version {SINCE['TCP']} of Landlock (Linux 6.7); the kernel has version {used}"
+        raise OSError(f"single hosts need a network of its own, which this system does not allow, or {needed}")
     files = (1 << 16) - 1
     if used < SINCE["devices"]:
         files &= ~IOCTL_DEV

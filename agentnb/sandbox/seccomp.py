@@ -25,12 +25,14 @@ _X86: dict[str, int] = {
     "add_key": 248, "request_key": 249, "keyctl": 250, "openat": 257, "rt_tgsigqueueinfo": 297,
     "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_send_signal": 424, "io_uring_setup": 425,
     "pidfd_getfd": 438, "truncate": 76,
+    "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
     "seccomp": 317, "clone": 56, "fork": 57, "vfork": 58, "clone3": 435,
 }  # fmt: skip
 _ARM: dict[str, int] = {
     "socket": 198, "kill": 129, "ptrace": 117, "tkill": 130, "rt_sigqueueinfo": 138, "tgkill": 131, "add_key": 217,
     "request_key": 218, "keyctl": 219, "openat": 56, "rt_tgsigqueueinfo": 240, "process_vm_readv": 270,
     "process_vm_writev": 271, "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_getfd": 438, "truncate": 45,
+    "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
     "seccomp": 277, "clone": 220, "clone3": 435,
 }  # fmt: skip
 _MACHINES = {"x86_64": (0xC000003E, _X86), "aarch64": (0xC00000B7, _ARM)}
@@ -45,6 +47,7 @@ _LOAD, _EQUAL, _AT_LEAST, _SET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x
 _ALLOW, _REFUSE, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _CLONE_THREAD = 0x00010000
 _O_TRUNC, _O_ACCMODE = os.O_TRUNC, 3
+_STREAM, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 6, 0xF, 0x20000000
 
 
 def is_available() -> bool:
@@ -53,7 +56,12 @@ def is_available() -> bool:
 
 
 def refuse(
-    *, sockets_but: Iterable[int] | None, signals: bool = False, truncation: bool = False, forks: bool = False
+    *,
+    sockets_but: Iterable[int] | None,
+    signals: bool = False,
+    truncation: bool = False,
+    forks: bool = False,
+    only_tcp: bool = False,
 ) -> int:
     """Refuse system calls from now on, in this process and its children.
 
@@ -63,6 +71,8 @@ def refuse(
         truncation: Whether to refuse to empty files that are open for reading; for such kernels as well.
         forks: Whether each new process has to be allowed by who has the descriptor that is returned
             (:func:`answer_fork`). Threads do not.
+        only_tcp: Whether sockets of the internet are for TCP alone, and connect by ``connect`` alone: what Landlock
+            looks at. So no UDP, no MPTCP, and no data that is sent while connecting (TCP Fast Open).
 
     Returns:
         That descriptor; 0 where none was asked for.
@@ -73,7 +83,7 @@ def refuse(
     if not is_available():
         raise OSError(f"No filter is known for {machine()}.")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    code = program(sockets_but=sockets_but, signals=signals, truncation=truncation, forks=forks)
+    code = program(sockets_but=sockets_but, signals=signals, truncation=truncation, forks=forks, only_tcp=only_tcp)
     return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks)
 
 
@@ -98,7 +108,12 @@ def answer_fork(listener: int, *, allow: bool) -> bool:
 
 
 def program(
-    *, sockets_but: Iterable[int] | None, signals: bool = False, truncation: bool = False, forks: bool = False
+    *,
+    sockets_but: Iterable[int] | None,
+    signals: bool = False,
+    truncation: bool = False,
+    forks: bool = False,
+    only_tcp: bool = False,
 ) -> bytes:
     """The filter's instructions (classic BPF)."""
     architecture, numbers = _MACHINES[machine()]
@@ -109,6 +124,8 @@ def program(
     for name in refused:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
     code += [_jump(_EQUAL, numbers["io_uring_setup"], 0, 1), _give(errno.ENOSYS)]
+    if only_tcp:
+        code += _only_tcp(numbers)
     if sockets_but is not None:
         allowed = [*sockets_but]
         checks = [_jump(_EQUAL, family, len(allowed) - at, 0) for at, family in enumerate(allowed)]
@@ -124,6 +141,20 @@ def program(
     if forks:
         code += _asked_forks(numbers)
     return b"".join([*code, _at(_RETURN, _ALLOW)])
+
+
+def _only_tcp(numbers: Mapping[str, int]) -> list[bytes]:
+    """Refuse sockets of the internet that are not for TCP, and connecting while sending."""
+    block = [
+        *(_at(_LOAD, 16), _jump(_EQUAL, INTERNET[0], 1, 0), _jump(_EQUAL, INTERNET[1], 0, 7)),
+        *(_at(_LOAD, 24), _at(_AND, _KIND_OF_SOCKET), _jump(_EQUAL, _STREAM, 0, 3)),
+        *(_at(_LOAD, 32), _jump(_EQUAL, 0, 2, 0), _jump(_EQUAL, _TCP, 1, 0), _give(errno.EACCES), _at(_LOAD, 0)),
+    ]
+    code = [_jump(_EQUAL, numbers["socket"], 0, len(block)), *block]
+    for name, flags in (("sendto", 40), ("sendmsg", 32), ("sendmmsg", 40)):
+        block = [_at(_LOAD, flags), _jump(_SET, _FAST_OPEN, 0, 1), _give(errno.EOPNOTSUPP), _at(_LOAD, 0)]
+        code += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
+    return code
 
 
 def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:

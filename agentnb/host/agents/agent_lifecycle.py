@@ -30,7 +30,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterable
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.listener import Listener
@@ -52,7 +52,9 @@ REMEDY = (
     "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
     "(agentnb/agents), or start it without confine."
 )
-"""What to do where a confined agent needs more."""
+"""What to do where a confined agent needs more files."""
+HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network='all'."
+"""What to do where a confined agent needs another host."""
 
 Reopened = Literal["resumed", "loaded", "new", "forked"]
 """How an old session was taken up: without replay, with one, not at all, or as a copy."""
@@ -347,7 +349,11 @@ class AgentLifecycle:
             self._notices.append(words)
 
     def look_for_refusals(self, text: str) -> None:
-        """Say which accesses the confinement of the agent has refused, as *text* tells, which it has printed."""
+        """Say which accesses the confinement of the agent has refused.
+
+        Args:
+            text: What the agent, or a command of it, has printed. Hosts that were refused are known without it.
+        """
         agent = self.agent
         if agent is None or not agent.confined:
             return
@@ -358,7 +364,7 @@ class AgentLifecycle:
             self.refused.append(refused)
             title, turn_id = self._configuration.spec.title, self._channels.speaking
             if turn_id is not None:
-                self._channels.say(turn_id, f"{title} was kept from {refused}: it is confined. {REMEDY}")
+                self._channels.say(turn_id, f"{title} was kept from {refused}: it is confined. {remedy_of([refused])}")
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))
@@ -378,6 +384,20 @@ class AgentLifecycle:
             confined=agent.confined or None if agent is not None else None,
         )
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
+
+
+def remedy_of(refused: Iterable[str]) -> str:
+    """What to do where a confined agent needs what was refused.
+
+    Args:
+        refused: As :attr:`AgentLifecycle.refused` has it.
+
+    Example:
+        >>> remedy_of(["connecting to example.org:443"])
+        "Add the host to network=[…] if it needs that, or give network='all'."
+    """
+    is_host = {each.startswith("connecting to ") for each in refused}
+    return " ".join(text for of_hosts, text in ((False, REMEDY), (True, HOST_REMEDY)) if of_hosts in is_host)
 
 
 def _known(start: asyncio.Task[Agent]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.host.agents.agent_lifecycle import REMEDY
+from agentnb.host.agents.agent_lifecycle import remedy_of
 
 if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
@@ -83,7 +83,7 @@ def examined(
         stray=agent.stray if agent is not None else 0,
         message=(process.message if process is not None else None) or "",
         confined=(agent.confined if agent is not None else "") or "no",
-        refused=f"{', '.join(lifecycle.refused)}. {REMEDY}" if lifecycle.refused else "",
+        refused=f"{', '.join(lifecycle.refused)}. {remedy_of(lifecycle.refused)}" if lifecycle.refused else "",
         stderr=agent.stderr_tail if agent is not None else "",
     )
 

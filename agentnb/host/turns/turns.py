@@ -384,6 +384,7 @@ class Turns:
         if isinstance(error, AuthenticationRequired) and not again and self._channels.is_active(turn_id):
             self._loop.spawn(self._log_in(turn_id, message, error))
             return
+        self._lifecycle.look_for_refusals("")
         if error is not None:
             self.fail(turn_id, error)
             return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -15,6 +18,28 @@ from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
 WAY, WHY = way_here()
+FETCH = """
+import sys, urllib.request
+with open("fetched.txt", "w") as file:
+    for address in sys.argv[1:]:
+        try: print(urllib.request.urlopen(address).read().decode(), file=file)
+        except OSError as error: print(error, file=file)
+"""
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers each request."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"served")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
 can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
 
 
@@ -33,6 +58,29 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
     assert session.health().refused.startswith(f"writing {beside}")
 
 
+@pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
+def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: Start, tmp_path: Path) -> None:
+    """Through the proxy, which a command finds in its environment; turn and health name the host that was refused."""
+    (tmp_path / "fetch.py").write_text(FETCH)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            session = start(permissions="allow", confine=True, network=[f"localhost:{server.server_port}"])
+            fetched = f"{sys.executable} fetch.py http://localhost:{server.server_port}/ http://evil.example.org/"
+            turn = session.prompt(f"/run {fetched}").wait(PATIENCE)
+        finally:
+            server.shutdown()
+            serving.join()
+    assert (tmp_path / "fetched.txt").read_text() == "served\nHTTP Error 403: Forbidden\n"
+    assert "ELIZA was kept from connecting to evil.example.org:80: it is confined. Add the host to" in str(
+        turn.snapshot
+    )
+    health = session.health()
+    assert f"; of the network only localhost:{server.server_port}" in health.confined
+    assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")
+
+
 def test_start_without_confine_says_that_it_is_not_confined(start: Start) -> None:
     """What the settings say counts, and that is off by default."""
     session = start()
@@ -44,5 +92,7 @@ def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
     """The error says which argument."""
     with pytest.raises(UsageError, match="confine is True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match='network is "all" or "none"'):
-        agentnb.start(cwd=tmp_path, confine=True, network=["example.org"])  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r'network is "all", "none" or a list of hosts'):
+        agentnb.start(cwd=tmp_path, confine=True, network="example.org")
+    with pytest.raises(UsageError, match=r"'https://example\.org' in network is no host"):
+        agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])

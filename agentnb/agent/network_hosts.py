@@ -1,0 +1,134 @@
+"""The hosts that a confined agent may reach: how they are written, and which of them a request is for.
+
+A host is a name (``pypi.org``), all names below one (``*.example.org``, not ``example.org`` itself), or an address
+(``192.0.2.1``, ``[::1]``), each with a port where only that is meant (``localhost:11434``).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+_HIGHEST_PORT = 65535
+
+
+def checked_hosts(hosts: object) -> tuple[str, ...]:
+    """*hosts* as they are compared: in lower case, each once.
+
+    Raises:
+        UsageError: If they are no list of hosts; names the one that is none.
+
+    Example:
+        >>> checked_hosts(["PyPI.org", "*.Example.org", "localhost:8080"])
+        ('pypi.org', '*.example.org', 'localhost:8080')
+    """
+    if not isinstance(hosts, (list, tuple)) or not hosts or not all(isinstance(each, str) for each in hosts):
+        message = f'network is "all", "none" or a list of hosts, not {hosts!r}.'
+        raise UsageError(message, hint='For example: network=["pypi.org", "*.example.org"].')
+    return tuple(dict.fromkeys(map(_checked, hosts)))
+
+
+def host_and_port(text: str, default: int | None = None) -> tuple[str, int | None]:
+    """The host, in lower case and without the final dot, and the port of ``host``, ``host:port`` or ``[::1]:port``.
+
+    Args:
+        text: The text.
+        default: The port where *text* has none.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text)
+    plain = bracketed or re.fullmatch(r"([^\s:/@\[\]]+)(?::(\d{1,5}))?", text)
+    if plain is None:
+        raise ValueError(text)
+    host, port = plain[1].lower().removesuffix("."), default if plain[2] is None else int(plain[2])
+    if port is not None and not 0 < port <= _HIGHEST_PORT:
+        raise ValueError(text)
+    return (str(ipaddress.IPv6Address(host)) if bracketed else _ascii(host)), port
+
+
+def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
+    """Whether *hosts* name *host* and *port*.
+
+    Args:
+        hosts: From :func:`checked_hosts`.
+        host: From :func:`host_and_port`.
+        port: The port.
+
+    Example:
+        >>> [is_allowed(("*.example.org",), host, 443) for host in ("a.example.org", "example.org", "xexample.org")]
+        [True, False, False]
+    """
+    for each in hosts:
+        name, only = host_and_port(each.removeprefix("*."))
+        fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
+        if fits and only in (None, port):
+            return True
+    return False
+
+
+def address_of(host: str) -> Address | None:
+    """The address that *host* is; None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_here(host: str) -> bool:
+    """Whether *host* is written as this machine: ``localhost`` or an address of the loopback."""
+    address = address_of(host)
+    return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
+
+
+def leads_astray(host: str, address: Address) -> bool:
+    """Whether *host* is a name, not meant for this machine, and leads to it or to its link.
+
+    Whoever owns a name decides where it leads: to a server on the user's own machine, too, or to the address from
+    which a cloud's machine gets its keys.
+
+    Args:
+        host: What was asked for.
+        address: What it leads to.
+    """
+    if address_of(host) is not None:
+        return False
+    real = getattr(address, "ipv4_mapped", None) or address
+    if real.is_loopback:
+        return not is_here(host)
+    return bool(real.is_link_local or real.is_multicast or real.is_unspecified)
+
+
+def _checked(given: str) -> str:
+    text = given.strip()
+    rest = text.removeprefix("*.")
+    try:
+        host, port = host_and_port(rest)
+    except ValueError:
+        host, port = "", None
+    address = address_of(host)
+    is_name = address is None and _NAME.fullmatch(host) is not None and not host.rpartition(".")[2].isdecimal()
+    if not (is_name or (address is not None and rest == text)):
+        message = f"{given!r} in network is no host."
+        raise UsageError(message, hint="Give a name (pypi.org), names below one (*.example.org) or an address.")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'*.' if rest != text else ''}{shown}{'' if port is None else f':{port}'}"
+
+
+def _ascii(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        raise ValueError(host) from None

@@ -1,0 +1,361 @@
+"""The proxy of a confined agent: its only way to the network, which leads to the hosts that it may reach.
+
+It takes ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so a name cannot
+lead elsewhere meanwhile. Where the user's environment names a proxy, it goes through that one, which then looks names
+up. It listens on a port of this machine's loopback, and on the sockets of networks that confined processes have of
+their own (:mod:`agentnb.sandbox.private_network`).
+
+Not looked at: what is inside of ``CONNECT``. A server that serves many names can be asked for another one there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import shutil
+import socket
+import struct
+import tempfile
+import urllib.request
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from agentnb.agent.network_hosts import address_of, host_and_port, is_allowed, is_here, leads_astray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_HEAD = 64 * 1024
+"""Bytes of a request's head, at most."""
+MOST_CONNECTIONS = 512
+"""Connections that are served at a time; more wait."""
+MOST_REFUSED = 50
+"""Refused hosts that are remembered."""
+_PIECE = 64 * 1024
+_OF_A_CONNECTION = ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade", "host")
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class _Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: str, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+class _Request(NamedTuple):
+    """What a program asked for: the method, where to, the line for the server, and the other lines of the head."""
+
+    method: str
+    host: str
+    port: int
+    line: str
+    headers: list[str]
+
+
+class NetworkProxy:
+    """A proxy for one confined agent; all of it happens on the loop that it was opened on.
+
+    Args:
+        hosts: The hosts that may be reached, from :func:`agentnb.agent.network_hosts.checked_hosts`.
+        env: The user's environment, which may name a proxy.
+
+    Attributes:
+        port: Where it listens, at 127.0.0.1.
+        meeting: The path of the Unix socket at which it takes listening sockets.
+        has_joined: Whether a process with a network of its own has handed it a socket.
+        refused: The hosts that it refused, each once, such as ``"example.org:443"``.
+
+    Example:
+        >>> proxy = NetworkProxy(("pypi.org",), os.environ)
+        >>> await proxy.open()  # doctest: +SKIP
+        >>> proxy.close()
+    """
+
+    def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str]) -> None:
+        self.port = 0
+        self.meeting = ""
+        self.has_joined = False
+        self.refused: dict[str, None] = {}
+        self._hosts = hosts
+        self._outer = _outer_proxies(env)
+        self._servers: list[asyncio.Server] = []
+        self._serving: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(MOST_CONNECTIONS)
+        self._folder = ""
+        self._link: socket.socket | None = None
+        self._watched: set[int] = set()
+
+    @property
+    def direct(self) -> str:
+        """What programs reach without it (``NO_PROXY``): this machine as they see it, but where hosts name it."""
+        return "" if any(is_here(host_and_port(each)[0]) for each in self._hosts if each[0] != "*") else ",".join(_HERE)
+
+    async def open(self, *, apart: bool = True) -> None:
+        """Begin to listen.
+
+        Args:
+            apart: Whether confined processes get networks of their own, where the system allows that.
+
+        Raises:
+            OSError: If the system has no port or no room for it.
+        """
+        server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=LONGEST_HEAD)
+        self._servers.append(server)
+        self.port = server.sockets[0].getsockname()[1]
+        if apart and hasattr(socket, "send_fds") and hasattr(os, "pidfd_open"):
+            self._folder = tempfile.mkdtemp(prefix="agentnb-proxy-")
+            self.meeting = f"{self._folder}/s"
+            self._link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._link.bind(self.meeting)
+            self._link.listen()
+            self._link.setblocking(False)
+            asyncio.get_running_loop().add_reader(self._link, self._meet)
+
+    def close(self) -> None:
+        """Stop, and end what it serves; more than once does no harm."""
+        loop = asyncio.get_running_loop() if self._servers else None
+        for server in self._servers:
+            server.close()
+        for task in self._serving:
+            task.cancel()
+        if loop is not None:
+            for handle in self._watched:
+                loop.remove_reader(handle)
+                os.close(handle)
+            if self._link is not None:
+                loop.remove_reader(self._link)
+                self._link.close()
+        self._servers.clear()
+        self._watched.clear()
+        self._link = None
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self.meeting = self._folder = ""
+
+    async def wait_closed(self) -> None:
+        """Wait until the connections are gone that :meth:`close` ends."""
+        if self._serving:
+            await asyncio.wait([*self._serving])
+
+    # --- networks of their own ---
+
+    def _meet(self) -> None:
+        if self._link is None:
+            return
+        with contextlib.suppress(OSError):
+            joining, _ = self._link.accept()
+            joining.setblocking(False)
+            asyncio.get_running_loop().add_reader(joining, self._take, joining)
+
+    def _take(self, joining: socket.socket) -> None:
+        """A process hands its listening socket over: serve it until that process has ended."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(joining)
+        with joining, contextlib.suppress(OSError):
+            _, given, _, _ = socket.recv_fds(joining, 1, 1)
+            pid = struct.unpack("3i", joining.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+            for each in given:
+                listening = socket.socket(fileno=each)
+                handle = os.pidfd_open(pid)  # type: ignore[attr-defined,unused-ignore]
+                self._watched.add(handle)
+                self._spawn(self._serve_network(listening, handle))
+            joining.send(b"y")
+
+    async def _serve_network(self, listening: socket.socket, handle: int) -> None:
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        listening.setblocking(False)
+        server = await asyncio.start_server(self._begin, sock=listening, limit=LONGEST_HEAD)
+        self.has_joined = True
+        if handle not in self._watched:  # closed meanwhile
+            server.close()
+            return
+        self._servers.append(server)
+        loop.add_reader(handle, ended.set)
+        await ended.wait()
+        server.close()
+        self._servers.remove(server)
+        self._watched.discard(handle)
+        loop.remove_reader(handle)
+        os.close(handle)
+
+    # --- requests ---
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._spawn(self._serve(reader, writer))
+
+    def _spawn(self, work: object) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with self._room:
+                await self._answer(reader, writer)
+        except (OSError, EOFError, asyncio.LimitOverrunError, UnicodeError):
+            pass  # one of both is gone, or sends what is no request
+        finally:
+            await _closed(writer)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        try:
+            request = _read(head)
+            self._check(request)
+            server = await self._connected(request)
+        except _Refused as refused:
+            body = f"{refused}\n".encode()
+            lines = (f"HTTP/1.1 {refused.status}", "Content-Type: text/plain; charset=utf-8", "Connection: close")
+            writer.write("\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode() + body)
+            await writer.drain()
+            return
+        if request.method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        try:
+            await asyncio.gather(_relay(reader, server[1]), _relay(server[0], writer))
+        finally:
+            await _closed(server[1])
+
+    def _check(self, request: _Request) -> None:
+        if is_allowed(self._hosts, request.host, request.port):
+            return
+        self._refuse(request, f"may connect only to {', '.join(self._hosts)}")
+
+    def _refuse(self, request: _Request, why: str) -> None:
+        asked = f"{request.host}:{request.port}"
+        if len(self.refused) < MOST_REFUSED:
+            self.refused[asked] = None
+        raise _Refused("403 Forbidden", f"agentnb refuses {asked}: the agent is confined and {why}.")
+
+    async def _connected(self, request: _Request) -> Pair:
+        """A connection to where *request* is for, on which its head was sent."""
+        outer = self._outer_proxy(request)
+        try:
+            if outer is None:
+                pair = await self._connect(request)
+                if request.method != "CONNECT":
+                    pair[1].write(_head(request.line, request.headers, f"Host: {_authority(request, 80)}"))
+                return pair
+            return await _through(outer, request)
+        except OSError as error:
+            words = f"{request.host}:{request.port} could not be reached: {error.strerror or error}."
+            raise _Refused("502 Bad Gateway", words) from None
+
+    async def _connect(self, request: _Request) -> Pair:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
+        addresses = dict.fromkeys(str(each[4][0]) for each in found)
+        failed: OSError = OSError("it has no address")
+        for text in addresses:
+            address = address_of(text.partition("%")[0])
+            if address is None or leads_astray(request.host, address):
+                self._refuse(request, f"the name leads to {text}, which has to be allowed as an address")
+            try:
+                return await asyncio.open_connection(text, request.port, limit=LONGEST_HEAD)
+            except OSError as error:
+                failed = error
+        raise failed
+
+    def _outer_proxy(self, request: _Request) -> str | None:
+        """The user's own proxy for *request*; None where it goes without."""
+        outer = self._outer.get("https" if request.method == "CONNECT" else "http")
+        if outer is None or is_here(request.host):
+            return None
+        asked = f"{request.host}:{request.port}"
+        skipped = urllib.request.proxy_bypass_environment(asked, self._outer)  # type: ignore[attr-defined,unused-ignore]
+        return None if skipped else outer
+
+
+def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
+    """The proxies that the environment *env* names, by scheme, and ``no`` for what goes without."""
+    found = {}
+    for scheme in ("http", "https", "no"):
+        value = env.get(f"{scheme}_proxy") or env.get(f"{scheme.upper()}_PROXY")
+        if scheme != "no":
+            value = value or env.get("all_proxy") or env.get("ALL_PROXY")
+        if value:
+            found[scheme] = value
+    return found
+
+
+def _read(head: str) -> _Request:
+    """The request that *head* is.
+
+    Raises:
+        _Refused: If it is none for a proxy.
+    """
+    first, *headers = head.removesuffix("\r\n\r\n").split("\r\n")
+    try:
+        method, target, version = first.split(" ")
+        if method == "CONNECT":
+            host, port = host_and_port(target)
+            if port is None:
+                raise ValueError(target)
+            return _Request(method, host, port, first, headers)
+        parts = urlsplit(target)
+        if parts.scheme != "http" or not version.startswith("HTTP/1."):
+            raise ValueError(target)
+        host, port = host_and_port(parts.netloc.rpartition("@")[2], 80)
+        path = target[len("http://") + len(parts.netloc) :]
+        return _Request(
+            method, host, port or 80, f"{method} {path if path[:1] == '/' else f'/{path}'} HTTP/1.1", headers
+        )
+    except ValueError:
+        words = "This is agentnb's proxy for a confined agent: it takes CONNECT and http:// addresses."
+        raise _Refused("400 Bad Request", words) from None
+
+
+def _authority(request: _Request, default: int) -> str:
+    host = f"[{request.host}]" if ":" in request.host else request.host
+    return host if request.port == default else f"{host}:{request.port}"
+
+
+def _head(line: str, headers: list[str], *more: str) -> bytes:
+    """A request's head without what was meant for the proxy alone; the server closes after its answer."""
+    kept = [each for each in headers if each.partition(":")[0].strip().lower() not in _OF_A_CONNECTION]
+    return "\r\n".join((line, *kept, *more, "Connection: close", "", "")).encode("latin-1")
+
+
+async def _through(outer: str, request: _Request) -> Pair:
+    """A connection through the proxy *outer*."""
+    parts = urlsplit(outer if "://" in outer else f"http://{outer}")
+    if parts.scheme != "http" or parts.hostname is None:
+        raise OSError(f"the proxy of your environment ({parts.scheme}://) is none that agentnb can go through")
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80, limit=LONGEST_HEAD)
+    login = []
+    if parts.username is not None:
+        words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        login = [f"Proxy-Authorization: Basic {base64.b64encode(words.encode()).decode()}"]
+    if request.method != "CONNECT":
+        method, path, _ = request.line.split(" ", 2)
+        line = f"{method} http://{_authority(request, 80)}{path} HTTP/1.1"
+        writer.write(_head(line, request.headers, f"Host: {_authority(request, 80)}", *login))
+        return reader, writer
+    asked = _authority(request, 0)
+    writer.write("\r\n".join((f"CONNECT {asked} HTTP/1.1", f"Host: {asked}", *login, "", "")).encode())
+    answer = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n", 1)[0].decode("latin-1")
+    if answer.split(" ")[1:2] != ["200"]:
+        await _closed(writer)
+        raise OSError(f"the proxy of your environment says {answer!r}")
+    return reader, writer
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hand on what comes, until its end."""
+    while piece := await reader.read(_PIECE):
+        writer.write(piece)
+        await writer.drain()
+    with contextlib.suppress(OSError, RuntimeError):
+        writer.write_eof()

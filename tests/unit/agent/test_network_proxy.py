@@ -1,0 +1,333 @@
+"""A confined agent reaches the hosts that it may, through a proxy of ours, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.confinement import Confine, Needs, confinement_of, way_here
+from agentnb.agent.network_hosts import checked_hosts, is_allowed, leads_astray
+from agentnb.agent.network_proxy import NetworkProxy
+from agentnb.errors import UsageError
+from agentnb.rehearsal.command import rehearse_command
+from agentnb.sandbox import landlock
+from tests.unit.running import run
+
+_WAY, _WHY = way_here()
+needs_landlock = pytest.mark.skipif(_WAY != "Landlock", reason=_WHY or f"{_WAY} confines here")
+Heads = list[str]
+
+
+@asynccontextmanager
+async def server(
+    answer: bytes = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nserved",
+) -> AsyncIterator[tuple[int, Heads]]:
+    """A server on the loopback: its port, and the heads of the requests that it got."""
+    heads: Heads = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield listening.sockets[0].getsockname()[1], heads
+    finally:
+        listening.close()
+
+
+async def asked(port: int, request: str) -> str:
+    """What the proxy at *port* answers to *request*, all of it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request.encode())
+    received = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return received.decode()
+
+
+@asynccontextmanager
+async def proxy(*hosts: str, apart: bool = True, **env: str) -> AsyncIterator[NetworkProxy]:
+    """A proxy for *hosts*, in the environment *env*."""
+    opened = NetworkProxy(checked_hosts(list(hosts)), env)
+    await opened.open(apart=apart)
+    try:
+        yield opened
+    finally:
+        opened.close()
+        await opened.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "port", "expected"),
+    [
+        (["example.org"], "example.org", 443, True),
+        (["Example.ORG."], "example.org", 80, True),
+        (["example.org"], "a.example.org", 443, False),
+        (["*.example.org"], "a.b.example.org", 443, True),
+        (["*.example.org"], "example.org", 443, False),
+        (["*.example.org"], "evilexample.org", 443, False),
+        (["example.org:8443"], "example.org", 8443, True),
+        (["example.org:8443"], "example.org", 443, False),
+        (["192.0.2.1"], "192.0.2.1", 443, True),
+        (["[2001:db8::1]:443"], "2001:db8::1", 443, True),
+        (["bücher.example"], "xn--bcher-kva.example", 443, True),
+        (["127.0.0.1"], "2130706433", 443, False),
+    ],
+)
+def test_hosts_name_exact_hosts_names_below_one_and_ports(
+    hosts: list[str], host: str, port: int, expected: bool
+) -> None:
+    """``*.`` stands for any names before it, not for none."""
+    assert is_allowed(checked_hosts(hosts), host, port) is expected
+
+
+@pytest.mark.parametrize("given", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
+def test_hosts_that_are_none_raise(given: object) -> None:
+    """The error shows what is wrong, and how it is written."""
+    with pytest.raises(UsageError, match="network") as raised:
+        checked_hosts(given)
+    assert raised.value.hint
+
+
+def test_names_that_lead_to_this_machine_or_its_link_lead_astray() -> None:
+    """Who owns a name decides where it leads; an address that is allowed as such, and ``localhost``, are meant."""
+    astray = ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1"]  # noqa: S104
+    assert [each for each in astray if not leads_astray("a.example.org", ip_address(each))] == []
+    assert not leads_astray("a.example.org", ip_address("192.0.2.1"))
+    assert not leads_astray("127.0.0.1", ip_address("127.0.0.1"))
+    assert not leads_astray("localhost", ip_address("::1"))
+    assert leads_astray("localhost", ip_address("169.254.169.254"))
+
+
+def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
+    """The machine's own name, which its hosts file may have at the loopback; nothing is connected to then."""
+    name = socket.gethostname().lower()
+    try:
+        address = ip_address(socket.gethostbyname(name))
+    except OSError:
+        pytest.skip("this machine's own name has no address")
+    if not address.is_loopback:
+        pytest.skip(f"this machine's own name leads to {address}")
+
+    async def scenario() -> None:
+        async with server() as (port, heads), proxy(name) as opened:
+            answer = await asked(opened.port, f"CONNECT {name}:{port} HTTP/1.1\r\n\r\n")
+            assert answer.startswith("HTTP/1.1 403 Forbidden")
+            assert "which has to be allowed as an address" in answer
+            assert heads == []
+
+    run(scenario())
+
+
+def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
+    """By CONNECT, and by plain HTTP: the server sees a path, and nothing that was meant for the proxy."""
+
+    async def scenario() -> None:
+        async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
+            target = f"localhost:{port}"
+            tunnel = await asked(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\nGET /in HTTP/1.1\r\n\r\n")
+            assert tunnel.startswith("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK")
+            plain = f"GET http://{target}/a?b HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\nX: y\r\n\r\n"
+            assert (await asked(opened.port, plain)).endswith("served")
+            assert heads[1] == f"GET /a?b HTTP/1.1\r\nX: y\r\nHost: {target}\r\nConnection: close\r\n\r\n"
+            assert opened.refused == {}
+
+    run(scenario())
+
+
+def test_proxy_refuses_other_hosts_and_says_so() -> None:
+    """Another name, another port, another way to write the address; each is remembered once."""
+
+    async def scenario() -> None:
+        async with server() as (port, heads), proxy(f"localhost:{port}") as opened:
+            for target in (f"127.0.0.1:{port}", "localhost:1", f"127.0.0.1:{port}", "example.org:443", f"[::1]:{port}"):
+                answer = await asked(opened.port, f"CONNECT {target} HTTP/1.1\r\n\r\n")
+                assert answer.startswith("HTTP/1.1 403 Forbidden")
+                assert f"the agent is confined and may connect only to localhost:{port}." in answer
+            assert (await asked(opened.port, "GET http://example.org/ HTTP/1.1\r\n\r\n")).startswith("HTTP/1.1 403")
+            expected = [f"127.0.0.1:{port}", "localhost:1", "example.org:443", f"::1:{port}", "example.org:80"]
+            assert [*opened.refused] == expected
+            assert heads == []
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "request_line", ["GET / HTTP/1.1", "GET https://a.b/ HTTP/1.1", "CONNECT a.b HTTP/1.1", "nonsense"]
+)
+def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str) -> None:
+    """400, with what it takes."""
+
+    async def scenario() -> None:
+        async with proxy("example.org") as opened:
+            assert (await asked(opened.port, f"{request_line}\r\n\r\n")).startswith("HTTP/1.1 400 Bad Request")
+
+    run(scenario())
+
+
+def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
+    """502, with the reason."""
+
+    async def scenario() -> None:
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", 0))  # and does not listen
+            port = bound.getsockname()[1]
+            async with proxy("localhost") as opened:
+                answer = await asked(opened.port, f"CONNECT localhost:{port} HTTP/1.1\r\n\r\n")
+        assert answer.startswith("HTTP/1.1 502 Bad Gateway")
+        assert f"localhost:{port} could not be reached" in answer
+
+    run(scenario())
+
+
+def test_proxy_of_the_environment_is_gone_through() -> None:
+    """With its login; names are looked up there. What is refused never gets there."""
+
+    async def scenario() -> None:
+        answer = b"HTTP/1.1 200 OK\r\n\r\nouter"
+        async with server(answer) as (port, heads):
+            outer = f"http://ada:s%40x@127.0.0.1:{port}"
+            async with proxy("*.example.org", HTTPS_PROXY=outer, http_proxy=outer) as opened:
+                assert (await asked(opened.port, "CONNECT a.example.org:443 HTTP/1.1\r\n\r\n")).endswith("outer")
+                assert (await asked(opened.port, "GET http://b.example.org HTTP/1.1\r\n\r\n")).endswith("outer")
+                assert "403" in await asked(opened.port, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
+            login = "Proxy-Authorization: Basic YWRhOnNAeA=="
+            assert heads == [
+                f"CONNECT a.example.org:443 HTTP/1.1\r\nHost: a.example.org:443\r\n{login}\r\n\r\n",
+                f"GET http://b.example.org/ HTTP/1.1\r\nHost: b.example.org\r\n{login}\r\nConnection: close\r\n\r\n",
+            ]
+
+    run(scenario())
+
+
+WITHOUT_RIGHTS = [
+    *(sys.executable, "-c"),
+    (
+        "import os, sys; from agentnb.sandbox.system_calls import drop_capabilities; "
+        "drop_capabilities(1 << 31); os.execv(sys.argv[1], sys.argv[1:])"
+    ),
+]
+"""Runs what follows without the rights of root, but that to be root in a user namespace, which a network then needs."""
+
+_TRIES = """
+import os, socket, sys, urllib.request
+allowed, other, abstract = sys.argv[1:]
+def told(name, attempt):
+    try: print(name, attempt(), sep=": ")
+    except OSError: print(name, "refused", sep=": ")
+def connects(family, address, protocol=0):
+    with socket.socket(family, socket.SOCK_STREAM, protocol) as one:
+        one.connect(address)
+    return "ESCAPED"
+def sends(kind, flags, port):
+    with socket.socket(socket.AF_INET, kind) as one: one.sendto(b"x", flags, ("127.0.0.1", int(port)))
+    return "sent"
+def fetched(port): return urllib.request.urlopen(f"http://localhost:{port}/").read().decode()
+told("allowed", lambda: fetched(allowed))
+told("other", lambda: fetched(other))
+told("direct", lambda: connects(socket.AF_INET, ("127.0.0.1", int(allowed))))
+told("direct 6", lambda: connects(socket.AF_INET6, ("::ffff:127.0.0.1", int(allowed))))
+told("mptcp", lambda: connects(socket.AF_INET, ("127.0.0.1", int(allowed)), 262))
+told("fast open", lambda: sends(socket.SOCK_STREAM, 0x20000000, other))
+told("abstract", lambda: connects(socket.AF_UNIX, "\\0" + abstract))
+told("datagram", lambda: sends(socket.SOCK_DGRAM, 0, allowed))
+told("name", lambda: socket.getaddrinfo("a.example.org", 443) and "ESCAPED")
+told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"], os.environ["NO_PROXY"]))
+"""
+
+
+@needs_landlock
+@pytest.mark.parametrize("without_rights", [False, True], ids=["", "without rights"])
+@pytest.mark.parametrize("apart", [True, False], ids=["a network of its own", "Landlock alone"])
+def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else(
+    tmp_path: Path, apart: bool, without_rights: bool
+) -> None:
+    """Not around the proxy, not by UDP, so no names either; not by what Landlock does not look at; as root or not."""
+    if not apart and landlock.abi() < landlock.SINCE["TCP"]:
+        pytest.skip(f"Landlock has version {landlock.abi()} here")
+
+    async def scenario() -> dict[str, str]:
+        name = f"agentnb-network-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            unix.bind(f"\0{name}")
+            unix.listen()
+            async with (
+                server() as (allowed, heads),
+                server() as (other, reached),
+                proxy(f"localhost:{allowed}", apart=apart) as opened,
+            ):
+                datagrams.bind(("127.0.0.1", allowed))
+                asked = Confine(network=(f"localhost:{allowed}",))
+                made = confinement_of(Needs(), sys.executable, tmp_path, asked, os.environ, proxy=opened)
+                words = made.command([sys.executable, "-I", "-c", _TRIES, str(allowed), str(other), name])
+                words = [*WITHOUT_RIGHTS, *words] if without_rights else words
+                started = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, cwd=tmp_path)
+                printed, _ = await started.communicate()
+                for each in (unix, datagrams):
+                    each.setblocking(False)
+                with pytest.raises(BlockingIOError):
+                    unix.accept()
+                with pytest.raises(BlockingIOError):
+                    datagrams.recv(1)
+                assert (len(heads), reached) == (1, [])
+                assert [*opened.refused] == [f"localhost:{other}"]
+                assert opened.has_joined is (apart and rehearse_command("true", tmp_path).way == "namespaces")
+        return dict(line.split(": ", 1) for line in printed.decode().splitlines())
+
+    told = run(scenario())
+    assert told.pop("allowed") == "served"
+    assert told.pop("variables") == "(True, '')"
+    assert told.pop("datagram") in ("refused", "sent")  # into a network in which nobody is
+    assert told == dict.fromkeys(("other", "direct", "direct 6", "mptcp", "fast open", "abstract", "name"), "refused")
+
+
+@needs_landlock
+def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
+    """The proxy lets go of its listening socket. Servers that the agent starts itself are reached, inside."""
+    script = (
+        "import socket, threading; s = socket.create_server(('127.0.0.1', 0)); "
+        "c = socket.create_connection(s.getsockname()); print('reached its own')"
+    )
+
+    async def scenario() -> None:
+        async with proxy("example.org") as opened:
+            made = confinement_of(
+                Needs(), sys.executable, tmp_path, Confine(network=("example.org",)), os.environ, proxy=opened
+            )
+            before = descriptors()
+            words = made.command([sys.executable, "-I", "-c", script])
+            started = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, cwd=tmp_path)
+            printed, _ = await started.communicate()
+            assert (printed == b"reached its own\n") is opened.has_joined
+            while descriptors() != before:  # noqa: ASYNC110 - nobody tells when a descriptor is closed
+                await asyncio.sleep(0)
+
+    run(scenario())
+
+
+def descriptors() -> list[str]:
+    """The sockets and process handles of this process."""
+    found = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(str(each.readlink()))
+    return sorted(each for each in found if each.startswith(("socket:", "anon_inode:[pidfd]")))
+
+
+def test_single_hosts_when_landlock_is_too_old_are_refused() -> None:
+    """Rather than half kept; the error says what is needed. Nothing is closed in then."""
+    with pytest.raises(OSError, match=r"version 4 of Landlock \(Linux 6.7\); the kernel has version 3"):
+        landlock.restrict(read=(), write=(), ports=(80,), version=3)
