@@ -114,7 +114,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return "\n".join([self.summary, *rows, *(each.diff.rstrip("\n") for each in self.files if each.diff)])
 
     def _repr_html_(self) -> str:
-        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
+        body = "".join(f"<tr><th>{escape(name)}</th>{_html_cell(text)}</tr>" for name, text in self._rows())
         diffs = "".join(f"<pre>{escape(each.diff)}</pre>" for each in self.files if each.diff)
         shown = (f'<img src="data:image/png;base64,{base64.b64encode(each).decode()}">' for each in self.pictures)
         return f"<p>{escape(self.summary)}</p><table><tbody>{body}</tbody></table>{''.join(shown)}{diffs}"
@@ -156,6 +156,12 @@ def unavailable(reason: str) -> Rehearsal:
         False
     """
     return Rehearsal(available=False, reason=reason)
+
+
+def _html_cell(text: str) -> str:
+    """To the left, and lines stay lines: a value may be a table."""
+    shown = f"<pre>{escape(text)}</pre>" if "\n" in text else escape(text)
+    return f'<td style="text-align: left">{shown}</td>'
 
 
 def _short(text: str, *, at_end: bool = False) -> str:

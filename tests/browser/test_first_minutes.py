@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious
-from tests.browser.lab import Lab, notebook
+from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side
 
 TABLE = """import pandas as pd
@@ -31,6 +31,9 @@ def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, 
     lab.cell(1).run()
     lab.cell(1).expect_done(2)
     side.open()
+    switch = side.chat.locator(".start-access")
+    expect(switch).to_be_visible(timeout=PATIENCE_MS)
+    assert switch.evaluate("element => element.offsetHeight") < 100  # two lines, and no empty space below them
     side.start()
     lab.page.wait_for_function("() => document.querySelector('#agentnb-sidebar').offsetWidth >= 400")
     examples = side.chat.get_by_role("group", name="Examples").get_by_role("button")

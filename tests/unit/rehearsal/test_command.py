@@ -228,8 +228,11 @@ def test_rehearse_with_arguments_that_make_no_sense_raises(arguments: dict[str, 
 
 def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
     """What was printed and named is text, also in HTML."""
-    found = Rehearsal(stdout="<script>alert(1)</script>", pictures=(b"png",), error="ValueError: <b>")
+    found = Rehearsal(
+        stdout="<script>alert(1)</script>", result="  a  b\n0 1  2", pictures=(b"png",), error="ValueError: <b>"
+    )
     shown = found._repr_html_()
+    assert "<pre>  a  b\n0 1  2</pre>" in shown
     assert "<script>" not in shown
     assert "ValueError: &lt;b&gt;" in shown
     assert 'src="data:image/png;base64,cG5n"' in shown
