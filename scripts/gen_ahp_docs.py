@@ -39,6 +39,7 @@ NOTES = """\
 - A client that is too far behind is disconnected with the WebSocket code 1013. It reconnects, and gets snapshots.
 - A client that says `_meta: {"agentnb": 1}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
   our states and actions, too, with long content whole.
+- A client is disconnected with 4001 when the kernel ends or is not served any more: its next address is another one.
 - A kernel that was restarted answers `reconnect` with snapshots; channels that it does not have are left out.
 """
 

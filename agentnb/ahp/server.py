@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 WRONG_KIND = 1003
 """The WebSocket close code for data of a kind that is not accepted (RFC 6455)."""
-
+NOT_SERVED = 4001
+"""Our close code for the end of serving: there is nothing to come back to."""
 
 _numbers = count(1)
 """Of connections: none is used again in this process, for what a client dispatched is known by it."""
@@ -143,7 +144,7 @@ class Listener:
         self._changed = changed
         self._sockets: dict[Connection, _Socket] = {}
         self._endings: dict[Connection, asyncio.Task[None]] = {}
-        self._handshakes = 0
+        self._beginning: set[_Counted] = set()
         self._feed: Feed | None = None
         self._server: WebSocketServer | None = None
         self._logger = silent_logger()
@@ -188,9 +189,14 @@ class Listener:
         server, self._server = self._server, None
         if server is None:
             return
-        server.close(close_connections=True)
-        for socket in tuple(self._sockets.values()):
+        server.close(close_connections=False)
+        open_sockets = tuple(self._sockets.values())
+        for socket in open_sockets:
             self._forget(socket.connection)
+        for beginning in tuple(self._beginning):
+            beginning.transport.abort()
+        why = "This kernel is not served any more."
+        await asyncio.gather(*(each.websocket.close(NOT_SERVED, why) for each in open_sockets), return_exceptions=True)
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(server.wait_closed(), 5)
         if self._feed is not None:
@@ -215,16 +221,16 @@ class Listener:
 
     # --- before a connection is open ---
 
-    def may_begin(self) -> bool:
-        """Whether one more connection may begin its handshake; then it must say when that has ended."""
-        if self._handshakes >= self.limits.handshakes:
+    def may_begin(self, connection: _Counted) -> bool:
+        """Whether one more connection may begin its handshake; then `has_begun` must be called when that has ended."""
+        if len(self._beginning) >= self.limits.handshakes:
             return False
-        self._handshakes += 1
+        self._beginning.add(connection)
         return True
 
-    def has_begun(self) -> None:
-        """A handshake has ended."""
-        self._handshakes -= 1
+    def has_begun(self, connection: _Counted) -> None:
+        """A handshake has ended, whether the connection was counted or not."""
+        self._beginning.discard(connection)
 
     def _check(self, websocket: ServerConnection, request: Request) -> Response | None:
         """Refuse a request; None where it may go on."""
@@ -337,28 +343,21 @@ class _Counted(ServerConnection):
     """A connection that begins only while few others are beginning."""
 
     listener: Listener
-    _is_counted = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._is_counted = self.listener.may_begin()
-        if not self._is_counted:
+        if not self.listener.may_begin(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end_handshake()
+        self.listener.has_begun(self)
         super().connection_lost(exc)
 
     async def handshake(self, *args: Any, **kwargs: Any) -> None:
         try:
             await super().handshake(*args, **kwargs)
         finally:
-            self._end_handshake()
-
-    def _end_handshake(self) -> None:
-        if self._is_counted:
-            self._is_counted = False
-            self.listener.has_begun()
+            self.listener.has_begun(self)
 
 
 def _own_id(connection: Connection) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agentnb.ahp.remote.host_client import HostClient
 from agentnb.ahp.remote.mirrored_host import MirroredHost
+from agentnb.ahp.runtime_file import served_kernels
 
 if TYPE_CHECKING:
     import ssl
@@ -42,7 +44,17 @@ async def connect_host(
         UnsupportedVersion: If it speaks other versions of the protocol.
     """
     mirror = MirroredHost(loop, name, look or {})
-    client = HostClient(loop, address, token, tls=tls, is_local=is_local, listener=mirror)
+    # Only where its file was there: the address may be a tunnel's, or a kernel's with another runtime folder.
+    is_known = is_local and _is_served(address)
+    client = HostClient(
+        loop,
+        address,
+        token,
+        tls=tls,
+        is_local=is_local,
+        listener=mirror,
+        is_gone=lambda: is_known and not _is_served(address),
+    )
     mirror.use(client)
     try:
         await client.open()
@@ -51,3 +63,8 @@ async def connect_host(
         await client.close()
         raise
     return mirror, client
+
+
+def _is_served(address: str) -> bool:
+    """Whether a kernel of this user is served at that port of this machine, as the runtime folder says."""
+    return urlsplit(address).port in {urlsplit(kernel.url).port for kernel in served_kernels()}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
 from agentnb.ahp import commands as c
-from agentnb.ahp.server import silent_logger
+from agentnb.ahp.server import NOT_SERVED, silent_logger
 from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
@@ -40,6 +40,11 @@ AGAIN_SECONDS = (0.1, 1.0, 3.0)
 """How long it waits before it connects again: the last for good, as a page asks its kernel again (`RETRY_MS`)."""
 REFUSED = frozenset({400, 401, 403, 404})
 """HTTP answers to a handshake after which it is of no use to try again."""
+
+GONE = (
+    "It is not served any more: its kernel was restarted or has ended, or serving was stopped. "
+    "Serve it again, and connect to its new address."
+)
 
 LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
 """``cut``: it connects again by itself; ``ended``: it does not."""
@@ -110,6 +115,7 @@ class HostClient:
         tls: How its certificate is checked, where the address begins with ``wss``.
         is_local: Whether it is on this machine: then no proxy of the environment counts.
         listener: What hears of it.
+        is_gone: Says, where the host does not answer, whether it is known that it will not come back.
     """
 
     def __init__(
@@ -121,12 +127,14 @@ class HostClient:
         tls: ssl.SSLContext | None,
         is_local: bool,
         listener: Listener,
+        is_gone: Callable[[], bool] = lambda: False,
     ) -> None:
         self.client_id = f"kernel-{new_id()}"
         self.state: LinkState = "connecting"
         self.why = ""
         self._loop, self._address, self._token, self._tls = loop, address, token, tls
         self._listener = listener
+        self._is_gone = is_gone
         self._options: dict[str, Any] = {"proxy": None} if is_local else {}
         self._socket: ClientConnection | None = None
         self._waiting: dict[int, _Waiting] = {}
@@ -222,6 +230,8 @@ class HostClient:
                 ) as socket:
                     await self._talk(socket, begun)
                 attempt, why = 0, "The connection was cut."
+                if socket.close_code == NOT_SERVED:
+                    self._stand("ended", GONE)
             except (OSError, InvalidHandshake, InvalidURI, EOFError, asyncio.TimeoutError, AgentnbError) as error:
                 wrong = self._explain(error)
                 why = str(wrong)
@@ -229,7 +239,8 @@ class HostClient:
                     begun.set_exception(wrong)
                 if isinstance(wrong, (UnsupportedVersion, ProtocolError)) or is_refusal(error):
                     self._stand("ended", why)
-                    return
+                elif self._is_gone():
+                    self._stand("ended", GONE)
             if not self._may_go_on():
                 return
             self._stand("cut", why)
@@ -330,9 +341,10 @@ class HostClient:
             said = bytes(error.response.body or b"")[:200].decode("utf-8", "replace").strip()
             hint = "`agentnb serve --list`, where that kernel runs, shows the address with its token."
             return HostUnavailable(f"The host at {where} refused the connection ({status}): {said}", hint=hint)
-        if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)):
+        was_cut = isinstance(error, InvalidMessage) and isinstance(error.__cause__, (EOFError, OSError))
+        if isinstance(error, (InvalidHandshake, EOFError, InvalidURI)) and not was_cut:
             return HostUnavailable(f"What answers at {where} is no agent host: {error}")
-        said = str(error) or "it did not answer in time"
+        said = "the connection was closed" if was_cut else str(error) or "it did not answer in time"
         return HostUnavailable(
             f"The host at {where} cannot be reached: {said}", hint="See that its kernel runs and is served."
         )

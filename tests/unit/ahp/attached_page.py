@@ -14,30 +14,30 @@ from tests.unit.comm.page import PageChannel
 PATIENCE = 30.0
 
 
-class AttachedPage:
-    """One page.
+class MirroringPage:
+    """A page on any wire.
 
     Args:
-        make: Makes the service that it talks to, from what sends it messages.
         client_id: Its own id.
     """
 
-    def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
-        self._client_id = client_id
-        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
-        self._service = current_host().loop.call(lambda: make(self._hear))
+    def __init__(self, client_id: str = "page") -> None:
+        self.client_id = client_id
         self._channels: dict[str, PageChannel] = {}
         self._id = 0
         self.refusals: list[Envelope] = []
         self._take(self.ask("initialize", protocolVersions=[2, 1], lastSeen={}, visible=True)["channels"])
 
-    def _hear(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
-        if client_id == self._client_id:
-            self._heard.put({**message, "buffers": buffers})
+    def send(self, message: dict[str, Any]) -> None:
+        """Put one message on the wire."""
+        raise NotImplementedError
+
+    def receive(self) -> dict[str, Any]:
+        """The next message for this page on the wire, with what travels beside it as ``buffers``."""
+        raise NotImplementedError
 
     def _say(self, message: dict[str, Any]) -> None:
-        said = {"jsonrpc": "2.0", "v": 2, "clientId": self._client_id, **message}
-        current_host().loop.post(self._service.receive, said)
+        self.send({"jsonrpc": "2.0", "v": 2, "clientId": self.client_id, **message})
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """Ask for something; the answer, with what travels beside it as ``buffers``."""
@@ -45,7 +45,7 @@ class AttachedPage:
         number = self._id
         self._say({"id": number, "method": method, "params": params})
         while True:
-            message = self._heard.get(timeout=PATIENCE)
+            message = self.receive()
             if message.get("id") == number:
                 if "error" in message:
                     raise RuntimeError(message["error"]["message"])
@@ -65,13 +65,13 @@ class AttachedPage:
     def until(self, uri: str, wanted: Callable[[Any], Any]) -> Any:
         """The channel's confirmed state, once *wanted* says yes to it."""
         while not (self._channels[uri].confirmed is not None and wanted(self._channels[uri].confirmed)):
-            self._notified(self._heard.get(timeout=PATIENCE))
+            self._notified(self.receive())
         return self._channels[uri].confirmed
 
     def until_settled(self, uri: str) -> None:
         """Once everything that it dispatched there is answered."""
         while self._channels[uri].pending:
-            self._notified(self._heard.get(timeout=PATIENCE))
+            self._notified(self.receive())
 
     def _take(self, channels: dict[str, Any]) -> None:
         for uri, update in channels.items():
@@ -88,6 +88,33 @@ class AttachedPage:
             envelope = decode(Envelope, each)
             if envelope.rejection_reason is not None and not envelope.repeated:
                 self.refusals.append(envelope)
-            assert self._channels[envelope.channel].apply(envelope, self._client_id)
+            assert self._channels[envelope.channel].apply(envelope, self.client_id)
         seen = {uri: channel.index for uri, channel in self._channels.items()}
         self._say({"method": "ack", "params": {"flush": params["flush"], "seen": seen}})
+
+
+class AttachedPage(MirroringPage):
+    """A page that talks to a service in this process.
+
+    Args:
+        make: Makes the service that it talks to, from what sends it messages.
+        client_id: Its own id.
+    """
+
+    def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
+        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._page = client_id
+        self._service = current_host().loop.call(lambda: make(self._hear))
+        super().__init__(client_id)
+
+    def _hear(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = (), /) -> None:
+        if client_id == self._page:
+            self._heard.put({**message, "buffers": buffers})
+
+    def send(self, message: dict[str, Any]) -> None:
+        """See :meth:`MirroringPage.send`."""
+        current_host().loop.post(self._service.receive, message)
+
+    def receive(self) -> dict[str, Any]:
+        """See :meth:`MirroringPage.receive`."""
+        return self._heard.get(timeout=PATIENCE)

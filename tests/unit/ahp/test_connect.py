@@ -24,7 +24,7 @@ from agentnb.ahp.remote.page_service import RemotePageService
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
 from agentnb.state import ChatState, ToolCallPendingConfirmationState, ToolCallResponsePart
-from tests.unit.ahp.attached_page import AttachedPage
+from tests.unit.ahp.attached_page import AttachedPage, MirroringPage
 from tests.unit.ahp.relay import Relay
 
 USER = {"kind": "user"}
@@ -78,7 +78,7 @@ def truth(session: Session) -> ChatState:
     return state
 
 
-def prompt(page: AttachedPage, chat: str, text: str) -> str:
+def prompt(page: MirroringPage, chat: str, text: str) -> str:
     """Prompt from the page; returns the turn's id."""
     turn_id = str(uuid.uuid4())
     message = {"text": text, "origin": USER}
