@@ -20,6 +20,8 @@ const notices: Json[] = [];
 const rejections: Json[] = [];
 const followed = new Set<string>();
 const waiting: (() => void)[] = [];
+/** What comes before the first answer of a connection is taken in, which a promise may do later. */
+let held: Json[] | undefined;
 
 function applySnapshot(snapshot: Json): void {
   followed.add(snapshot.resource);
@@ -50,16 +52,28 @@ function state(uri: string): Json {
 }
 
 async function open(url: string): Promise<void> {
+  held = [];
   transport = await WebSocketTransport.connect(url);
   client = new AhpClient(transport);
   const events = client.events();
   client.connect();
   void (async () => {
     for await (const { event } of events as AsyncIterable<Json>) {
-      if (event.type === "action") apply(event.params ?? event.envelope ?? event.action);
-      else notices.push(event);
+      if (event.type !== "action") notices.push(event);
+      else if (held) held.push(event.params ?? event.envelope ?? event.action);
+      else apply(event.params ?? event.envelope ?? event.action);
     }
   })();
+}
+
+/** Takes in the first answer of a connection, and then what happened since. */
+function takeIn(result: Json): void {
+  for (const envelope of result.actions ?? []) apply(envelope);
+  if (result.type === "snapshot") seen = 0;
+  for (const snapshot of result.snapshots ?? []) applySnapshot(snapshot);
+  const since = held ?? [];
+  held = undefined;
+  for (const envelope of since) apply(envelope);
 }
 
 /** Waits until the JSON of a state has `text` in it. */
@@ -80,16 +94,14 @@ const DO: Record<string, (line: Json) => Promise<Json> | Json> = {
     clientId = id;
     await open(url);
     const result: Json = await client.initialize({ clientId, protocolVersions: versions, initialSubscriptions: uris });
-    for (const snapshot of result.snapshots) applySnapshot(snapshot);
+    takeIn(result);
     return { protocolVersion: result.protocolVersion, serverSeq: result.serverSeq };
   },
   async reconnect({ url, since }) {
     await open(url);
     const lastSeenServerSeq = since ?? seen;
     const result: Json = await client.reconnect({ clientId, lastSeenServerSeq, subscriptions: [...followed] });
-    for (const envelope of result.actions ?? []) apply(envelope);
-    if (result.type === "snapshot") seen = 0;
-    for (const snapshot of result.snapshots ?? []) applySnapshot(snapshot);
+    takeIn(result);
     return { type: result.type, missing: result.missing, actions: result.actions?.length };
   },
   async subscribe({ uri }) {

@@ -126,7 +126,7 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     assert "allow_once" in session.turns[1].wait().text
 
     peer.dispatch(chat, "chat/turnStarted", turnId=turns[2], message={"text": "/hang", "origin": USER})
-    peer.do("until", uri=chat, text=f'"activeTurn":{{"id":"{turns[2]}"')
+    peer.do("until", uri=chat, text="I am silent until you cancel.")  # later than its turn it has no action in AHP
     peer.dispatch(chat, "chat/turnCancelled", turnId=turns[2])
     assert session.turns[2].wait().state == "cancelled"
     mirrored, truth = states(peer, host, root, of_session, chat)
