@@ -18,6 +18,7 @@ import msgspec
 
 from agentnb.agent import registry
 from agentnb.agent.confinement import Needs
+from agentnb.agent.confinement_choice import checked_confining
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import Runner, older, runner_of
@@ -97,6 +98,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         python: The Python that ``uvx`` runs it with, where it needs a certain one.
         confinement: What it needs where it is confined, besides the system, its install and the workspace; None where
             that is not known.
+        confine: Whether it is confined where nothing else says so: ``true``, ``false``, ``"no network"``, or the only
+            hosts that it reaches; see :mod:`agentnb.agent.confinement_choice`.
         runner: How it is run from a package index where it is not installed; by default as the registry says.
         origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
             ``"project"`` or ``"command"``; set here, not in the file.
@@ -132,6 +135,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     registry: tuple[str, ...] = ()
     python: str | None = None
     confinement: Needs | None = None
+    confine: bool | str | tuple[str, ...] | None = None
     runner: Runner | None = None
     origin: str = "command"
 
@@ -364,8 +368,9 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
     if not spec.name or not spec.command or not all(spec.command):
         raise UsageError("This is not an agent's description: it needs a name and a command.")
     mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
+    confine = None if spec.confine is None else checked_confining(spec.confine)
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
-    return msgspec.structs.replace(spec, command=command)
+    return msgspec.structs.replace(spec, command=command, confine=confine)
 
 
 def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, Any]:

@@ -38,6 +38,8 @@ _SYSTEM = (
     *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.config/git/attributes")
+"""What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
 _RUNNER_STATE = {"npx": ("~/.npm/",), "uvx": ("~/.cache/uv/", "~/.local/share/uv/")}
 _MOST_INTERPRETER = 200
 
@@ -173,7 +175,7 @@ def confinement_of(
     shown = [str(cwd), *asked.directories, *own]
     package = Path(__file__).parent.parent
     read = [*_SYSTEM, *_python(), str(package), *_install(program, env, folder)]
-    read += [_expanded(each, folder) for each in needs.reads]
+    read += [_expanded(each, folder) for each in (*_GIT, *needs.reads)]
     return Confinement(
         way=way,
         read=_real(read),
@@ -244,7 +246,9 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
             beside, _, within = path.partition("/node_modules/")
             found += [f"{beside}/node_modules"] if within else []
             found += _prefix(Path(path).parent, folder)
-    found += [each for each in env.get("PATH", "").split(os.pathsep) if _is_narrow(Path(each), folder)]
+    paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
+    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
+    found += [str(each) for each in paths if _is_narrow(each, folder)]
     return found
 
 

@@ -75,17 +75,19 @@ def configured(
         chain=tuple(chain),
         mode=mode,
         title=title,
-        network=_network(confine, network),
+        network=_network(confine, network, spec, folder),
     )
 
 
-def _network(confine: bool | None, network: Literal["all", "none"] | Sequence[str]) -> Network | None:
+def _network(
+    confine: bool | None, network: Literal["all", "none"] | Sequence[str], spec: AgentSpec, cwd: Path
+) -> Network | None:
     """What the agent gets of the network; None where it is not confined."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
         raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
     if confine is None:
-        return current_environment().default_network()
+        return current_environment().default_network(spec, cwd)
     return left if confine else None
 
 

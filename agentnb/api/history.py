@@ -309,7 +309,7 @@ def resume(
         kernel_access="run" if kernel_tools else None,
         chain=host.environment.default_components(),
         mode=mode,
-        network=host.environment.default_network(),
+        network=host.environment.default_network(spec, Path(stored.record.cwd)),
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 

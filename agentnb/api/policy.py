@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.configured import folder_of
 from agentnb.host import current_host
@@ -11,6 +11,7 @@ from agentnb.policy.places import PROJECT
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from agentnb.api.session import Session
     from agentnb.host.host import Host
@@ -36,6 +37,7 @@ class Policy(NamedTuple):
         project_file: The project's policy file.
         log_file: The log of decisions.
         cell_review: Whether you review a change of a notebook's cell before it is made (``"first"``) or ``"after"``.
+        confine: Agents that a file says are confined, or are not, by name; the project's file narrows yours.
     """
 
     rules: tuple[InForce, ...]
@@ -52,6 +54,7 @@ class Policy(NamedTuple):
     project_file: Path
     log_file: Path
     cell_review: str = "first"
+    confine: Mapping[str, Any] = {}
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
@@ -125,6 +128,7 @@ def _policy(host: Host, session: Session | None, last: int) -> Policy:
     return Policy(
         rules=(*user.rules, *grants, *project.rules),
         bypass=tuple(sorted(user.bypass)),
+        confine={**user.confine, **project.confine},
         sensitive=(*user.sensitive, *project.sensitive),
         headless=held.headless or user.headless,
         cell_review=held.review(folder, host.environment.cell_review()),

@@ -69,7 +69,8 @@ def start(
             notebook's cells. What runs or changes something is asked for like everything else.
         confine: Whether the agent and all that it starts, the commands that it runs through agentnb included, can read
             and change only what they need: the system, its install, the workspace, *directories*, its own settings, and
-            a temporary folder. Where None, as ``%config Agentnb.confine`` says. It fails where nothing can confine it.
+            a temporary folder. Where None, as your policy file, the setting ``confine`` or the agent's description
+            says, the first of them that says something. It fails where nothing can confine it.
         network: What a confined agent gets of the network: ``"all"``, ``"none"``, or a list of the only hosts, such as
             ``["pypi.org", "*.example.org", "localhost:11434"]``, which it then reaches through a proxy of agentnb's.
         session: A session that the agent keeps, to go on with: a row of :func:`agent_sessions`, or its id. It is

@@ -247,7 +247,7 @@ class Environment:
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
         variables = self.default_variables(spec.name)
-        network = self.default_network()
+        network = self.default_network(spec, cwd)
         return SessionOptions(
             spec=spec,
             cwd=cwd,
@@ -305,11 +305,26 @@ class Environment:
         else:
             self.settings.choose_cell_review(review)
 
-    def default_network(self) -> Network | None:
-        """What a session that does not say leaves its agent of the network; None: it is not confined."""
-        said = self.sources().values["confine"].value
-        found: dict[str, Network | None] = {"on": "all", "no network": "none"}
-        return found.get(str(said))
+    def default_network(self, spec: AgentSpec, cwd: Path) -> Network | None:
+        """What a session that does not say leaves the agent of the network; None: it is not confined.
+
+        While a policy file cannot be read, which could say so, the agent is confined where that is possible.
+
+        Args:
+            spec: The agent.
+            cwd: The workspace.
+        """
+        from agentnb.agent.confinement import way_here
+        from agentnb.agent.confinement_choice import checked_confining, network_left
+        from agentnb.policy.store import PolicyFiles
+
+        files, setting = PolicyFiles(), self.sources().values["confine"]
+        user, project = files.user, files.project(cwd)
+        broken = bool(user.problem or project.problem) and way_here()[0] is not None
+        chosen = {"on": True, "off": False}.get(str(setting.value), checked_confining("no network"))
+        described = None if spec.confine is None else checked_confining(spec.confine)
+        said = [user.confine.get(spec.name), None if setting.source == "default" else chosen, described]
+        return network_left([*said, broken], project.confine.get(spec.name, broken))
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

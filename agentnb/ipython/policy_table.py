@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.api.columns import lines
 from agentnb.ipython.markdown import harmless_line
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 _ALWAYS = "critical commands, sensitive files, what leads out of the workspace, what cannot be read"
 _WIDEST = 80
+
+
+def _confined(item: tuple[str, Any]) -> str:
+    agent, said = item
+    if isinstance(said, bool):
+        return agent if said else f"not {agent}"
+    return f"{agent} ({said if isinstance(said, str) else ', '.join(said)})"
 
 
 class PolicyTable:
@@ -38,6 +45,7 @@ class PolicyTable:
         facts = [f"Warning: {warning}" for warning in held.warnings]
         facts += [f"This session has permissions={held.mode!r}."] if held.mode is not None else []
         facts += [f"Need not ask: {', '.join(held.bypass)}."] if held.bypass else []
+        facts += [f"Confined: {', '.join(found)}."] if (found := [*map(_confined, held.confine.items())]) else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
         when = "before they are made" if held.cell_review == "first" else "after they are made"

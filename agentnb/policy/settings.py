@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.errors import PolicyError
+from agentnb.agent.confinement_choice import Confining, checked_confining
+from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.rules import TOOLS, InForce, Rule
 from agentnb.policy.severity import SEVERITIES
@@ -41,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         rules: In order; the last that matches wins.
         bypass: Agents that need not ask; critical commands and sensitive files still do.
+        confine: Whether agents are confined, by their names; see :mod:`agentnb.agent.confinement_choice`.
         sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
         headless: What happens to a question where nobody can answer it.
         cell_review: Whether a change of a notebook's cell is reviewed before it is made (``"first"``) or afterwards;
@@ -52,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     rules: tuple[InForce, ...] = ()
     bypass: frozenset[str] = frozenset()
+    confine: Mapping[str, Confining] = {}
     sensitive: tuple[tuple[str, bool], ...] = ()
     headless: Literal["allow", "deny"] = "deny"
     cell_review: CellReview | None = None
@@ -93,7 +97,8 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
     reader.known(data, _TOP, "")
     return Settings(
         rules=tuple(reader.rule(number, each) for number, each in enumerate(reader.listed(data), 1)),
-        bypass=frozenset(reader.bypass(data.get("agents", {}))),
+        bypass=frozenset(reader.bypass(agents := reader.agents(data.get("agents", {})))),
+        confine=reader.confine(agents),
         sensitive=tuple(reader.sensitive(data.get("sensitive", {}))),
         headless=reader.choice(data.get("headless", "deny"), ("allow", "deny"), "headless"),
         cell_review=reader.choice(data["cell_review"], ("first", "after"), "cell_review")
@@ -109,6 +114,7 @@ def tightened(settings: Settings, name: str) -> Settings:
     sensitive = tuple(each for each in settings.sensitive if each[1])
     dropped = [f"{each.where} ({each.rule.text})" for each in settings.rules if each.rule.action == "allow"]
     dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
+    dropped += [f"[agents.{agent}] confine" for agent, said in sorted(settings.confine.items()) if said is False]
     dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
     dropped += ["headless"] if settings.headless == "allow" else []
     dropped += ["cell_review"] if settings.cell_review == "after" else []
@@ -118,7 +124,8 @@ def tightened(settings: Settings, name: str) -> Settings:
         f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
     review: CellReview | None = "first" if settings.cell_review == "first" else None
-    return Settings(rules=rules, sensitive=sensitive, cell_review=review, warnings=warnings)
+    confine = {agent: said for agent, said in settings.confine.items() if said is not False}
+    return Settings(rules=rules, confine=confine, sensitive=sensitive, cell_review=review, warnings=warnings)
 
 
 class _Reader:
@@ -166,10 +173,24 @@ class _Reader:
         fields["path"] = tuple(_home(each) for each in fields["path"])
         return InForce(Rule(**fields), self._source, f"{self._name} {table}")
 
-    def bypass(self, agents: Any) -> list[str]:
-        found = []
+    def agents(self, agents: Any) -> dict[str, dict[str, Any]]:
         for agent, data in self._table(agents, "agents").items():
-            self.known(self._table(data, f"agents.{agent}"), ("bypass",), f"agents.{agent}")
+            self.known(self._table(data, f"agents.{agent}"), ("bypass", "confine"), f"agents.{agent}")
+        return agents  # type: ignore[no-any-return]
+
+    def confine(self, agents: dict[str, dict[str, Any]]) -> dict[str, Confining]:
+        found: dict[str, Confining] = {}
+        for agent, data in agents.items():
+            if "confine" in data:
+                try:
+                    found[agent] = checked_confining(data["confine"])
+                except UsageError as error:
+                    self._fail("confine", f"agents.{agent}", error.message.removesuffix("."), error.hint or "")
+        return found
+
+    def bypass(self, agents: dict[str, dict[str, Any]]) -> list[str]:
+        found = []
+        for agent, data in agents.items():
             value = data.get("bypass", False)
             if not isinstance(value, bool):
                 self._fail("bypass", f"agents.{agent}", f"'bypass' is {value!r}", "Use true or false.")

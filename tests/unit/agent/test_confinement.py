@@ -63,6 +63,32 @@ def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
 
 
 @needs_landlock
+def test_confined_agent_uses_git_with_the_users_name_and_reads_none_of_its_passwords(folder: Path) -> None:
+    """Git does not work at all where it may not read the user's settings."""
+    home = folder.parent
+    (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
+    (home / ".git-credentials").write_text(_SECRET)
+    (home / ".config/git").mkdir(parents=True)
+    (home / ".config/git/credentials").write_text(_SECRET)
+    command = "git init -q . && echo x > f && git add f && git commit -qm one && git log --format=%an"
+    done = confined(folder, Confine(), "/bin/sh", "-c", f"{command}; cat ~/.git-credentials ~/.config/git/credentials")
+    assert done.stdout == "Ada\n"
+    assert done.stderr.count("Permission denied") == 2
+
+
+@needs_landlock
+def test_confined_agent_runs_programs_behind_shims(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pyenv has them: a script on the PATH that runs what lies beside its folder."""
+    for name, text in {"shims/tool": 'exec "$(dirname "$0")/../libexec/tool"', "libexec/tool": "echo ran"}.items():
+        program = folder.parent / ".shimmed" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder.parent}/.shimmed/shims{os.pathsep}{os.environ['PATH']}")
+    assert confined(folder, Confine(), "/bin/sh", "-c", "tool").stdout == "ran\n"
+
+
+@needs_landlock
 @pytest.mark.parametrize(
     "command",
     [

@@ -60,10 +60,19 @@ def test_every_rule_stands_with_its_source() -> None:
         InForce(Rule(action="allow", tool=("edit",)), "session"),
         InForce(Rule(action="deny", path=("x",)), "project", ".agentnb/policy.toml rule 2"),
     )
-    held = policy(rules=rules, bypass=("claude",), sensitive=(("**/*.csv", True),), mode="ask", warnings=("Mend it.",))
+    confine = {"a": True, "b": False, "c": "no network", "d": ("x.org", "*.y.org")}
+    held = policy(
+        rules=rules,
+        bypass=("claude",),
+        confine=confine,
+        sensitive=(("**/*.csv", True),),
+        mode="ask",
+        warnings=("Mend it.",),
+    )
     lines = [" ".join(line.split()) for line in repr(PolicyTable(held)).splitlines()]
     assert "Warning: Mend it." in lines
     assert "Need not ask: claude." in lines
+    assert "Confined: a, not b, c (no network), d (x.org, *.y.org)." in lines
     assert "user allow ls * policy.toml rule 1" in lines
     assert "session allow edit answered on a card" in lines
     assert "project deny x .agentnb/policy.toml rule 2" in lines

@@ -12,7 +12,7 @@ import pytest
 from agentnb.errors import PolicyError
 from agentnb.policy import PolicyFiles, Rule
 from agentnb.policy.places import PROJECT, audit_log, user_policy
-from agentnb.policy.settings import load, parse
+from agentnb.policy.settings import load, parse, tightened
 
 FULL = """\
 headless = "allow"
@@ -72,6 +72,8 @@ def test_everything_that_a_file_can_say_is_read() -> None:
         ("[rule]\naction = 'ask'", ["line 1: 'rule' is not a list of tables", "[[rule]]"]),
         ("[agents.claude]\nbypas = true", ["line 2 in agents.claude: 'bypas' is not known", "'bypass'"]),
         ("[agents.claude]\nbypass = 1", ["line 2 in agents.claude: 'bypass' is 1"]),
+        ("[agents.claude]\nconfine = 1", ["line 2 in agents.claude: confine is 1", '"no network"']),
+        ("[agents.claude]\nconfine = ['a b']", ["line 2 in agents.claude: 'a b' in network is no host"]),
         ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),
         ("[sensitive]\n'**/x' = 'no'", ["line 2 in sensitive: '**/x' is 'no'"]),
         ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'allow', 'deny'"]),
@@ -100,6 +102,15 @@ def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     """The defaults hold."""
     settings = load(tmp_path / "none/policy.toml", "user")
     assert (settings.rules, settings.problem, settings.warnings) == ((), None, ())
+
+
+def test_a_project_can_confine_agents_and_not_free_them() -> None:
+    """``confine = false`` is ignored, with a warning."""
+    text = "[agents.a]\nconfine = true\n[agents.b]\nconfine = false\n[agents.c]\nconfine = ['X.org']"
+    settings = tightened(parse(text, "policy.toml"), "policy.toml")
+    assert settings.confine == {"a": True, "c": ("x.org",)}
+    (warning,) = settings.warnings
+    assert "[agents.b] confine is ignored" in warning
 
 
 def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""Whether an agent is confined: which of the places that say something about it counts.
+
+The argument of ``agentnb.start`` counts first, then ``[agents.NAME]`` of the user's policy file, then the setting where
+one is chosen, then the key ``confine`` of the agent's description; else it is not confined. A project's policy file can
+only narrow what comes after the argument.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from agentnb.agent.network_hosts import checked_hosts
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.agent.confinement import Network
+
+Confining: TypeAlias = bool | Literal["no network"] | tuple[str, ...]
+"""What a place says: whether an agent is confined; so that it has no network; so that it reaches only these hosts."""
+_HINT = 'Write true, false, "no network", or a list of the only hosts, such as ["pypi.org", "*.example.org"].'
+
+
+def checked_confining(said: object) -> Confining:
+    """*said*, which a file says under ``confine``, where it makes sense.
+
+    Raises:
+        UsageError: If it does not.
+
+    Example:
+        >>> checked_confining(["PyPI.org"])
+        ('pypi.org',)
+    """
+    if isinstance(said, bool):
+        return said
+    if said == "no network":
+        return "no network"
+    if isinstance(said, (list, tuple)):
+        return checked_hosts(said)
+    raise UsageError(f"confine is {said!r}.", hint=_HINT)
+
+
+def network_left(said: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
+    """What an agent gets of the network; None: it is not confined.
+
+    Args:
+        said: What each place says, the one that counts first at the beginning; None where it says nothing.
+        project: What the project's policy file says, which can only narrow that.
+
+    Example:
+        >>> network_left([None, True, False]), network_left([False], project="no network")
+        ('all', 'none')
+    """
+    chosen = next((each for each in said if each is not None), False)
+    return narrower(_network(chosen), _network(project or False))
+
+
+def narrower(one: Network | None, other: Network | None) -> Network | None:
+    """The narrower of two; of two lists of hosts those that both have.
+
+    Example:
+        >>> narrower(("a.org", "b.org"), ("b.org",)), narrower(("a.org",), ("b.org",)), narrower(None, "all")
+        (('b.org',), 'none', 'all')
+    """
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return tuple(each for each in one if each in other) or "none"
+    return max(one, other, key=_rank)
+
+
+def _rank(network: Network | None) -> int:
+    return 2 if isinstance(network, tuple) else (None, "all", (), "none").index(network)
+
+
+def _network(said: Confining) -> Network | None:
+    if isinstance(said, bool):
+        return "all" if said else None
+    return said if isinstance(said, tuple) else "none"
