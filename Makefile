@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 VENV6 := .venv-ipykernel6
 FLOORS := .venv-floors
+PROXY := .venv-proxy
 RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
@@ -168,7 +169,13 @@ test-js: js/node_modules/.installed ## TypeScript (1 min)
 test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (10 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-test-peers: $(VENV)/.installed | $(STATIC) ## opencode, Gemini CLI and the Claude agent from npm against a scripted model (opt-in)
+# A Jupyter server with the proxy: what that brings (aiohttp and more) is not for everybody who runs the tests.
+$(PROXY)/.installed: Makefile
+	test -x $(PROXY)/bin/python || $(PYTHON) -m venv $(PROXY)
+	$(PROXY)/bin/python -m pip install --quiet jupyter-server-proxy==4.6.0
+	@touch $@
+
+test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## opencode, Gemini CLI and the Claude agent from npm against a scripted model; jupyter-server-proxy (opt-in)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs

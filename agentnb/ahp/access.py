@@ -24,6 +24,8 @@ Right: TypeAlias = Literal["watch", "drive", "approve"]
 requests, change permissions, undo changes."""
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
+TOKEN, TOKEN_BEHIND_PROXY = "token", "agentnb_token"
+"""The parameters of an address that a token may stand in; the second where the first is a proxy's own."""
 MOST_GRANTS = 256
 LONGEST_NAME = 40
 

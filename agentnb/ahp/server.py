@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from agentnb.ahp.access import Grants
+from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, Grants
 from agentnb.ahp.connection import POLICY_VIOLATION, Connection
 from agentnb.ahp.feed import Feed, Notice
 from agentnb.clock import now_ms
@@ -384,9 +384,10 @@ def _token(request: Request) -> str | None:
     if token and scheme.lower() == "bearer":
         return token.strip()
     try:
-        given = parse_qs(urlsplit(request.path).query, max_num_fields=10).get("token", [])
+        query = parse_qs(urlsplit(request.path).query, max_num_fields=10)
     except ValueError:
         return None
+    given = query.get(TOKEN_BEHIND_PROXY) or query.get(TOKEN, [])
     return given[0] if len(given) == 1 else None
 
 

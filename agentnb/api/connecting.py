@@ -8,6 +8,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY
 from agentnb.api.serving import is_loopback
 from agentnb.comm.frontend import current_frontend
 from agentnb.errors import AgentnbError, NotOffered, UsageError
@@ -109,7 +110,8 @@ def connect(
     connects again by itself, and the chat shows what it missed.
 
     Args:
-        url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``).
+        url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``;
+            ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between).
         token: The token, where it does not stand in the address.
         certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
             default.
@@ -166,8 +168,9 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         raise UsageError(f"{url.partition('?')[0]!r} is no WebSocket address.", hint='Use "ws://127.0.0.1:PORT/".')
     query = parse_qsl(parts.query, keep_blank_values=True)
     if token is None:
-        token = next((value for key, value in query if key == "token"), None)
-        query = [(key, value) for key, value in query if key != "token"]
+        name_of_token = next((key for key in (TOKEN_BEHIND_PROXY, TOKEN) if key in dict(query)), TOKEN)
+        token = dict(query).get(name_of_token)
+        query = [(key, value) for key, value in query if key != name_of_token]
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError("There is no token.", hint="`agentnb serve --list` shows the address with its token.")
     is_local = is_loopback(name)

@@ -279,9 +279,14 @@ class HostClient:
             params |= {"lastSeenServerSeq": seen, "subscriptions": subscriptions}
         try:
             await self.request("initialize" if seen is None else "reconnect", params, self._listener.introduced)
-        except AgentnbError:
+        except AgentnbError as error:
             if self._socket is not None:
                 await self._socket.close()  # the reader ends, and what is wrong is raised there
+            elif isinstance(error, HostUnavailable):
+                where = self._address.partition("?")[0]
+                what = f"The host at {where} closed the connection before it answered."
+                hint = "Behind a proxy: is the kernel served, is the token its own, does `hosts` name the proxy?"
+                raise HostUnavailable(what, hint=hint) from error
             raise
         self._stand("connected", "")
         if not begun.done():

@@ -44,9 +44,13 @@ def test_a_wrong_token_is_refused_before_the_connection_is_open(server: Server, 
 def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) -> None:
     """For a client that can only be given an address."""
     assert refusal(server, "wrong", headers={"Authorization": ""}) == 401
-    client = Client(server.url, "wrong", headers={"Authorization": ""})
-    assert client.initialize("me")["protocolVersion"] == "0.5.0"
-    client.close()
+    behind_proxy = f"{server.address}?token=of-jupyter&agentnb_token={server.token}"
+    for url in (server.url, behind_proxy):
+        client = Client(url, "wrong", headers={"Authorization": ""})
+        assert client.initialize("me")["protocolVersion"] == "0.5.0"
+        client.close()
+    with agentnb.connect(behind_proxy) as remote:
+        assert remote.state == "connected"
 
 
 def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: Server, connect: Connect) -> None:

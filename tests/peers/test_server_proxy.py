@@ -1,0 +1,98 @@
+"""A served kernel through the real jupyter-server-proxy, which the Makefile puts into an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+import agentnb
+from agentnb import HostUnavailable
+from tests.conftest import ROOT
+from tests.unit.ahp.client import Client
+
+pytestmark = pytest.mark.peers
+PROGRAM = Path(os.environ.get("AGENTNB_SERVER_PROXY", ROOT / ".venv-proxy/bin/jupyter"))
+JUPYTER = "token-of-the-jupyter-server"
+LISTENS = re.compile(r"http://127\.0\.0\.1:(\d+)/")
+WRONG = "w" * 43
+
+
+@pytest.fixture
+def jupyter(tmp_path: Path) -> Iterator[str]:
+    """A Jupyter server with the proxy; its ``host:port``."""
+    if not PROGRAM.exists():
+        pytest.skip(f"no jupyter-server-proxy: {PROGRAM} is missing; `make test-peers` makes it")
+    folders = {f"JUPYTER_{each}_DIR": str(tmp_path / each.lower()) for each in ("CONFIG", "DATA", "RUNTIME")}
+    options = ["--allow-root", "--no-browser", "--ip=127.0.0.1", "--port=0", f"--ServerApp.root_dir={tmp_path}"]
+    process = subprocess.Popen(
+        [PROGRAM, "server", *options, f"--IdentityProvider.token={JUPYTER}"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **folders},
+    )
+    assert process.stderr is not None
+    found = next(match for line in process.stderr if (match := LISTENS.search(line)) is not None)
+    reading = threading.Thread(target=process.stderr.read)
+    reading.start()
+    yield f"127.0.0.1:{found[1]}"
+    process.terminate()
+    process.wait()
+    reading.join()
+    process.stderr.close()
+
+
+def outcome(address: str, token: str, **headers: str) -> Any:
+    """The version that a client is answered with, the HTTP status that refuses it, or that it is cut off."""
+    try:
+        client = Client(address, token, headers=headers)
+    except InvalidStatus as refused:
+        return refused.response.status_code
+    try:
+        return client.initialize("me")["protocolVersion"]
+    except ConnectionClosed:
+        return "closed"
+    finally:
+        client.close()
+
+
+def cookie(page: str) -> str:
+    """What a browser has that was signed in."""
+    with urlopen(f"{page}/api/status?token={JUPYTER}", timeout=60) as answer:  # noqa: S310 - loopback
+        found: str = answer.headers["Set-Cookie"]
+    return found.partition(";")[0]
+
+
+def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter: str) -> None:
+    """The proxy wants its own token; the kernel wants its own, a name in `hosts`, and an origin in `origins`."""
+    page = f"http://{jupyter}"
+
+    def at(server: agentnb.Server, query: str = f"?token={JUPYTER}") -> str:
+        return f"ws://{jupyter}/proxy/{server.address.rpartition(':')[2]}{query}"
+
+    with agentnb.serve(hosts=[jupyter], origins=[page]) as server:
+        both = at(server, f"?token={JUPYTER}&agentnb_token={server.token}")
+        assert outcome(at(server), server.token) == "0.5.0"
+        assert outcome(at(server), server.token, Origin=page) == "0.5.0"
+        assert outcome(both, "", Authorization="") == "0.5.0"
+        signed_in = at(server, f"?agentnb_token={server.token}")
+        assert outcome(signed_in, "", Authorization="", Origin=page, Cookie=cookie(page)) == "0.5.0"
+        assert outcome(signed_in, "", Authorization="", Origin=page) == 403
+        assert outcome(at(server, ""), server.token) == 403
+        assert outcome(at(server), WRONG) == "closed"
+        assert outcome(at(server), server.token, Origin="https://evil.example") == "closed"
+        for url, token in ((at(server), server.token), (both, None)):
+            with agentnb.connect(url, token) as remote:
+                assert remote.state == "connected"
+        with pytest.raises(HostUnavailable, match="is the token its own"):
+            agentnb.connect(at(server), WRONG)
+    with agentnb.serve() as server:
+        assert outcome(at(server), server.token) == "closed"
