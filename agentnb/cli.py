@@ -304,10 +304,12 @@ def _storage(arguments: argparse.Namespace) -> int:
         if given.compact:
             said.append(f"{in_words(kept.compact())} given back to the disk.")
         if given.export is not None:
-            said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}.")
+            from agentnb.log.maintenance import WITHOUT_CHANGES
+
+            said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}. {WITHOUT_CHANGES}")
         if given.import_from is not None:
             added, known = kept.import_from(given.import_from)
-            said.append(f"{added:,} conversations added; {known:,} were here already.")
+            said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
         text = "\n".join(said) or _measured_storage(as_json=given.json)
     except AgentnbError as error:
         return _complain(str(error))

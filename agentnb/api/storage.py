@@ -144,7 +144,8 @@ class Storage(Rows[Kept]):
     def export_to(self, path: str | os.PathLike[str]) -> int:
         """Write all conversations to a new file, which another machine can import; says how many.
 
-        It holds what was said as it was said, credentials included; what turns changed is not in it.
+        It holds what was said as it was said, credentials included; what turns changed is not in it
+        (:data:`agentnb.log.maintenance.WITHOUT_CHANGES` says why).
         """
         return maintenance.copy_out(self._store().path, Path(path).expanduser())
 

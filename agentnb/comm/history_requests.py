@@ -160,12 +160,13 @@ def _export(path: Path, params: m.ChangeStorageParams) -> str:
     to = _file(params)
     if not path.exists():
         raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
-    return f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
+    said = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
+    return f"{said} {maintenance.WITHOUT_CHANGES}"
 
 
 def _import(path: Path, params: m.ChangeStorageParams) -> str:
     new, known = maintenance.take_in(path, _file(params))
-    return f"{new:,} conversations imported; {known:,} were here already."
+    return f"{new:,} conversations imported, without what turns changed; {known:,} were here already."
 
 
 def _file(params: m.ChangeStorageParams) -> Path:

@@ -136,6 +136,13 @@ def compact(path: Path) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+WITHOUT_CHANGES = (
+    "What their turns changed is not in it: that is kept as copies of whole workspaces, and can only be undone in the "
+    "same folder of the same machine."
+)
+"""What an export leaves out, for people."""
+
+
 def copy_out(path: Path, to: Path) -> int:
     """Write the whole log, as it is at one moment, to a new file; says how many sessions it has.
 

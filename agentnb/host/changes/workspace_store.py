@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentnb.changes import ChangeStore, Limits
 from agentnb.changes.coverage import is_left_out, signature
+from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
 from agentnb.host.changes.records import read_record, record_file
@@ -228,6 +229,9 @@ class WorkspaceStore:
         self._turns += 1
         if not at_once and self._turns % PRUNE_TURNS != 1:
             return
+        if not self.workspace.is_dir():
+            self._prune_without_workspace()
+            return
         records = filter(None, map(read_record, self.records.glob("*.json")))
         needed = {name for record in records for name in record.snapshots}
         stored = list((self.folder / "snapshots").glob("*.json"))
@@ -238,6 +242,14 @@ class WorkspaceStore:
         store = self._opened()
         if len(idle) > (0 if at_once else MOST_IDLE) or store.size() > Limits.from_environment().store_bytes:
             store.prune(needed | young)
+
+    def _prune_without_workspace(self) -> None:
+        """Nothing can be run in a folder that is gone. What no conversation needs goes whole; else it waits."""
+        if self.running or any(self.records.glob("*.json")):
+            return
+        with StoreLock(self.folder / "lock", seconds=Limits.from_environment().lock_seconds).held():
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._store = self._snapshot = self._times = None
 
     def _prepared(self) -> None:
         if self._snapshot is None and read_file_times(self.workspace) is None:

@@ -5,6 +5,9 @@
  * The files count. What was edited while no kernel was there is written when one is, unless the file was changed, too.
  * Both sides are told by what has changed since they were last equal, so that two kernels with different files do not
  * overwrite each other's.
+ *
+ * JupyterLab stores what is typed letter by letter. What is in a text field counts once the focus leaves it: half a
+ * path is neither written nor asked about nor refused.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
 import { plain, reason } from "../view/plain";
@@ -44,10 +47,16 @@ export class SettingsSync {
     this.#settings = settings;
     this.#ui = ui;
     this.#known = this.#values();
-    settings.changed.connect(() => {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => void this.#then(() => this.#write()), PAUSE);
-    });
+    settings.changed.connect(() => this.#writeSoon());
+  }
+
+  #writeSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // Asked again and again: no event tells that a field is gone with its tab.
+      if (isTyping()) this.#writeSoon();
+      else void this.#then(() => this.#write());
+    }, PAUSE);
   }
 
   /** A kernel whose files are followed from now on; resolves when both sides are equal. */
@@ -150,13 +159,28 @@ export class SettingsSync {
   }
 
   #values(): Values {
-    return new Map(Object.entries(this.#settings.user));
+    return new Map(Object.entries(this.#settings.user).map(([name, value]) => [name, finished(value)]));
   }
 
   #remember(): void {
     localStorage.setItem(EQUAL, JSON.stringify([...this.#known].filter(([, value]) => value !== undefined)));
   }
 }
+
+/** A list without the empty places that *Add* makes before something is typed there. */
+function finished(value: unknown): unknown {
+  return Array.isArray(value) ? value.filter((one) => typeof one !== "string" || one.trim()) : value;
+}
+
+/** Whether the focus is in a text field of JupyterLab's Settings editor; its editor of JSON has a command to save. */
+function isTyping(): boolean {
+  const field = document.activeElement;
+  const isText = field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && !CHOSEN.has(field.type));
+  return isText && field.closest(".jp-SettingsPanel") !== null;
+}
+
+/** Fields in which nothing is typed. */
+const CHOSEN = new Set(["checkbox", "radio", "range", "color", "button", "submit"]);
 
 function remembered(): Values | undefined {
   try {

@@ -84,7 +84,10 @@ class Kernel {
 beforeEach(() => {
   localStorage.clear();
 });
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.replaceChildren();
+});
 
 function joined(editor: Editor, ...kernels: Kernel[]) {
   const said: string[] = [];
@@ -173,4 +176,68 @@ test("kernels with different files do not overwrite each other's", async () => {
   editor.edit({ ...editor.user, warm: ["x"] });
   await written(one, { agent: "a", warm: ["x"] });
   await written(other, { agent: "b", warm: ["x"] });
+});
+
+/** A field of JupyterLab's Settings editor, with the focus in it. */
+function field(): HTMLInputElement {
+  const panel = document.body.appendChild(document.createElement("div"));
+  panel.className = "jp-SettingsPanel";
+  const box = panel.appendChild(document.createElement("input"));
+  box.focus();
+  return box;
+}
+
+test("what is half typed is neither written, asked nor refused: a field counts once the focus leaves it", async () => {
+  const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
+  const { said, asked, ready } = joined(editor, kernel);
+  await ready;
+  vi.useFakeTimers();
+  const box = field();
+  kernel.refuses = "agent cannot be 'c'.";
+  for (const half of ["c", "co"]) {
+    editor.edit({ agent: half, cwd: "/d" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([kernel.file, kernel.changes, said, asked]).toEqual([{ agent: "claude" }, [], [], []]);
+    expect(editor.user).toEqual({ agent: half, cwd: "/d" });
+  }
+  kernel.refuses = "";
+  editor.edit({ agent: "codex", cwd: "/data" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  box.blur();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(kernel.file).toEqual({ agent: "codex", cwd: "/data" });
+  expect([said, asked]).toEqual([[], ["More?"]]);
+});
+
+test("a field that is closed while one types counts, and what is chosen counts at once", async () => {
+  const [editor, kernel] = [new Editor(), new Kernel()];
+  await joined(editor, kernel).ready;
+  vi.useFakeTimers();
+  const box = field();
+  editor.edit({ agent: "codex" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(kernel.changes).toEqual([]);
+  box.closest("div")?.remove();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(kernel.file).toEqual({ agent: "codex" });
+  field().type = "checkbox";
+  editor.edit({ agent: "eliza" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(kernel.file).toEqual({ agent: "eliza" });
+});
+
+test("an empty place that Add makes in a list waits for its name", async () => {
+  const [editor, kernel] = [new Editor({ warm: ["a"] }), new Kernel({ warm: ["a"] })];
+  const { said, ready } = joined(editor, kernel);
+  await ready;
+  vi.useFakeTimers();
+  editor.edit({ warm: ["a", ""] });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([kernel.changes, editor.user, said]).toEqual([[], { warm: ["a", ""] }, []]);
+  editor.edit({ warm: ["a", "b", " "] });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([kernel.file, editor.user, said]).toEqual([{ warm: ["a", "b"] }, { warm: ["a", "b", " "] }, []]);
+  kernel.write({ warm: ["c"] });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(editor.user).toEqual({ warm: ["c"] });
 });

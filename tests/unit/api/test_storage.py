@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +13,9 @@ import pytest
 from agentnb.api.storage import Storage, kept_storage
 from agentnb.errors import LogDamaged, LogUnavailable, UsageError
 from agentnb.host import Host
+from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.records import ConversationRecord, record_file, write_record
+from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.history.storage import size_of as size
 from agentnb.ids import new_id
@@ -152,6 +157,25 @@ def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> No
     assert shell.delete_all(dry_run=False).is_done
     assert (titles(log), kept_storage().bytes < before) == ([], True)
     assert [path.name for path in log.parent.glob("log*") if b"question" in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_all_is_deleted_also_where_a_workspace_is_gone(
+    log: Path, kernel: MakeHost, tmp_path: Path, others: int
+) -> None:
+    """With what turns changed there, unless another conversation needs that: then it waits until that one goes."""
+    host, work = kernel(), tmp_path / "work"
+    work.mkdir()
+    (work / "file.txt").write_text("text", encoding="utf-8")
+    talk(host, work, ("a", "b"), title="gone")
+    host.close()
+    store = WorkspaceStores(changes_folder()).of(work)
+    asyncio.run(store.take())
+    for tab_id in (Store(log, new_id()).sessions()[0].tab_id, "another")[: 1 + others]:
+        write_record(record_file(store.records, tab_id), ConversationRecord(session=tab_id, workspace=str(work)))
+    shutil.rmtree(work)
+    assert kept_storage().delete_all(dry_run=False).titles == ("gone",)
+    assert (titles(log), store.folder.exists()) == ([], bool(others))
 
 
 def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log: Path) -> None:

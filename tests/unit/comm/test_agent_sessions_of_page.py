@@ -115,11 +115,14 @@ def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp
     def done(**params: object) -> str:
         return str(page.ask("changeStorage", params)["result"]["message"])
 
-    assert done(action="export", path=str(file)).startswith("3 conversations are in")
+    exported = done(action="export", path=str(file))
+    assert exported.startswith("3 conversations are in")
+    assert "What their turns changed is not in it" in exported
     assert "already" in refused(page, "changeStorage", action="export", path=str(file))
     assert done(action="remove", largerThan="1") == "3 conversations would be deleted."
     assert done(action="deleteAll", dryRun=False) == "3 conversations deleted."
-    assert done(action="import", path=str(file)) == "3 conversations imported; 0 were here already."
+    imported = done(action="import", path=str(file))
+    assert imported == "3 conversations imported, without what turns changed; 0 were here already."
     assert "has 3 conversations. All of them are whole." in done(action="repair")
     assert len(uris(page)) == 3
     assert "no absolute path" in refused(page, "changeStorage", action="import", path="all.db").replace("not an", "no")
