@@ -3,6 +3,7 @@ import type { AgentInfo } from "../state/types.gen";
 import type { AgentsContext } from "./agents/panel";
 import { useView } from "./context";
 import { Fold } from "./fold";
+import { isRemote } from "./identity";
 import { OnDemand } from "./on-demand";
 import { line } from "./plain";
 
@@ -42,14 +43,16 @@ export function Agents({ agents, onNew, disabled, all = false }: Props) {
           ))}
         </div>
       )}
-      <Fold
-        id="missing agents"
-        className="missing-agents"
-        open={all || ready.length === 0}
-        head={<span>{missing > 0 ? `More agents (${missing} not installed)` : "Check agents"}</span>}
-      >
-        <OnDemand name="agents" what="the agents" context={context} />
-      </Fold>
+      {(missing > 0 || !isRemote(store.root.value)) && (
+        <Fold
+          id="missing agents"
+          className="missing-agents"
+          open={all || ready.length === 0}
+          head={<span>{missing > 0 ? `More agents (${missing} not installed)` : "Check agents"}</span>}
+        >
+          <OnDemand name="agents" what="the agents" context={context} />
+        </Fold>
+      )}
     </>
   );
 }

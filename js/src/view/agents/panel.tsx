@@ -6,6 +6,7 @@ import { isObject } from "../../state/guard";
 import type { AgentInfo, AgentSetup, RootState } from "../../state/types.gen";
 import { CopyButton } from "../copy";
 import { Spinner } from "../icons";
+import { isRemote } from "../identity";
 import { Terminal } from "../parts/terminal";
 import { line, plain, reason } from "../plain";
 import { useRoot } from "../use-root";
@@ -77,6 +78,7 @@ interface RowProps {
 function Row({ agent, isBusy, ours, context }: RowProps) {
   const { provider, setup, install, runner, missing } = agent;
   const name = nameOf(agent);
+  const isHere = !isRemote(context.root.peek()); // another host installs and checks in its own notebook only
   const [asks, ask] = useState(false);
   const { said, isWaiting, during } = useSaying(context);
   const run = () => {
@@ -111,7 +113,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
             Start
           </button>
         )}
-        {missing && install && agent.canInstall && !isRunning(setup) && (
+        {missing && install && agent.canInstall && isHere && !isRunning(setup) && (
           <button type="button" class="button small" disabled={isBusy || asks} onClick={() => ask(true)}>
             Install…
           </button>
@@ -119,9 +121,11 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
         {missing && install && (
           <CopyButton text={install} label={`Copy install command of ${name}`} words="Copy install command" />
         )}
-        <button type="button" class="text-button small" disabled={isWaiting} onClick={check}>
-          {missing ? "Check again" : "Check"}
-        </button>
+        {isHere && (
+          <button type="button" class="text-button small" disabled={isWaiting} onClick={check}>
+            {missing ? "Check again" : "Check"}
+          </button>
+        )}
       </span>
       {asks && install && <Question name={name} command={install} onRun={run} onCancel={() => ask(false)} />}
       {setup && setup.state !== "done" && <Setup name={name} agent={provider} setup={setup} context={context} />}

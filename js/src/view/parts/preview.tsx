@@ -9,6 +9,7 @@ import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
+import { isRemote } from "../identity";
 import { OnDemand } from "../on-demand";
 import { line, reason } from "../plain";
 import { Content } from "./content";
@@ -26,7 +27,7 @@ export function Preview({ turnId, call, edited }: Props & { edited: string | und
   const [trouble, say] = useState("");
   const rehearsal = call.details?.rehearsal;
   const look = store.root.value?.config?.values.look;
-  const isOff = isObject(look) && look.rehearse === "off";
+  const isOff = (isObject(look) && look.rehearse === "off") || isRemote(store.root.value);
   if (!rehearsal && (isOff || !canRun(call))) return null;
   const isRunning = rehearsal?.status === "running";
   const ask = () => {

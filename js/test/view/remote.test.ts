@@ -1,0 +1,133 @@
+/** The conversations of another host in this notebook's chat: what cannot be done there is not offered. */
+import { describe, expect, test } from "vitest";
+import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client";
+import { offer } from "../../src/notebooks";
+import type { NotebookActions } from "../../src/view/store";
+import { AGENT, CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
+import { fetchModule } from "./modules";
+import { open, type Page } from "./page";
+
+const NOTEBOOK: Required<NotebookActions> = {
+  insertBelow: () => undefined,
+  replaceActive: () => undefined,
+  run: () => undefined,
+  runCells: () => undefined,
+  compare: () => undefined,
+  propose: () => undefined,
+  applied: () => undefined,
+  attention: () => undefined,
+  settings: () => undefined,
+  drawDiagram: () => Promise.resolve(""),
+  showCell: () => undefined,
+  openFile: () => undefined,
+};
+const remoteHost = { name: "127.0.0.1:4123", state: "connected" };
+
+function chat(isRemote: boolean): { store: MemoryStore; page: Page } {
+  const store = Object.assign(readyStore(), { module: fetchModule });
+  const codex = {
+    ...AGENT,
+    provider: "codex",
+    displayName: "Codex",
+    missing: true,
+    install: "npm i",
+    canInstall: true,
+  };
+  const config = { schema: {}, values: isRemote ? { remoteHost } : {} };
+  store.root.value = { agents: [AGENT, codex], sessions: store.root.peek()?.sessions ?? [], config };
+  return { store, page: open(store, { kind: "chat" }) };
+}
+
+async function clientOf(values: Record<string, unknown>): Promise<Client> {
+  const said: { id: number; clientId: string }[] = [];
+  const listeners = new Set<(message: unknown) => void>();
+  const manager = {};
+  const wire: Wire = {
+    widget_manager: manager as NonNullable<Wire["widget_manager"]>,
+    send: (message) => void said.push(message as (typeof said)[number]),
+    on: (_event, listener) => void listeners.add(listener),
+    off: (_event, listener) => void listeners.delete(listener),
+  };
+  offer(manager, NOTEBOOK);
+  const client = createClient(wire);
+  const root = { snapshot: { agents: [], config: { schema: {}, values } }, fromIndex: 1 };
+  const result = { protocolVersion: 2, hostId: "h", capabilities: {}, channels: { [ROOT]: root } };
+  for (const listener of listeners) listener({ jsonrpc: "2.0", v: 2, to: said[0]?.clientId, id: said[0]?.id, result });
+  await Promise.resolve();
+  return client;
+}
+
+describe("a remote chat", () => {
+  test("does with this notebook what the user asks for, and nothing that another host's agents name", async () => {
+    const [own, remote] = [await clientOf({}), await clientOf({ remoteHost })];
+    expect(Object.keys(own.notebook ?? {})).toEqual(Object.keys(NOTEBOOK));
+    expect(Object.keys(remote.notebook ?? {})).toEqual(["insertBelow", "replaceActive", "run", "drawDiagram"]);
+    own.dispose();
+    remote.dispose();
+  });
+
+  test.each([true, false])("installs and checks no agent (%s)", async (isRemote) => {
+    const { page } = chat(isRemote);
+    page.button("New conversation").click();
+    await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+    page
+      .all("[role=menuitem]")
+      .find((item) => item.textContent?.includes("More agents"))
+      ?.click();
+    await page.until(() => expect(page.text()).toContain("Copy install command"));
+    const names = page.all(".missing-agents button").map((button) => button.textContent);
+    expect([names.includes("Install…"), names.includes("Check again")]).toEqual([!isRemote, !isRemote]);
+  });
+
+  test.each([true, false])("previews nothing, and its questions are answered (%s)", async (isRemote) => {
+    const { store, page } = chat(isRemote);
+    const call = { turnId: "t1", toolCallId: "c1" };
+    startTurn(store, "t1", "Tidy up");
+    store.apply(CHAT, {
+      type: "chat/toolCallStart",
+      ...call,
+      toolName: "run",
+      displayName: "tidy",
+      details: { kind: "execute" },
+    });
+    const options = [{ id: "allow", label: "Allow", kind: "approve" as const, optionKind: "allow_once" as const }];
+    store.apply(CHAT, { type: "chat/toolCallReady", ...call, invocationMessage: "tidy", toolInput: "tidy", options });
+    await page.until(() => page.find(".permission"));
+    const names = page.all(".permission button").map((button) => button.textContent);
+    expect([names.some((name) => name?.includes("Preview")), names.some((name) => name?.includes("Allow"))]).toEqual([
+      !isRemote,
+      true,
+    ]);
+  });
+
+  test("has neither history nor settings, in its menu", async () => {
+    const { page } = chat(true);
+    page.button("Conversation").click();
+    await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+    const names = page.all("[role=menuitem]").map((item) => item.textContent ?? "");
+    expect(names.filter((name) => /History|Settings|Duplicate|Notifications/.test(name))).toEqual([]);
+  });
+
+  test("takes files along from the other host, and says why it may not", async () => {
+    const { store, page } = chat(true);
+    store.answer = (method) =>
+      method === "readFile" ? Promise.reject(new Error("phone may not drive.")) : Promise.resolve({});
+    store.notebook = { insertBelow() {}, replaceActive() {}, run() {} };
+    startTurn(store, "t1", "Fit");
+    const call = { turnId: "t1", toolCallId: "c1" };
+    const details = {
+      kind: "edit",
+      locations: [{ path: "/w/fit.png" }],
+      content: [{ type: "diff", path: "/w/fit.png", oldText: null, newText: "x" }],
+    };
+    store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: "edit", details } as never);
+    store.apply(CHAT, { type: "chat/toolCallReady", ...call, invocationMessage: "edit", confirmed: "not-needed" });
+    store.apply(CHAT, { type: "chat/toolCallComplete", ...call, result: { success: true, pastTenseMessage: "edit" } });
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", stopReason: "end_turn" } as never);
+    await page.until(() => expect(page.all("[aria-label^=Download]").length).toBe(1));
+    expect(page.all("[aria-label^=Open]")).toEqual([]);
+    page.find("[aria-label^=Download]").click();
+    await page.until(() => expect(page.text()).toContain("phone may not drive."));
+    expect(store.requested.at(-1)).toEqual({ method: "readFile", params: { channel: CHAT, path: expect.any(String) } });
+  });
+});
