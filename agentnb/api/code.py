@@ -16,8 +16,8 @@ from agentnb.kernel.code_tool import CodeTool, described, location, place_of, re
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.code_intelligence import CodePlace, Renaming
-    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.code_intelligence import CodePlace, Diagnostic, Renaming
+    from agentnb.host.environment import Environment
 
 Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
 
@@ -33,10 +33,15 @@ class CodeAnswer(Rows[Any]):
         question: The question.
         names: The names of the cells, by id.
         workspace: The folder that paths are shown from.
+        note: Why jedi gave the answer instead of the language server; else empty.
+
+    Attributes:
+        note: The same.
     """
 
-    def __init__(self, found: list[Any], question: str, names: dict[str, str], workspace: Path) -> None:
+    def __init__(self, found: list[Any], question: str, names: dict[str, str], workspace: Path, note: str = "") -> None:
         super().__init__(found)
+        self.note = note
         self._question = question
         self._names = names
         self._workspace = workspace
@@ -45,7 +50,7 @@ class CodeAnswer(Rows[Any]):
         if self._question == "complete":
             return [(each.name, each.kind) for each in self]
         if self._question == "problems":
-            return [(location(each, self._names, self._workspace), each.message) for each in self]
+            return [(location(each, self._names, self._workspace), on_one_line(_told(each))) for each in self]
         return [
             (location(each, self._names, self._workspace), on_one_line(each.text.strip() or each.full_name))
             for each in self
@@ -53,16 +58,18 @@ class CodeAnswer(Rows[Any]):
 
     def __repr__(self) -> str:
         if not self:
-            return "Nothing was found."
-        if self._question == "describe":
-            return "\n\n".join(map(described, self))
-        return "\n".join(lines(self._table()))
+            text = "Nothing was found."
+        elif self._question == "describe":
+            text = "\n\n".join(map(described, self))
+        else:
+            text = "\n".join(lines(self._table()))
+        return f"{text}\n{self.note}" if self.note else text
 
     def _repr_html_(self) -> str:
         if not self or self._question == "describe":
             return f"<pre>{escape(repr(self))}</pre>"
         head = ("name", "kind") if self._question == "complete" else ("place", "text")
-        return html(head, self._table())
+        return html(head, self._table()) + (f"<p>{escape(self.note)}</p>" if self.note else "")
 
 
 class RenamingAnswer:
@@ -72,9 +79,9 @@ class RenamingAnswer:
         renaming: The changes: each cell and file with its text before and after.
     """
 
-    def __init__(self, renaming: Renaming, names: dict[str, str], workspace: Path) -> None:
+    def __init__(self, renaming: Renaming, names: dict[str, str], workspace: Path, note: str = "") -> None:
         self.renaming = renaming
-        self._text = renamed(renaming, names, workspace)
+        self._text = "\n\n".join(each for each in (renamed(renaming, names, workspace), note) if each)
 
     def __repr__(self) -> str:
         return self._text
@@ -97,7 +104,8 @@ def code(
 
     Args:
         question: ``"definition"`` or ``"references"`` of a name, ``"describe"`` (signature and documentation),
-            ``"complete"``, ``"problems"`` (syntax errors) or ``"rename"``, which changes nothing.
+            ``"complete"``, ``"problems"`` (syntax errors, and what the language server of the settings finds) or
+            ``"rename"``, which changes nothing.
         symbol: The name, or several with dots, as ``"df.merge"``. Without a cell or file it is looked up as if it were
             typed below the last cell.
         cell: The cell that it stands in: its id, or the n of its ``In [n]``.
@@ -117,7 +125,7 @@ def code(
     if question not in Question.__args__:  # type: ignore[attr-defined]
         raise UsageError(f"{question!r} is no question about code.", hint='Ask for "definition", "references", …')
     environment = current_environment()
-    tool = _tool(environment.code_runner())
+    tool = _tool(environment)
     workspace = Path.cwd()
     notebook = tool.notebook()
     given = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
@@ -128,22 +136,29 @@ def code(
     if question == "rename":
         if new_name is None:
             raise UsageError("A renaming wants new_name.")
-        return RenamingAnswer(service.rename(place, new_name), names, workspace)
+        renaming = service.rename(place, new_name)
+        return RenamingAnswer(renaming, names, workspace, service.failure)
     if question == "problems":
         problems = service.diagnostics(place if place.cell_id or place.path else None)
-        return CodeAnswer(list(problems), question, names, workspace)
+        return CodeAnswer(list(problems), question, names, workspace, service.failure)
     asked: dict[str, Callable[[CodePlace], list[Any]]] = {
         "definition": service.definition,
         "references": service.references,
         "describe": service.hover,
         "complete": service.completions,
     }
-    return CodeAnswer(asked[question](place), question, names, workspace)
+    found = asked[question](place)
+    return CodeAnswer(found, question, names, workspace, service.failure)
 
 
-def _tool(runner: CodeRunner | None) -> CodeTool:
+def _told(problem: Diagnostic) -> str:
+    return f"{problem.message} ({problem.source}{' ' if problem.code else ''}{problem.code})"
+
+
+def _tool(environment: Environment) -> CodeTool:
+    runner = environment.code_runner()
     key = id(runner), Path.cwd()
     if key not in _tools:
         _tools.clear()
-        _tools[key] = CodeTool(runner, key[1])
+        _tools[key] = CodeTool(runner, key[1], environment.language_server)
     return _tools[key]

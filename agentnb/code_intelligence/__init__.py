@@ -2,7 +2,8 @@
 
 The cells are one module, in the order in which they ran (:mod:`agentnb.code_intelligence.notebook_module`); places are
 told by cell, line and column. jedi does the work, in this process (:mod:`agentnb.code_intelligence.jedi_analysis`);
-what no text says, the types of the live variables say (:mod:`agentnb.code_intelligence.live_names`).
+what no text says, the types of the live variables say (:mod:`agentnb.code_intelligence.live_names`). Where the user has
+chosen a language server, it finds problems and uses (:mod:`agentnb.code_intelligence.language_server_answers`).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ same for an analysis. Not treated: automatic calls (``/f x``, ``,f x``), which a
 
 from __future__ import annotations
 
+import ast
 import re
 
 CODE_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "debug", "memit", "mprun", "lprun", "scalene"})
@@ -64,6 +65,20 @@ def is_python(source: str) -> bool:
         (True, False)
     """
     return python_of(source) == "\n".join(lines_of(source))
+
+
+def is_readable(text: str) -> bool:
+    """Whether Python can read *text*, as a cell: ``await`` may stand anywhere.
+
+    Example:
+        >>> is_readable("await f()"), is_readable("f(")
+        (True, False)
+    """
+    try:
+        compile(text, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
 
 
 def _python_lines(lines: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.code_intelligence.deadline import Deadline
+from agentnb.code_intelligence.language_server_answers import ServerAnswers
 from agentnb.code_intelligence.live_names import live_lines
 from agentnb.code_intelligence.magics import lines_of, python_of
 from agentnb.code_intelligence.notebook_module import NotebookModule
@@ -21,16 +22,18 @@ from agentnb.code_intelligence.records import (
     Completion,
     Description,
     Diagnostic,
-    Renaming,
-    TextChange,
 )
+from agentnb.code_intelligence.renaming import renaming
+from agentnb.code_intelligence.texts import read_source
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.code_intelligence.jedi_analysis import JediAnalysis
+    from agentnb.code_intelligence.language_server import ServerProgram
     from agentnb.code_intelligence.notebook_module import CodeCell
+    from agentnb.code_intelligence.records import Renaming
 
 T = TypeVar("T")
 
@@ -42,8 +45,6 @@ MOST_CHECKED = 200
 MOST_COMPLETIONS = 100
 MOST_DOCS = 4_000
 LONGEST_SYMBOL = 500
-LARGEST_FILE = 5_000_000
-"""Characters of a file that is analysed."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -60,6 +61,10 @@ class CodeService:
         cells: Gives the notebook's code cells as they are now.
         variables: Gives the user's variables as they are now; only their types are read.
         seconds: How long an answer may take.
+        language_server: Gives the language server that answers beside jedi; None for none.
+
+    Attributes:
+        root: The workspace, resolved.
 
     Example:
         >>> from agentnb.code_intelligence.notebook_module import CodeCell
@@ -76,6 +81,7 @@ class CodeService:
         cells: Callable[[], Sequence[CodeCell]],
         variables: Callable[[], Mapping[str, Any]] = dict,
         seconds: float = SECONDS,
+        language_server: Callable[[], ServerProgram | None] | None = None,
     ) -> None:
         self.root = Path(os.path.realpath(root))
         self._cells = cells
@@ -87,15 +93,24 @@ class CodeService:
         self.live_path = self.root / f"__agentnb_live_{number}__.py"
         self._deadline = Deadline()
         self._analysis: JediAnalysis | None = None
+        self._server = None
+        if language_server is not None:
+            self._server = ServerAnswers(self.root, self.module_path, language_server, seconds)
         self._read: tuple[tuple[CodeCell, ...], NotebookModule] = (), NotebookModule(())
 
+    @property
+    def failure(self) -> str:
+        """Why jedi had to give the last answer instead of the language server, as whole sentences; else empty."""
+        return "" if self._server is None else self._server.failure
+
     def definition(self, place: CodePlace) -> list[CodeLocation]:
-        """Where the name at *place* is defined; imports are followed.
+        """Where the name at *place* is defined; imports are followed. A language server is asked where jedi knows none.
 
         Raises:
             UsageError: If there is no such place, or the answer takes too long.
         """
-        return self._answer(place, lambda asked: asked.definition())
+        self._begin()
+        return self._answer(place, lambda asked: asked.definition()) or self._located("definition", place) or []
 
     def references(self, place: CodePlace) -> list[CodeLocation]:
         """Every place in the notebook and the workspace that means the same as the name at *place*.
@@ -103,7 +118,7 @@ class CodeService:
         Raises:
             UsageError: As :meth:`definition`.
         """
-        return self._answer(place, lambda asked: asked.references())
+        return self._located("references", place) or self._answer(place, lambda asked: asked.references())
 
     def hover(self, place: CodePlace) -> list[Description]:
         """What the name at *place* is: signatures and documentation.
@@ -111,6 +126,7 @@ class CodeService:
         Raises:
             UsageError: As :meth:`definition`.
         """
+        self._begin()
         return self._answer(place, lambda asked: asked.hover())
 
     def completions(self, place: CodePlace) -> list[Completion]:
@@ -119,6 +135,7 @@ class CodeService:
         Raises:
             UsageError: As :meth:`definition`.
         """
+        self._begin()
         return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
 
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
@@ -129,26 +146,35 @@ class CodeService:
         """
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
             raise UsageError(f"{new_name!r} is not a name that Python takes.")
+        if found := self._located("references", place):
+            return renaming(self.root, self.module(), new_name, found, self._located("definition", place) or found)
         return self._answer(place, lambda asked: asked.rename(new_name))
 
     def diagnostics(self, place: CodePlace | None = None) -> list[Diagnostic]:
-        """The syntax errors of the cell or file of *place*; of all cells by default.
+        """The problems of the cell or file of *place*; of all cells by default.
+
+        Without a language server these are the syntax errors.
 
         Raises:
             UsageError: As :meth:`definition`.
         """
         if place is not None and place.path is not None:
             path = self.file(place.path)
-            return list(_syntax_errors(read_source(path), path=str(path)))
+            text = read_source(path)
+            found = self._problems(path, text)
+            return list(_syntax_errors(text, path=str(path))) if found is None else found
         cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
         if place is not None and place.cell_id is not None and not cells:
             raise _no_cell(place.cell_id)
-        return [
+        errors = [
             problem
             for cell in cells
             if not cell.is_cut
             for problem in _syntax_errors(python_of(cell.source), cell_id=cell.cell_id)
         ]
+        wanted = {cell.cell_id for cell in cells}
+        more = self._problems(self.module_path, self.module().text) or []
+        return [*errors, *(each for each in more if each.cell_id in wanted)]
 
     def file(self, path: str) -> Path:
         """A file, named from the workspace or by its whole path."""
@@ -160,6 +186,26 @@ class CodeService:
         if cells != self._read[0]:
             self._read = cells, NotebookModule(cells)
         return self._read[1]
+
+    def _begin(self) -> None:
+        """A question is asked that the language server may not be asked."""
+        if self._server is not None:
+            self._server.failure = ""
+
+    def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
+        """What the language server says of a document; None where none answers."""
+        if self._server is None:
+            return None
+        return self._server.diagnostics((path, text), self.module(), self.variables)
+
+    def _located(self, question: str, place: CodePlace) -> list[CodeLocation] | None:
+        """The places that the language server gives; None where none answers."""
+        if self._server is None:
+            return None
+        module = self.module()
+        text, path, line, column = self._resolved(place, module, may_be_open=False)
+        found = self._server.locations(question, (path, text, line, column), module)
+        return None if found is None else in_order(found, module)
 
     def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
         module = self.module()
@@ -240,7 +286,7 @@ class _Question:
         found = self._script.get_references(*self._at, include_builtins=False, scope="file" if is_local else "project")
         known = {(each.line, each.column) for each in found if self._is_in_notebook(each)}
         found = [*found, *self._in_notebook(definitions, known)]
-        return sorted(self._locations(found), key=self._order)
+        return in_order(self._locations(found), self._module)
 
     def hover(self) -> list[Description]:
         found, is_live = self._script.help(*self._at), False
@@ -259,44 +305,7 @@ class _Question:
         return [Completion(name=each.name, kind=each.type) for each in found[:MOST_COMPLETIONS]]
 
     def rename(self, new_name: str) -> Renaming:
-        found = self.references()
-        if not found:
-            raise UsageError("No name stands there that the notebook or the workspace defines.")
-        old_name = found[0].name
-        definitions = [each for each in self.definition() if each.name == old_name]
-        for each in definitions or found:
-            if each.cell_id is None and (each.path is None or self._service.root not in Path(each.path).parents):
-                where = each.path or "a compiled module"
-                raise UsageError(f"{old_name!r} is defined outside of the workspace, in {where}.")
-        return self._renaming(old_name, new_name, [each for each in found if each.name == old_name])
-
-    def _renaming(self, old_name: str, new_name: str, found: list[CodeLocation]) -> Renaming:
-        changes, notes = [], []
-        places: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
-        for each in found:
-            places.setdefault((each.cell_id, each.path), []).append((each.line, each.column))
-        for (cell_id, path), positions in places.items():
-            cell = self._module.cell(cell_id) if cell_id is not None else None
-            if cell is not None and cell.is_cut:
-                raise UsageError(
-                    "A cell with the name is too long to be renamed in.", hint="Shorten or split the cell."
-                )
-            before = cell.source if cell is not None else read_source(Path(path or ""))
-            after = _replaced(before, positions, old_name, new_name)
-            changes.append(TextChange(before=before, after=after, count=len(positions), cell_id=cell_id, path=path))
-        taken = [cell for cell in self._module.cells if _has_word(cell.source, new_name)]
-        if taken:
-            notes.append(f"The name {new_name!r} stands in {_cells(len(taken))} already.")
-        masked = [
-            cell
-            for cell in self._module.cells
-            if cell.source.count(old_name) > python_of(cell.source).count(old_name) and _has_word(cell.source, old_name)
-        ]
-        if masked:
-            notes.append(f"Magics of {_cells(len(masked))} have the name, too; they are not changed.")
-        if self._module.left_out:
-            notes.append(f"{_cells(self._module.left_out)} are not looked at: the notebook is too long.")
-        return Renaming(old_name=old_name, new_name=new_name, changes=tuple(changes), notes=tuple(notes))
+        return renaming(self._service.root, self._module, new_name, self.references(), self.definition())
 
     def _in_notebook(self, definitions: Iterable[Any], known: Collection[tuple[int, int]]) -> Iterator[Any]:
         """The names in the cells that mean *definitions* and are not known: of a file, or used before they are defined.
@@ -345,10 +354,6 @@ class _Question:
     def _is_in_notebook(self, name: Any) -> bool:
         return bool(name.module_path == self._module_path)
 
-    def _order(self, found: CodeLocation) -> tuple[bool, int, str, int, int]:
-        place = next((at for at, cell in enumerate(self._module.cells) if cell.cell_id == found.cell_id), 0)
-        return found.cell_id is None, place, found.path or "", found.line, found.column
-
     def _locations(self, names: Iterable[Any]) -> list[CodeLocation]:
         made = (self._location(name) for name in names)
         return list(dict.fromkeys(each for each in made if each is not None))[:MOST_LOCATIONS]
@@ -373,6 +378,16 @@ class _Question:
         return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **told)
 
 
+def in_order(found: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
+    """Places in cells, as these ran, and then those in files."""
+    order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
+
+    def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:
+        return each.cell_id is None, order.get(each.cell_id or "", 0), each.path or "", each.line, each.column
+
+    return sorted(found, key=key)
+
+
 class _Occurrence:
     """A name in a cell, as jedi's own names are."""
 
@@ -384,22 +399,6 @@ class _Occurrence:
         self.line = line
         self.column = column
         self.module_path = module_path
-
-
-def read_source(path: Path) -> str:
-    """The text of a Python file.
-
-    Raises:
-        UsageError: If it cannot be read, or is too large.
-    """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be analysed.")
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise UsageError(f"{path} cannot be read: {why}.") from None
 
 
 def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where: str) -> tuple[int, int]:
@@ -440,26 +439,6 @@ def _syntax_errors(text: str, *, cell_id: str | None = None, path: str | None = 
         yield Diagnostic(message=error.msg, cell_id=cell_id, path=path, line=line, column=column)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         yield Diagnostic(message=f"Python cannot read this: {error}.", cell_id=cell_id, path=path)
-
-
-def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: str) -> str:
-    """*text* with *old* replaced at each line (from 1) and column."""
-    starts = [0]
-    starts += [match.end() for match in re.finditer(r"\r\n|\r|\n", text)]
-    for line, column in sorted(set(positions), reverse=True):
-        at = starts[line - 1] + column
-        if text[at : at + len(old)] != old:
-            raise UsageError(f"Line {line} is other than it was when it was analysed.", hint="Ask again.")
-        text = text[:at] + new + text[at + len(old) :]
-    return text
-
-
-def _has_word(text: str, word: str) -> bool:
-    return word in text and any(match[0] == word for match in _NAME.finditer(text))
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count:,} cells"
 
 
 def _no_cell(cell_id: str) -> UsageError:

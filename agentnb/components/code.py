@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.code_intelligence.language_server import OFF
 from agentnb.components.component import Component
 from agentnb.components.skills import kernel_tool
 from agentnb.kernel.code_tool import CodeTool
@@ -25,6 +26,7 @@ class Code(Component):
 
     Args:
         code_runner: Gives the kernel and its notebook; None where there is none.
+        language_server: Gives the setting of that name as it is now.
     """
 
     name = "code"
@@ -32,8 +34,13 @@ class Code(Component):
         "A tool that answers questions about the notebook's and the workspace's code: definitions, uses, signatures."
     )
 
-    def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        code_runner: Callable[[], CodeRunner | None] = lambda: None,
+        language_server: Callable[[], str] = lambda: OFF,
+    ) -> None:
         self._code_runner = code_runner
+        self._language_server = language_server
         self._workspace = Path.cwd()
         self._tool: CodeTool | None = None
         self.tools = (kernel_tool(NAME, self.look_up_code),)
@@ -51,5 +58,5 @@ class Code(Component):
     def _answer(self, given: dict[str, Any]) -> str:
         if "file" in given:  # nobody is asked here, so only the workspace's files can be named
             given = {**given, "file": str(Workspace(self._workspace).resolve(given["file"]))}
-        self._tool = self._tool or CodeTool(self._code_runner(), self._workspace)
+        self._tool = self._tool or CodeTool(self._code_runner(), self._workspace, self._language_server)
         return self._tool.answer(given, self._tool.notebook(given.get("notebook")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.code_intelligence.language_server import OFF
 from agentnb.components.code import Code
 from agentnb.components.context import Context
 from agentnb.components.research import Research
@@ -32,10 +33,12 @@ class Surroundings(NamedTuple):
     Attributes:
         code_runner: Gives the kernel and its notebook; None where there is none.
         research: Answers a question about a package: the question, the package, a version; None where no host can.
+        language_server: Gives the setting of that name as it is now.
     """
 
     code_runner: Callable[[], CodeRunner | None] = _none
     research: Callable[[str, str, str | None], Awaitable[Found]] | None = None
+    language_server: Callable[[], str] = lambda: OFF
 
 
 SHIPPED: dict[str, Maker] = {
@@ -43,7 +46,7 @@ SHIPPED: dict[str, Maker] = {
     Context.name: lambda around: Context(around.code_runner),
     Skills.name: lambda _: Skills(),
     Research.name: lambda around: Research(around.research),
-    Code.name: lambda around: Code(around.code_runner),
+    Code.name: lambda around: Code(around.code_runner, around.language_server),
     Walkthrough.name: lambda around: Walkthrough(around.code_runner),
     WireLog.name: lambda _: WireLog(),
 }

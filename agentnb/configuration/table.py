@@ -325,6 +325,20 @@ SETTINGS: dict[str, Setting] = {
             order=(False, True),
         ),
         Setting(
+            name="language_server",
+            group="kernel",
+            title="Language server",
+            kind="choice",
+            default="off",
+            choices=("off", "auto", "basedpyright", "pyright", "pylsp", "ruff"),
+            labels=("Off", "The first that is installed", "basedpyright", "pyright", "pylsp", "ruff"),
+            about="The language server that finds problems in the notebook's and the workspace's code, beside jedi; "
+            "basedpyright and pyright find uses, too. It is a program that runs with your rights and reads the "
+            "workspace; it starts at the first question and ends with the kernel.",
+            widens=True,
+            counts="at once",
+        ),
+        Setting(
             name="changes",
             group="changes",
             title="Follow changes",

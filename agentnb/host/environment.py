@@ -326,6 +326,10 @@ class Environment:
         said = [user.confine.get(spec.name), None if setting.source == "default" else chosen, described]
         return network_left([*said, broken], project.confine.get(spec.name, broken))
 
+    def language_server(self) -> str:
+        """The language server that answers questions about code beside jedi, as the settings are now."""
+        return str(self.sources().values["language_server"].value)
+
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""
         return self.settings is not None and self.settings.default_kernel_access()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.code_intelligence.language_server import OFF, chosen_program
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import cell_name, named_cell
 from agentnb.kernel.code_runner import NotebookView
@@ -25,7 +26,7 @@ _NOTHING: dict[str, str] = {
     "references": "Nothing that the notebook, the workspace or an installed package defines stands there.",
     "describe": "Nothing is known of it: neither the code nor a live variable says what it is.",
     "complete": "Nothing is known that can stand there.",
-    "problems": "Python finds no syntax error.",
+    "problems": "No problem was found.",
 }
 
 
@@ -35,11 +36,15 @@ class CodeTool:
     Args:
         runner: Knows the notebooks and the variables; None where there is no kernel.
         workspace: The folder whose files belong to the code.
+        language_server: Gives the setting of that name as it is now.
     """
 
-    def __init__(self, runner: CodeRunner | None, workspace: Path) -> None:
+    def __init__(
+        self, runner: CodeRunner | None, workspace: Path, language_server: Callable[[], str] = lambda: OFF
+    ) -> None:
         self._runner = runner
         self._workspace = workspace
+        self._language_server = language_server
         self._services: dict[str, tuple[CodeService, list[NotebookView]]] = {}
 
     def notebook(self, named: str | None = None) -> NotebookView:
@@ -65,7 +70,12 @@ class CodeTool:
             variables: Callable[[], Mapping[str, Any]] = dict
             if self._runner is not None:
                 variables = self._runner.namespace.variables
-            service = CodeService(self._workspace, cells=lambda: _code_cells(shown[0]), variables=variables)
+            service = CodeService(
+                self._workspace,
+                cells=lambda: _code_cells(shown[0]),
+                variables=variables,
+                language_server=lambda: chosen_program(self._language_server()),
+            )
         self._services[notebook.name] = service, shown
         while len(self._services) > MOST_NOTEBOOKS:
             del self._services[next(iter(self._services))]
@@ -99,8 +109,8 @@ class CodeTool:
             case _:
                 if "new_name" not in given:
                     raise UsageError("A renaming wants 'new_name'.")
-                return renamed(service.rename(place, given["new_name"]), names, self._workspace)
-        return answer or _NOTHING[question]
+                answer = renamed(service.rename(place, given["new_name"]), names, self._workspace)
+        return "\n\n".join(each for each in (answer or _NOTHING[question], service.failure) if each)
 
 
 def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from agentnb.cassette.mcp import CHANGED
 from agentnb.clock import now_ms
+from agentnb.code_intelligence.language_server import OFF
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content, run_result
@@ -83,6 +84,7 @@ class ToolRunner:
         workspace: The folder whose files belong to the code.
         research: Answers a question about a package: the question, the package, a version; None where nobody does.
         researched: Called with each call that asked one, and the answer.
+        language_server: Gives the setting of that name as it is now.
 
     Attributes:
         patience: Seconds that reading objects waits for the main thread.
@@ -105,6 +107,7 @@ class ToolRunner:
         workspace: Path | None = None,
         research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
         researched: Callable[[Call, Research], object] = lambda _call, _found: None,
+        language_server: Callable[[], str] = lambda: OFF,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -123,7 +126,7 @@ class ToolRunner:
         self._read = ReadTexts()
         self._research_package = research
         self._researched = researched
-        self._code = CodeTool(runner, Path.cwd() if workspace is None else workspace)
+        self._code = CodeTool(runner, Path.cwd() if workspace is None else workspace, language_server)
         self._skills = SkillLibrary(workspace, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,

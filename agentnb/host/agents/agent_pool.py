@@ -242,7 +242,8 @@ class AgentPool:
         from agentnb.conductor import ChainProcess
 
         research = None if self.research is None else partial(self.research, configuration)
-        chain = components(configuration.chain, Surroundings(self._environment.code_runner, research))
+        around = Surroundings(self._environment.code_runner, research, self._environment.language_server)
+        chain = components(configuration.chain, around)
         return partial(ChainProcess.spawn, components=chain, confine=confine)
 
     async def _until_gone(self, agent: Agent) -> None:

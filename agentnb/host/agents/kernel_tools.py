@@ -109,6 +109,7 @@ class KernelTools:
             workspace=self._workspace,
             research=self._research,
             researched=self._researched,
+            language_server=self._environment.language_server,
         )
         return self._tool_runner
 

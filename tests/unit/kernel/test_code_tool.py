@@ -33,7 +33,7 @@ def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: 
     ]
     assert tools.text("look_up_code", question="describe", symbol="fit") == "function fit\nfit(x)\nFits."
     assert "+%time train(data)" in tools.text("look_up_code", question="rename", symbol="fit", new_name="train")
-    assert tools.text("look_up_code", question="problems") == "Python finds no syntax error."
+    assert tools.text("look_up_code", question="problems") == "No problem was found."
 
 
 def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: NotebookPage, tmp_path: Path) -> None:

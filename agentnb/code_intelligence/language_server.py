@@ -1,0 +1,490 @@
+"""A language server: a program that is started at its first question and ends with this process.
+
+The client speaks JSON-RPC over the program's stdin and stdout, as the Language Server Protocol 3.17 has it
+(https://microsoft.github.io/language-server-protocol/). It needs six messages of that protocol, so it needs no library
+for them. What the program says is not trusted: what it asks to change or to show is refused, and one that dies, does
+not answer in time or sends too much is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from concurrent.futures import TimeoutError as OutOfTime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.agent.child import Child, inherited
+from agentnb.agent.programs import find_on_path
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+MOST_BYTES = 64_000_000
+"""What a server may send while one question is open."""
+MOST_HEADER = 4_096
+MOST_SERVERS = 4
+"""Folders with a server at one time."""
+MOST_DOCUMENTS = 100
+"""Texts that one server keeps open."""
+MOST_FAILURES = 3
+"""After so many, a server of this folder is not started again."""
+MOST_STDERR = 2_000
+EXIT_SECONDS = 2.0
+"""How long a server that has closed its output may take to end."""
+_UNKNOWN_METHOD = -32601
+_DELETED = 3
+
+
+class ServerProgram(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table of language servers.
+
+    Args:
+        name: Its name in the setting ``language_server``.
+        package: The distribution that has it; by default its name.
+        command: How it is started.
+        finds_uses: Whether it is asked for references and definitions, too; else for problems only.
+        settings: What it gets where it asks for settings.
+    """
+
+    name: str
+    package: str = ""
+    command: tuple[str, ...]
+    finds_uses: bool = False
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+_PYRIGHT = {"analysis": {"typeCheckingMode": "standard", "diagnosticMode": "openFilesOnly", "autoSearchPaths": True}}
+_PYLSP = {
+    "pylsp": {
+        "plugins": {name: {"enabled": False} for name in ("pycodestyle", "mccabe", "autopep8", "yapf", "preload")}
+    }
+}
+PROGRAMS: dict[str, ServerProgram] = {
+    each.name: each
+    for each in (
+        ServerProgram(
+            name="basedpyright",
+            command=("basedpyright-langserver", "--stdio"),
+            finds_uses=True,
+            settings={"python": {"pythonPath": sys.executable}, "basedpyright": _PYRIGHT},
+        ),
+        ServerProgram(
+            name="pyright",
+            command=("pyright-langserver", "--stdio"),
+            finds_uses=True,
+            settings={"python": {"pythonPath": sys.executable, **_PYRIGHT}},
+        ),
+        # Its definitions and references are jedi's, as ours, and know no cells.
+        ServerProgram(name="pylsp", package="python-lsp-server", command=("pylsp",), settings=_PYLSP),
+        ServerProgram(name="ruff", command=("ruff", "server")),
+    )
+}
+"""The servers that are known, the one that answers most first."""
+AUTO, OFF = "auto", "off"
+
+
+class ServerFailure(Exception):
+    """Why a server gave no answer, as whole sentences."""
+
+
+def chosen_program(name: str) -> ServerProgram | None:
+    """The program that the setting *name* means, with its path; None for ``"off"``.
+
+    Args:
+        name: A server's name, ``"auto"`` for the first that is installed, or ``"off"``.
+
+    Raises:
+        ServerFailure: If it is not installed.
+    """
+    rows = [*PROGRAMS.values()] if name == AUTO else [PROGRAMS[name]] if name in PROGRAMS else []
+    for row in rows:
+        if (path := find_on_path(row.command[0])) is not None and Path(path).is_absolute():
+            return msgspec.structs.replace(row, command=(path, *row.command[1:]))
+    if not rows:
+        return None
+    first = rows[0]
+    what = "No language server is" if name == AUTO else f"{first.command[0]} is not"
+    hint = f"Install it (`pip install {first.package or first.name}`) or set language_server."
+    raise ServerFailure(f"{what} installed, so jedi answers. {hint}")
+
+
+class LanguageServer:
+    """One language server for one folder. Any thread may ask; questions are asked one after another.
+
+    Args:
+        program: The program.
+        root: The folder.
+
+    Attributes:
+        lock: Held from the change of a document to the answer about it.
+        encoding: What the server counts columns in: ``"utf-16"`` or ``"utf-32"``.
+        pid: Its process id; 0 before it is started.
+        files: The workspace's files that it knows, with their times and sizes.
+    """
+
+    def __init__(self, program: ServerProgram, root: Path) -> None:
+        self.program = program
+        self.root = root
+        self.lock = threading.Lock()
+        self.encoding = "utf-16"
+        self.pid = 0
+        self.files: dict[str, tuple[int, int]] = {}
+        self.capabilities: dict[str, Any] = {}
+        self._failures = 0
+        self._failure: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wire: _Wire | None = None
+        self._documents: dict[str, tuple[int, str]] = {}
+
+    def request(self, method: str, params: Any, deadline: float) -> Any:
+        """The result of a request.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            deadline: When it must be answered, in seconds of :func:`time.monotonic`.
+
+        Raises:
+            ServerFailure: If the server does not answer; it has been ended then.
+        """
+        return self._within(self._running(deadline).request(method, params), deadline)
+
+    def show(self, path: Path, text: str, deadline: float) -> int:
+        """Have the server hold *text* for the file *path*, and return the text's version.
+
+        Raises:
+            ServerFailure: As :meth:`request`.
+        """
+        wire, uri = self._running(deadline), path.as_uri()
+        version, before = self._documents.pop(uri, (0, None))
+        if before is None:
+            document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+            self._tell(wire, "textDocument/didOpen", {"textDocument": document})
+        elif before != text:
+            document = {"uri": uri, "version": version + 1}
+            changes = [{"text": text}]
+            self._tell(wire, "textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        version += before != text
+        self._documents[uri] = version, text
+        while len(self._documents) > MOST_DOCUMENTS:
+            self._close(wire, next(iter(self._documents)))
+        return version
+
+    def hide(self, path: Path, deadline: float) -> None:
+        """Have the server forget a file that is gone.
+
+        Raises:
+            ServerFailure: As :meth:`request`.
+        """
+        wire, uri = self._running(deadline), path.as_uri()
+        if uri in self._documents:
+            self._close(wire, uri)
+        self._tell(wire, "workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": _DELETED}]})
+
+    def _close(self, wire: _Wire, uri: str) -> None:
+        del self._documents[uri]
+        self._tell(wire, "textDocument/didClose", {"textDocument": {"uri": uri}})
+
+    def published(self, path: Path, version: int, deadline: float) -> list[Any]:
+        """The problems that the server publishes by itself for a version of a document.
+
+        Raises:
+            ServerFailure: As :meth:`request`.
+        """
+        found: list[Any] = self._within(self._running(deadline).published(path.as_uri(), version), deadline)
+        return found
+
+    def end(self) -> None:
+        """End the server; the next question starts another one."""
+        wire, loop = self._wire, self._loop
+        self._wire = self._loop = None
+        self._documents.clear()
+        if wire is not None and loop is not None:
+            asyncio.run_coroutine_threadsafe(wire.stop(), loop).add_done_callback(
+                lambda _: loop.call_soon_threadsafe(loop.stop)
+            )
+
+    def _running(self, deadline: float) -> _Wire:
+        """The running server; it is started where none runs."""
+        if self._wire is not None and self._wire.failure is None:
+            return self._wire
+        if self._wire is not None:  # it ended while nobody asked
+            self._failed(str(self._wire.failure))
+        if self._failures >= MOST_FAILURES:
+            raise ServerFailure(f"{self._failure} It has failed {self._failures} times and is not started again.")
+        loop = self._loop = asyncio.new_event_loop()
+        threading.Thread(target=_serve, args=(loop,), name="agentnb-language-server", daemon=True).start()
+        wire = self._wire = _Wire(self.program)
+        self.pid = self._within(wire.start(self.root), deadline)
+        said = self._within(wire.request("initialize", _hello(self.root)), deadline)
+        found = said.get("capabilities") if isinstance(said, dict) else None
+        self.capabilities = found if isinstance(found, dict) else {}
+        self.encoding = "utf-32" if self.capabilities.get("positionEncoding") == "utf-32" else "utf-16"
+        self._tell(wire, "initialized", {})
+        self._tell(wire, "workspace/didChangeConfiguration", {"settings": self.program.settings})
+        return wire
+
+    def _tell(self, wire: _Wire, method: str, params: Any) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(wire.send, {"method": method, "params": params})
+
+    def _within(self, work: Coroutine[Any, Any, Any], deadline: float) -> Any:
+        if self._loop is None:
+            work.close()
+            raise ServerFailure(f"{self.program.name} was ended.")
+        done = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return done.result(max(0.0, deadline - time.monotonic()))
+        except OutOfTime:
+            done.cancel()
+            failure = f"{self.program.name} did not answer in time and was ended."
+        except ServerFailure as error:
+            if self._wire is not None and self._wire.failure is None:
+                raise  # the server lives, and refused this one question
+            failure = str(error)
+        except OSError as error:
+            failure = f"{self.program.name} could not be started: {error.strerror or error}."
+        self._failed(failure)
+        raise ServerFailure(failure)
+
+    def _failed(self, failure: str) -> None:
+        self._failure = failure
+        self._failures += 1
+        self.end()
+
+
+class _Wire:
+    """The messages of one process. Everything happens on its loop."""
+
+    def __init__(self, program: ServerProgram) -> None:
+        self.failure: str | None = None
+        self._program = program
+        self._child: Child | None = None
+        self._numbers = 0
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._published: dict[str, tuple[int | None, list[Any]]] = {}
+        self._news = asyncio.Event()
+        self._input = bytearray()
+        self._received = 0
+        self._stderr = b""
+
+    async def start(self, root: Path) -> int:
+        """Start the process, and return its id."""
+        self._child = await Child.spawn(
+            self._program.command, cwd=root, env=inherited({}), on_output=self._output, on_end=self._ended
+        )
+        return self._child.pid
+
+    async def stop(self) -> None:
+        """End the process and what it started."""
+        if self._child is not None:
+            self.send({"id": 0, "method": "shutdown"})
+            self.send({"method": "exit"})
+            await self._child.stop(0.5)
+
+    async def request(self, method: str, params: Any) -> Any:
+        """The result of a request; answers may come in any order."""
+        self._check()
+        self._numbers += 1
+        self._received = 0
+        number, answer = self._numbers, asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        try:
+            self.send({"id": number, "method": method, "params": params})
+            return await answer
+        finally:
+            self._answers.pop(number, None)
+
+    async def published(self, uri: str, version: int) -> list[Any]:
+        """The problems published for *version*, or for no version after that was sent."""
+        self._received = 0
+        while True:
+            self._check()
+            told, problems = self._published.get(uri, (0, []))
+            if told is None or told >= version:
+                return problems
+            self._news.clear()
+            await self._news.wait()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message."""
+        if message.get("method") in {"textDocument/didOpen", "textDocument/didChange"}:
+            self._published.pop(message["params"]["textDocument"]["uri"], None)
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        if self._child is not None:
+            self._child.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise ServerFailure(self.failure)
+
+    def _fail(self, why: str) -> None:
+        if self.failure is None:
+            last = self._stderr.decode(errors="replace").strip().splitlines()[-1:]
+            self.failure = f"{self._program.name} {why}." + (f" Last output: {last[0][:300]}" if last else "")
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(ServerFailure(self.failure))
+        self._news.set()
+
+    def _ended(self) -> None:
+        self._ending = asyncio.ensure_future(self._tell_end())
+
+    async def _tell_end(self) -> None:
+        """Its output is closed, and its exit code comes a little later, unless it goes on without output."""
+        status = None
+        if self._child is not None:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._child.exited.wait(), EXIT_SECONDS)
+            status = self._child.returncode
+        self._fail("closed its output" if status is None else f"stopped unexpectedly (exit code {status})")
+
+    def _output(self, descriptor: int, data: bytes) -> None:
+        if descriptor != 1:
+            self._stderr = (self._stderr + data)[-MOST_STDERR:]
+            return
+        self._received += len(data)
+        if self.failure is not None:
+            return
+        if self._received > MOST_BYTES:
+            self._fail(f"sent more than {MOST_BYTES:,} bytes for one question and was ended")
+            self._end_child()
+            return
+        self._input += data
+        try:
+            while (message := self._next()) is not None:
+                self._read(message)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            self._fail("sent what is no message of the Language Server Protocol and was ended")
+            self._end_child()
+
+    def _end_child(self) -> None:
+        self._input.clear()
+        if self._child is not None:
+            self._child.pause()
+            self._stopping = asyncio.ensure_future(self._child.kill())
+
+    def _next(self) -> Any:
+        """The next whole message; None where it has not come whole."""
+        end = self._input.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._input) > MOST_HEADER:
+                raise ValueError
+            return None
+        head = bytes(self._input[:end]).decode("ascii").lower().split("\r\n")
+        size = next(int(each.partition(":")[2]) for each in head if each.startswith("content-length:"))
+        if not 0 <= size <= MOST_BYTES:
+            raise ValueError
+        if len(self._input) < end + 4 + size:
+            return None
+        body = bytes(self._input[end + 4 : end + 4 + size])
+        del self._input[: end + 4 + size]
+        return json.loads(body)
+
+    def _read(self, message: dict[str, Any]) -> None:
+        method, number = message.get("method"), message.get("id")
+        if method is None:
+            answer = self._answers.get(number) if isinstance(number, int) else None
+            if answer is None or answer.done():
+                return  # answered twice, or never asked
+            error = message.get("error")
+            if error is None:
+                answer.set_result(message.get("result"))
+            else:
+                answer.set_exception(ServerFailure(f"{self._program.name}: {str(error.get('message'))[:300]}"))
+        elif number is not None:
+            self.send({"id": number, **self._reply(method, message.get("params"))})
+        elif method == "textDocument/publishDiagnostics":
+            told = message["params"]
+            version = told.get("version")
+            self._published[told["uri"]] = version if isinstance(version, int) else None, list(told["diagnostics"])
+            self._news.set()
+
+    def _reply(self, method: str, params: Any) -> dict[str, Any]:
+        """The answer to what the server asks. It may know its settings; it may change and show nothing."""
+        match method:
+            case "workspace/configuration":
+                return {"result": [self._setting(each.get("section")) for each in params["items"]]}
+            case "client/registerCapability" | "client/unregisterCapability" | "window/workDoneProgress/create":
+                return {"result": None}
+            case "window/showMessageRequest" | "workspace/diagnostic/refresh":
+                return {"result": None}
+            case "workspace/applyEdit":
+                return {"result": {"applied": False}}
+            case "window/showDocument":
+                return {"result": {"success": False}}
+        return {"error": {"code": _UNKNOWN_METHOD, "message": f"This client does not answer {str(method)[:100]}."}}
+
+    def _setting(self, section: Any) -> Any:
+        found: Any = self._program.settings
+        for part in section.split(".") if isinstance(section, str) and section else ():
+            found = found.get(part) if isinstance(found, dict) else None
+        return found
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        for task in (tasks := asyncio.all_tasks(loop)):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.close()
+
+
+def _hello(root: Path) -> dict[str, Any]:
+    folder = {"uri": root.as_uri(), "name": root.name or "workspace"}
+    return {
+        "processId": os.getpid(),
+        "clientInfo": {"name": "agentnb"},
+        "rootUri": folder["uri"],
+        "workspaceFolders": [folder],
+        "capabilities": {
+            "general": {"positionEncodings": ["utf-32", "utf-16"]},
+            "textDocument": {
+                "synchronization": {},
+                "diagnostic": {},
+                "publishDiagnostics": {"versionSupport": True},
+                "definition": {"linkSupport": False},
+                "references": {},
+            },
+            "workspace": {
+                "configuration": True,
+                "workspaceFolders": True,
+                "didChangeWatchedFiles": {"dynamicRegistration": True},
+            },
+        },
+    }
+
+
+_servers: dict[Path, LanguageServer] = {}
+_lock = threading.Lock()
+
+
+def server_for(root: Path, program: ServerProgram | None) -> LanguageServer | None:
+    """The server of a folder, the only one there; one of another program is ended.
+
+    Args:
+        root: The folder.
+        program: The program; None for none.
+    """
+    with _lock:
+        found = _servers.pop(root, None)
+        if found is not None and found.program != program:
+            found.end()
+            found = None
+        if program is None:
+            return None
+        found = _servers[root] = found or LanguageServer(program, root)
+        while len(_servers) > MOST_SERVERS:
+            _servers.pop(next(iter(_servers))).end()
+        return found

@@ -1,0 +1,139 @@
+"""A language server that answers, and misbehaves as its argument says.
+
+It finds one problem, ``told``, in the first line of each document, and names its own process in it. Arguments:
+
+- ``good``: it behaves.
+- ``dies-at-start``, ``dies-at-question``: it ends, with a last word on stderr.
+- ``hangs-at-start``, ``hangs-at-question``: it answers nothing more.
+- ``deaf``: it reads nothing more after the greeting.
+- ``floods``: instead of an answer it writes log messages without end.
+- ``endless-header``, ``huge``, ``rubbish``: what it writes is no message.
+- ``out-of-order``: answers to other questions come first, then its own, twice.
+- ``asks``: before it answers it asks the client, among other things, to change a file.
+- ``refuses``: it answers every question with an error.
+- ``lies``: its places do not exist.
+- ``pushes``: it publishes its problems by itself, first those of another version.
+"""
+
+import json
+import os
+import sys
+import time
+
+how = sys.argv[1]
+told = f"told by {os.getpid()}"
+
+
+def receive():
+    size = 0
+    while (line := sys.stdin.buffer.readline()) not in {b"\r\n", b""}:
+        if line.lower().startswith(b"content-length:"):
+            size = int(line.partition(b":")[2])
+    if not size:
+        sys.exit(0)
+    return json.loads(sys.stdin.buffer.read(size))
+
+
+def write(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def say(**message):
+    data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+
+
+def wait_for_ever():
+    while True:
+        time.sleep(3600)  # noqa: TID251 - it hangs
+
+
+def span(line=0, column=0):
+    return {"start": {"line": line, "character": column}, "end": {"line": line, "character": column + 1}}
+
+
+def problem(message=told):
+    return {"range": span(), "severity": 2, "message": message, "code": "T1"}
+
+
+def answer(method, uri):
+    if method == "textDocument/diagnostic":
+        wrong = [{"range": span(9_999)}, {"range": {"start": "x"}}, 7, None] if how == "lies" else []
+        return {"kind": "full", "items": [*wrong, problem()]}
+    if how == "lies":
+        far = [{"uri": each, "range": span(9_999, 3)} for each in (uri, "file:///nowhere.py", "untitled:x", "::", 7)]
+        return [*far, {"uri": uri, "range": None}, 7, None, {"uri": uri, "range": span(0, 10**9)}]
+    return [{"uri": uri, "range": span()}]
+
+
+def greet(message):
+    if how == "dies-at-start":
+        sys.exit("no heap left")
+    if how == "hangs-at-start":
+        wait_for_ever()
+    provides = {} if how == "pushes" else {"diagnosticProvider": {}}
+    say(id=message["id"], result={"capabilities": provides})
+    if how == "deaf":
+        wait_for_ever()
+
+
+def misbehave():
+    if how == "dies-at-question":
+        print("no heap left", file=sys.stderr, flush=True)
+        sys.exit(3)
+    if how == "hangs-at-question":
+        wait_for_ever()
+    while how == "floods":
+        say(method="window/logMessage", params={"type": 3, "message": "x" * 100_000})
+    while how == "endless-header":
+        write(b"X-Header: " + b"x" * 10_000)
+    if how == "huge":
+        write(b"Content-Length: 99999999999\r\n\r\n")
+        wait_for_ever()
+    if how == "rubbish":
+        write(b"Content-Length: 7\r\n\r\nhello!!")
+        wait_for_ever()
+    if how == "asks":
+        ask()
+
+
+def ask():
+    for number, method in enumerate(
+        ("workspace/applyEdit", "window/showDocument", "made/up", "workspace/configuration")
+    ):
+        say(id=number, method=method, params={"items": [{"section": "pylsp"}, {}], "uri": "file:///etc/passwd"})
+    got = [receive() for _ in range(4)]
+    asked = [(each.get("result"), each.get("error", {}).get("code")) for each in sorted(got, key=lambda one: one["id"])]
+    expected = [({"applied": False}, None), ({"success": False}, None), (None, -32601), ([None, {}], None)]
+    if asked != expected:
+        sys.exit(f"the client answered {asked}")
+
+
+def main():
+    while True:
+        message = receive()
+        method, number = message.get("method"), message.get("id")
+        if method == "initialize":
+            greet(message)
+        elif method == "exit":
+            sys.exit(0)
+        elif method in {"textDocument/didOpen", "textDocument/didChange"} and how == "pushes":
+            document = message["params"]["textDocument"]
+            for version, what in ((document["version"] - 1, "old"), (document["version"], told)):
+                told_of = {"uri": document["uri"], "version": version, "diagnostics": [problem(what)]}
+                say(method="textDocument/publishDiagnostics", params=told_of)
+        elif number is not None and method.startswith("textDocument/"):
+            misbehave()
+            if how == "refuses":
+                say(id=number, error={"code": -32603, "message": "not today"})
+                continue
+            if how == "out-of-order":
+                say(id=number + 1_000, result={"items": [problem("not asked")]})
+                say(id="text", result=None)
+                say(id=None, result=None)
+            for _ in range(2 if how == "out-of-order" else 1):
+                say(id=number, result=answer(method, message["params"]["textDocument"]["uri"]))
+
+
+main()

@@ -1,0 +1,302 @@
+"""A language server beside jedi: real ones, and a program that misbehaves as it is told."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from agentnb.agent.programs import find_on_path
+from agentnb.code_intelligence import CodeCell, CodePlace, CodeService, Diagnostic
+from agentnb.code_intelligence.language_server import (
+    MOST_FAILURES,
+    ServerFailure,
+    ServerProgram,
+    chosen_program,
+    server_for,
+)
+from agentnb.errors import UsageError
+
+ODD = Path(__file__).parents[2] / "agents" / "language_server.py"
+pytestmark = pytest.mark.slow
+
+
+def odd(how: str) -> ServerProgram:
+    """The program that behaves as *how* says."""
+    return ServerProgram(name="odd", command=(sys.executable, str(ODD), how), finds_uses=True)
+
+
+def service(
+    root: Path, program: ServerProgram | str, *sources: str, seconds: float = 150.0, **variables: Any
+) -> CodeService:
+    """Code intelligence with a language server, for cells ``c0``, ``c1`` and so on that ran in their order."""
+    cells = [CodeCell(cell_id=f"c{at}", source=source, count=at + 1) for at, source in enumerate(sources)]
+    return CodeService(
+        root,
+        cells=lambda: cells,
+        variables=lambda: variables,
+        seconds=seconds,
+        language_server=lambda: chosen_program(program) if isinstance(program, str) else program,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _ends_servers(tmp_path: Path) -> Any:
+    yield
+    server_for(tmp_path, None)
+
+
+def places(found: list[Any]) -> list[tuple[str | None, int, int]]:
+    return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in found]
+
+
+def problems(found: list[Diagnostic]) -> list[tuple[str | None, int, int, str]]:
+    return [
+        (each.cell_id or (each.path and Path(each.path).name), each.line, each.column, each.code or each.message)
+        for each in found
+    ]
+
+
+def installed(name: str) -> str:
+    """The server *name*; the test is skipped where it is not installed."""
+    try:
+        chosen_program(name)
+    except ServerFailure as error:
+        pytest.skip(str(error))
+    return name
+
+
+CELLS = (
+    "import os\nfrom model import fit",
+    "'𝄞𝄞'; fit('a')\nlive; gone; display(1); _i1\nos",
+    "fit(",
+    "%time y = fit(nope)\n!ls\nz = fit(1).foo",
+)
+MODEL = "def fit(x: int) -> str:\n    return x\n"
+
+
+def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> None:
+    """At their place in the cell; not what live variables define, nor what stands in a line with a magic."""
+    (tmp_path / "model.py").write_text(MODEL)
+    asked = service(tmp_path, installed("basedpyright"), *CELLS, live=1)
+    assert problems(asked.diagnostics()) == [
+        ("c2", 1, 3, "'(' was never closed"),
+        ("c1", 1, 10, "reportArgumentType"),
+        ("c1", 2, 6, "reportUndefinedVariable"),
+        ("c3", 3, 11, "reportAttributeAccessIssue"),
+    ]
+    assert problems(asked.diagnostics(CodePlace(cell_id="c3"))) == [("c3", 3, 11, "reportAttributeAccessIssue")]
+    (found,) = asked.diagnostics(CodePlace(path="model.py"))
+    assert (found.source, found.severity, found.line, found.column) == ("basedpyright", "error", 2, 11)
+    assert asked.failure == ""
+
+
+def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
+    """Also in files that came, changed or went after it was started; a renaming is made of them."""
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
+    asked = service(tmp_path, installed("basedpyright"), *CELLS)
+    in_cells = [("c0", 2, 18), ("c1", 1, 6), ("c3", 1, 10), ("c3", 3, 4)]
+    expected = [*in_cells, ("model.py", 1, 4), ("other.py", 3, 11)]
+    assert places(asked.references(CodePlace(symbol="fit"))) == expected
+    assert places(asked.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
+    renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
+    assert [change.count for change in renaming.changes] == [1, 1, 2, 1, 1]
+    assert renaming.notes == ("1 cell with the name cannot be read by Python; look there yourself.",)
+    (tmp_path / "other.py").unlink()
+    (tmp_path / "model.py").write_text(f"\n{MODEL}")
+    (tmp_path / "new.py").write_text("from model import fit\n")
+    expected = [*in_cells, ("model.py", 2, 4), ("new.py", 1, 18)]
+    assert places(asked.references(CodePlace(symbol="fit"))) == expected
+    assert asked.failure == ""
+
+
+def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
+    """What is defined elsewhere keeps its name."""
+    asked = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
+    with pytest.raises(UsageError, match="outside of the workspace"):
+        asked.rename(CodePlace(cell_id="c0", symbol="json.dumps"), "write")
+
+
+@pytest.mark.parametrize("name", ["ruff", "pylsp"])
+def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) -> None:
+    """One answers when it is asked, the other publishes by itself; both after a cell has changed, too."""
+    (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'PLE']\n")
+    sources = ["import os\nx = 1", "await live\ngone; display(x)"]
+    cells = [CodeCell(cell_id="c0", source=sources[0]), CodeCell(cell_id="c1", source=sources[1])]
+    asked = CodeService(
+        tmp_path,
+        cells=lambda: cells,
+        variables=lambda: {"live": 1},
+        seconds=150,
+        language_server=lambda: chosen_program(installed(name)),
+    )
+    found = {(each.cell_id, each.line, each.column, each.source) for each in asked.diagnostics()}
+    assert found == {("c0", 1, 7 if name == "ruff" else 0, name), ("c1", 2, 0, name)}
+    cells[:] = [CodeCell(cell_id="c0", source="x = 1\nlost")]
+    assert [each.line for each in asked.diagnostics()] == [2]
+    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0)]
+    assert asked.failure == ""
+
+
+def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_path: Path) -> None:
+    """And a question that only jedi answers starts nothing."""
+    asked = service(tmp_path, odd("good"), "x = 1", "x")
+    asked.definition(CodePlace(symbol="x"))
+    asked.completions(CodePlace(symbol="x"))
+    server = server_for(tmp_path, odd("good"))
+    assert server is not None
+    assert server.pid == 0
+    assert chosen_program("off") is None
+    assert service(tmp_path, "off", "x").diagnostics() == []
+
+
+def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replaces_it(tmp_path: Path) -> None:
+    """Never two for one folder, also where two threads ask at once."""
+    notebooks = [service(tmp_path, odd("good"), "x = 1") for _ in range(2)]
+    told: list[str] = []
+    threads = [
+        threading.Thread(target=lambda asked=each: told.append(asked.diagnostics()[0].message)) for each in notebooks
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(told) == 2
+    assert len(set(told)) == 1
+    (other,) = service(tmp_path, odd("pushes"), "x = 1").diagnostics()
+    assert other.message != told[0]
+    assert gone(told[0])
+
+
+@pytest.mark.parametrize("how", ["good", "out-of-order", "asks", "pushes"])
+def test_a_server_that_answers_oddly_is_understood(tmp_path: Path, how: str) -> None:
+    """Answers in another order or twice, and questions to us, change nothing; what it asks to change is refused."""
+    asked = service(tmp_path, odd(how), "x = 1", "x")
+    for _ in range(2):
+        (found,) = asked.diagnostics()
+        assert (found.cell_id, found.severity, found.code) == ("c0", "warning", "T1")
+    assert asked.failure == ""
+
+
+FAILURES = {
+    "dies-at-start": r"odd stopped unexpectedly \(exit code 1\)\. Last output: no heap left",
+    "dies-at-question": r"odd stopped unexpectedly \(exit code 3\)\. Last output: no heap left",
+    "floods": r"odd sent more than 64,000,000 bytes for one question and was ended\.",
+    "endless-header": r"odd sent what is no message of the Language Server Protocol and was ended\.",
+    "huge": r"odd sent what is no message of the Language Server Protocol and was ended\.",
+    "rubbish": r"odd sent what is no message of the Language Server Protocol and was ended\.",
+    "refuses": r"odd: not today",
+}
+
+
+@pytest.mark.parametrize("how", FAILURES)
+def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, how: str) -> None:
+    """Problems and uses, as without a server."""
+    asked = service(tmp_path, odd(how), "x = 1", "x(")
+    assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
+    assert re.fullmatch(FAILURES[how], asked.failure), asked.failure
+    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
+    asked.completions(CodePlace(symbol="x"))
+    assert asked.failure == ""
+
+
+@pytest.mark.parametrize("how", ["hangs-at-start", "hangs-at-question", "deaf"])
+def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
+    """When its time is up. What does not fit into the pipe to it waits no longer, either."""
+    asked = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
+    assert problems(asked.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
+    assert asked.failure == "odd did not answer in time and was ended."
+
+
+def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: Path) -> None:
+    """It would cost its time at each question."""
+    asked = service(tmp_path, odd("dies-at-start"), "x = 1")
+    for _ in range(MOST_FAILURES):
+        asked.diagnostics()
+    server = server_for(tmp_path, odd("dies-at-start"))
+    assert server is not None
+    last = server.pid
+    asked.diagnostics()
+    assert asked.failure.endswith("It has failed 3 times and is not started again.")
+    assert server.pid == last
+
+
+def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
+    """Nobody asked it while it died, so nothing is lost."""
+    asked = service(tmp_path, odd("good"), "x = 1")
+    (first,) = asked.diagnostics()
+    process = psutil.Process(int(first.message.split()[-1]))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    found = [each.message for each in asked.diagnostics()] or [each.message for each in asked.diagnostics()]
+    assert found != [first.message]
+    assert len(found) == 1
+
+
+def test_places_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
+    """Lines and files that are not there, and what is no place at all."""
+    asked = service(tmp_path, odd("lies"), "x = 1", "x")
+    assert problems(asked.diagnostics()) == [("c0", 1, 0, "T1")]
+    assert places(asked.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
+
+
+def test_a_server_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With what to do about it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if find_on_path("pyright-langserver") is not None:
+        pytest.skip("pyright is installed beside this Python.")
+    asked = service(tmp_path, "pyright", "x = (")
+    assert len(asked.diagnostics()) == 1
+    assert asked.failure == (
+        "pyright-langserver is not installed, so jedi answers. "
+        "Install it (`pip install pyright`) or set language_server."
+    )
+
+
+ASKS = """
+import json, os, sys
+from pathlib import Path
+from agentnb.agent.programs import find_on_path
+from agentnb.code_intelligence import CodeCell, CodeService
+from agentnb.code_intelligence.language_server import ServerProgram
+
+asked = CodeService(
+    Path.cwd(),
+    cells=lambda: [CodeCell(cell_id="c0", source="x = 1")],
+    language_server=lambda: ServerProgram(name="odd", command=tuple(json.loads(sys.argv[1]))),
+)
+print(asked.diagnostics()[0].message, flush=True)
+if sys.argv[2] == "waits":
+    sys.stdin.read()
+"""
+
+
+def gone(told: str) -> bool:
+    """Wait until the process that *told* names has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(int(told.rsplit(maxsplit=1)[-1])).wait()
+    return True
+
+
+@pytest.mark.parametrize("how", ["ends", "waits"])
+def test_a_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
+    """Also where the kernel is killed."""
+    command = [sys.executable, "-c", ASKS, json.dumps(odd("good").command), how]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
+        assert kernel.stdout is not None
+        told = kernel.stdout.readline()
+        assert told.startswith("told by")
+        if how == "waits":
+            kernel.kill()
+        kernel.wait()
+    assert gone(told)
