@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from tests.peers.agents import PEERS, Peer
 from tests.peers.model import SCRIPT
 
 INSTALL_SECONDS = 900
-START_SECONDS = 30
 END_SECONDS = 20
 
 
@@ -60,13 +58,8 @@ def model_server(tmp_path: Path, workspace: Path) -> Iterator[str]:
     """The address of a model server whose answers are scripted by the prompt: ``[[shell]]`` calls the shell tool."""
     if not SCRIPT.exists():
         pytest.skip(f"no scripted model server at {SCRIPT}")
-    process, port = model.start(tmp_path / "model.log", workspace)
-    try:
-        _await_port(port, process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(START_SECONDS)
+    with model.served(tmp_path / "model.log", workspace) as address:
+        yield address
 
 
 @pytest.fixture
@@ -110,20 +103,3 @@ def _words(process: psutil.Process) -> list[str]:
         return list(process.cmdline())
     except psutil.Error:
         return []
-
-
-def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the server listens: its port refuses until then, and refusing takes no time to answer."""
-    for _ in range(START_SECONDS * 10):
-        if process.poll() is not None:
-            break
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except ConnectionRefusedError:
-            try:
-                process.wait(0.1)
-            except subprocess.TimeoutExpired:
-                continue
-        else:
-            return
-    pytest.fail("the scripted model server did not start")

@@ -10,6 +10,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from tests.conftest import ROOT
 CODE = 'rows = [3, 1, 2]\nprint("sorted:", sorted(rows))'
 """What the model has the kernel run."""
 SCRIPT = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "peers/fake_llm.py"
+
+START_SECONDS = 30
 
 
 def start(log: Path, workspace: Path | str) -> tuple[subprocess.Popen[bytes], int]:
@@ -36,6 +40,35 @@ def start(log: Path, workspace: Path | str) -> tuple[subprocess.Popen[bytes], in
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "tests.peers.model", str(port), str(log), str(workspace)]
     return subprocess.Popen(command, cwd=ROOT), port
+
+
+@contextmanager
+def served(log: Path, workspace: Path | str) -> Iterator[str]:
+    """The address of a server that runs as long as the block does; the arguments are those of :func:`start`."""
+    process, port = start(log, workspace)
+    try:
+        _await_port(port, process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the server listens: its port refuses until then, and refusing takes no time to answer."""
+    for _ in range(START_SECONDS * 10):
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except ConnectionRefusedError:
+            try:
+                process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+        else:
+            return
+    raise RuntimeError("the scripted model server did not start")
 
 
 def main() -> None:

@@ -16,7 +16,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 PATTERNS = ("*.md", "docs/**/*.md", "agentnb/**/*.py", "agentnb/**/*.toml", "js/src/**/*.ts*", "notebooks/*.ipynb")
 INSTALLED_BY_IMPORT_NAME = re.compile(r"pip install (?:[-\w]+ )*[\"'`]?agentnb(?![\w-])")
 ALLOWED = "Do not `pip install agentnb`"
@@ -78,3 +79,11 @@ def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> No
     named = [re.split(r"[>=\[ ;]", text)[0] for text in PROJECT["dependencies"]]
     assert [name for name in named if name not in floors] == []
     assert floors["ipython"] == "8.18"
+
+
+def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
+    """A file that the build no longer makes would let no wheel be built; one that is not named could be missing."""
+    hook = SETTINGS["tool"]["hatch"]["build"]["hooks"]["jupyter-builder"]
+    built = {f"agentnb/static/{path.name}" for path in (ROOT / "agentnb/static").iterdir()}
+    assert set(hook["ensured-targets"]) == {*built, "labextension/package.json"}
+    assert hook["skip-if-exists"] == hook["ensured-targets"]
