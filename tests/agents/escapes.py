@@ -115,10 +115,21 @@ def setuid():
     )
 
 
+def is_own_pair(number):
+    """Whether it is a pair of sockets that this process has made, as event loops do."""
+    try:
+        with socket.socket(fileno=os.dup(number)) as one:
+            made_by = one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            return one.family == socket.AF_UNIX and int.from_bytes(made_by[:4], sys.byteorder) == os.getpid()
+    except OSError:
+        return False
+
+
 def inherited():
     found = [each for each in os.listdir("/proc/self/fd") if int(each) > 2]
+    own = [os.readlink(f"/proc/self/fd/{each}") for each in found if is_own_pair(int(each))]
     targets = [os.readlink(f"/proc/self/fd/{each}") for each in found if os.path.lexists(f"/proc/self/fd/{each}")]
-    return any(each.startswith(("socket:", "pipe:")) for each in targets)
+    return any(each.startswith(("socket:", "pipe:")) for each in targets if each not in own)
 
 
 def device():
@@ -127,6 +138,52 @@ def device():
         for each in os.listdir("/dev")
         if not os.path.isdir(f"/dev/{each}") and os.open(f"/dev/{each}", os.O_RDONLY | os.O_NONBLOCK)
     )
+
+
+def joined():
+    """Into the namespaces of another process."""
+    opened = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
+    return checked(libc.setns(opened, 0)) and secret_of(secret)
+
+
+def handed():
+    """A descriptor of another process, by its handle."""
+    handle = os.pidfd_open(pid)
+    return libc.syscall(438, handle, 0, 0) >= 0
+
+
+def signalled():
+    handle = os.pidfd_open(pid)
+    signal.pidfd_send_signal(handle, 0)
+    return True
+
+
+def read_vm():
+    return checked(libc.process_vm_readv(pid, None, 0, None, 0, 0))
+
+
+def sent_while_connecting():
+    with socket.socket() as one:
+        one.sendto(b"x", 0x20000000, ("127.0.0.1", port))
+    return True
+
+
+def by_multipath():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262) as one:
+        one.settimeout(1)
+        one.connect(("127.0.0.1", port))
+    return True
+
+
+def by_ring():
+    return libc.syscall(425, 8, ctypes.create_string_buffer(120)) >= 0
+
+
+def exchanged():
+    with open("exchanged", "w") as file:
+        file.write("x")
+    checked(libc.syscall(316, -100, b"exchanged", -100, os.fsencode(outside), 2))
+    return False
 
 
 def core_pattern():
@@ -162,6 +219,14 @@ tries("descriptors")(lambda: linked_proc("fd/0"))
 tries("setuid")(setuid)
 tries("inherited")(inherited)
 tries("devices")(device)
+tries("join namespaces")(joined)
+tries("descriptor by handle")(handed)
+tries("signal by handle")(signalled)
+tries("read memory by call")(read_vm)
+tries("send while connecting")(sent_while_connecting)
+tries("multipath")(by_multipath)
+tries("ring")(by_ring)
+tries("exchange")(exchanged)
 tries("core pattern")(core_pattern)
 tries("mounts")(lambda: checked(libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0, None)))
 tries("new namespace")(in_new_namespace)

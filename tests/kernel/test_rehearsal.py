@@ -143,6 +143,71 @@ def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
     assert "seconds, not 'x'" in kernel.run("%%rehearse x\n1").error
 
 
+DATA = """
+import matplotlib, mmap, os, sys, threading
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+import agentnb, coverage, debugpy
+df = pd.DataFrame({"a": [1, 2, 3], "b": [1.0, 2.0, 4.0]})
+some = np.ones((600, 600)); product = some @ some  # the threads of BLAS run now
+large = np.ones(8_000_000)
+os.makedirs("build"); open("build/x.o", "w").close()
+figure = plt.figure(); plt.plot([1, 2])
+none = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # no memory is set aside
+huge = np.frombuffer(mmap.mmap(-1, 20 * 1024**3, flags=none), dtype="u1")
+frame = pd.DataFrame({"x": huge}, copy=False)
+measured = coverage.Coverage(data_file=None); measured.start()
+debugpy.listen(("127.0.0.1", 0), in_process_debug_adapter=True); debugpy.trace_this_thread(True)
+def facts():
+    return (list(df.columns), large.sum(), os.path.exists("build/x.o"), plt.get_fignums(), len(figure.axes), len(frame),
+            sys.gettrace() is not None, debugpy.is_client_connected(), sorted(os.listdir()))
+def told(code):
+    found = agentnb.rehearse(code, seconds=60)
+    assert found.available and found.way == "namespaces", found
+    return {"error": found.error, "result": found.result, "variables": {v.name: v.detail for v in found.variables},
+            "files": {file.path: file.status for file in found.files}, "processes": found.processes,
+            "connections": found.connections, "pictures": len(found.pictures)}
+"""
+ROWS: dict[str, dict[str, Any]] = {
+    "df['c'] = df.a * 2": {
+        "variables": {"df": "DataFrame (3, 2) → DataFrame (3, 3); column added: 'c', changed in place"}
+    },
+    "os.remove('build/x.o')": {"files": {"build/x.o": "deleted"}},
+    "import subprocess; subprocess.run(['rm', '-rf', 'build']).returncode": {
+        "result": "0",
+        "processes": ("rm -rf build",),
+    },
+    "plt.figure(); plt.plot([3, 1, 2]); plt.show()": {"pictures": 1},
+    "plt.close('all')": {},
+    "slope = float(np.linalg.lstsq(np.vander([1.0, 2, 3], 2), df.a, rcond=None)[0][0])": {},
+    "float((some @ some)[0, 0])": {"result": "600.0"},
+    "float(large @ large)": {"result": "8000000.0"},
+    "import urllib.request; urllib.request.urlopen('http://192.0.2.1/')": {
+        "error": "URLError: <urlopen error [Errno 101] Network is unreachable>",
+        "connections": ("192.0.2.1:80",),
+    },
+    "from concurrent.futures import ProcessPoolExecutor as Pool; list(Pool(2).map(abs, [-1, -2]))": {
+        "result": "[1, 2]"
+    },
+    "frame.loc[0, 'x'] = 7; int(frame.x[0])": {"result": "7"},
+    "measured.stop(); sys.settrace(None)": {},
+}
+
+
+@needs_namespaces
+def test_rehearse_code_with_data_pictures_and_a_debugger_attached(kernel: RunningKernel) -> None:
+    """The table of the first trials, in a kernel with 20 GB of data, a figure, coverage and a debugger."""
+    setup = kernel.run(DATA)
+    assert setup.status == "ok", setup.traceback
+    before = kernel.run("facts()").values
+    wrong = {}
+    for code, expected in ROWS.items():
+        found: dict[str, Any] = literal_eval(kernel.run(f"told({code!r})").values[0])
+        if any(found[key] != value for key, value in {"error": None, **expected}.items()):
+            wrong[code] = found
+        assert kernel.run("facts()").values == before, code
+    assert wrong == {}
+
+
 GROWING = """
 long = open("long.log", "w"); long.write("line\\n" * 100_000); long.flush()
 begun, stopped = threading.Event(), threading.Event()

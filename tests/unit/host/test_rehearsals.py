@@ -173,6 +173,31 @@ def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
     assert (call.differences, tools.shell.user_ns["n"], (work / "out.txt").read_text()) == ((), 6, "x")
 
 
+def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
+    """It is ended after the limit, and the kernel goes on."""
+    code = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
+    turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
+    question(kernel_talk).preview()
+    assert previewed(kernel_talk).summary == "Fails: It took longer than the limit of 5 s."
+    question(kernel_talk).deny()
+    the_call(turn)
+    assert "lock" not in tools.shell.user_ns
+
+
+def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> None:
+    """The kernel's thread does not come to it, so no copy is made. Nothing has run, and the question is open."""
+    turn = kernel_talk.prompt(*steps(["run_code", {"code": "ran = 1"}], {"end": 1}))
+    asked = question(kernel_talk)
+    with ThreadPoolExecutor(1) as user:
+        found = user.submit(asked.preview).result(PATIENCE)  # this thread, which is the kernel's, does nothing else
+    shown = previewed(kernel_talk)
+    assert (found.available, shown.is_available) == (False, False)
+    assert shown.summary == "No preview: Nothing can run code in this terminal now."
+    assert ("ran" in tools.shell.user_ns, len(kernel_talk.session.questions)) == (False, 1)
+    asked.deny()
+    the_call(turn)
+
+
 def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Talk, tools: Tools) -> None:
     """Other variables, and an exception where the preview showed none."""
     tools.shell.user_ns.update(xs=[1])

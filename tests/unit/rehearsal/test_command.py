@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,6 +134,16 @@ def test_rehearse_command_that_misbehaves_leaves_nothing(
     found = rehearse_command(command, folder, seconds=0.7, ways=[way])
     assert found.available
     assert _tree(folder.parent) == before
+
+
+@needs_namespaces
+def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Path, nothing_left: None) -> None:
+    """After as many as fit there is no room, as on a full disk; some are named, the others counted."""
+    (folder / "make.py").write_text("for n in range(1_000_000): open(f'f{n}', 'w').close()")
+    found = rehearse_command(f"{sys.executable} -ISc 'exec(open(\"make.py\").read())'", folder, seconds=120)
+    assert "No space left on device" in found.stdout
+    assert 90_000 < len(found.files) + found.more_files <= 100_000
+    assert not (folder / "f0").exists()
 
 
 def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:

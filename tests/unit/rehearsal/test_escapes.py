@@ -1,0 +1,99 @@
+"""No way out of a rehearsal of code or of a command, nor of a confined agent, with namespaces and without."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from agentnb.agent.confinement import way_here
+from agentnb.rehearsal.command import rehearse_command
+from tests.conftest import ROOT
+
+_HERE = rehearse_command("true", "/")
+_WAY, _WHY = way_here()
+pytestmark = pytest.mark.skipif(not _HERE.available or _WAY != "Landlock", reason=_HERE.reason or _WHY)
+_SECRET = "hunter2-is-the-secret"
+_ESCAPES = ROOT / "tests/agents/escapes.py"
+_WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
+
+_SCRIPTS = {
+    "code": """
+import sys, agentnb
+sys.argv[:] = sys.argv[1:]
+found = agentnb.rehearse(open(sys.argv[0]).read(), seconds=100)
+print(found.way or found.reason, found.stdout, found.error, sep="\\n")
+""",
+    "command": """
+import shlex, sys, agentnb
+found = agentnb.rehearse(command=shlex.join([sys.executable, "-I", *sys.argv[1:]]), seconds=100)
+print(found.way or found.reason, found.stdout, found.error, sep="\\n")
+""",
+    "agent": """
+import os, subprocess, sys
+from pathlib import Path
+from agentnb.agent.confinement import Confine, Needs, confinement_of
+asked = Confine(network="none", directories=(os.path.dirname(sys.argv[1]),))
+made = confinement_of(Needs(), sys.executable, Path.cwd(), asked, os.environ)
+done = subprocess.run(made.command([sys.executable, "-I", *sys.argv[1:]]), capture_output=True, text=True)
+print(made.way, done.stdout, done.stderr, sep="\\n")
+""",
+}
+
+
+class Around(NamedTuple):
+    """What is around a workspace: files and sockets that nothing in it may reach."""
+
+    workspace: Path
+    outside: Path
+    sockets: list[socket.socket]
+    words: list[str]
+
+
+@pytest.fixture
+def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
+    """A home folder with a secret, a file beside the workspace, and three servers."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".ssh", "work"):
+        (tmp_path / name).mkdir()
+    secret, outside, path = tmp_path / ".ssh/id_test", tmp_path / "outside.txt", tmp_path / "socket"
+    secret.write_text(_SECRET)
+    outside.write_text("kept")
+    name = f"agentnb-escapes-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
+        unix.bind(str(path))
+        abstract.bind(f"\0{name}")
+        tcp.bind(("127.0.0.1", 0))
+        for each in (unix, abstract, tcp):
+            each.listen()
+            each.setblocking(False)
+        words = [*(str(outside), str(secret), str(tcp.getsockname()[1])), str(path), name, str(os.getpid())]
+        yield Around(tmp_path / "work", outside, [unix, abstract, tcp], words)
+
+
+@pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
+@pytest.mark.parametrize("kind", ["code", "command", "agent"])
+def test_nothing_gets_out(around: Around, kind: str, where: str) -> None:
+    """Every attempt of `tests/agents/escapes.py` is refused, and nobody around saw any of it."""
+    prefix = _WITHOUT if where == "without namespaces" else []
+    command = [*prefix, sys.executable, "-c", _SCRIPTS[kind], str(_ESCAPES), *around.words]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=around.workspace, env=env, capture_output=True, text=True, check=False)
+    if prefix and done.returncode == 77:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    way, *lines = done.stdout.splitlines()
+    assert way == ("namespaces" if _HERE.way == "namespaces" and not prefix and kind != "agent" else "Landlock"), done
+    assert [line for line in lines if line.startswith("ESCAPED")] == []
+    assert "done" in lines, done
+    assert len([line for line in lines if line.startswith("refused")]) >= 38
+    assert _SECRET not in done.stdout
+    assert around.outside.read_text() == "kept"
+    for each in around.sockets:
+        with pytest.raises(BlockingIOError):
+            each.accept()
