@@ -187,12 +187,13 @@ replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte
 test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients (opt-in, some minutes)
+soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches (opt-in, half an hour)
 	AGENTNB_SCHEDULES=50000 $(PYTEST) tests/unit/comm/test_schedules.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_SCHEDULES=2000 AGENTNB_AHP_MESSAGES=100000 $(PYTEST) tests/unit/ahp/test_ahp_schedules.py \
 		tests/unit/ahp/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
+	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/batch/test_bad_input.py -k memory $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks

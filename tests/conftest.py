@@ -28,6 +28,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in [name for name in os.environ if name.startswith(("JUPYTER", "IPYTHON", "AGENTNB_", "XDG_"))]:
             if name not in (
                 "AGENTNB_BATCHES",
+                "AGENTNB_BATCH_ANSWERED",
+                "AGENTNB_BATCH_ASKED",
                 "AGENTNB_CASES",
                 "AGENTNB_CHROMIUM",
                 "AGENTNB_IPYKERNEL6",

@@ -96,7 +96,7 @@ class Cluster:
 
         Raises:
             ClusterLost: If there is no scheduler.
-            UsageError: If a worker cannot run the agent; the message has a table.
+            UsageError: If a worker cannot run the agent; the message has a table. If the scheduler wants a certificate.
         """
         try:
             self._client = await Client(  # type: ignore[no-untyped-call]
@@ -105,6 +105,11 @@ class Cluster:
         except (OSError, ValueError) as error:
             message = f"The scheduler at {self.address} does not answer: {error}."
             raise ClusterLost(message, hint="Start it, or give the address of another one.") from error
+        except TypeError as error:  # what Dask raises where no certificate is given
+            raise UsageError(
+                f"The scheduler at {self.address} wants a certificate, and executor= has none.",
+                hint="Give the distributed.Client that is connected to it.",
+            ) from error
         await self._begin()
         unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
         if unfit:

@@ -12,7 +12,6 @@ import hashlib
 import os
 import pickle
 import platform
-import shutil
 import sqlite3
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from distributed.diskutils import WorkSpace
 
 from agentnb.api.configured import configured
 from agentnb.batch.answers import AnswerUnfit
@@ -35,6 +35,8 @@ from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from distributed.diskutils import WorkDir
 
 THIS_PROCESS = new_id()
 """Another one in each process: a worker in the submitter's process has his settings already."""
@@ -93,19 +95,20 @@ def settings_files() -> dict[str, str]:
     return found
 
 
-def open_agents(batch: str, settings: bytes) -> tuple[WorkerAgents | None, list[str]]:
+def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
     """The agents of a batch on this worker, or what it lacks.
 
     Args:
         batch: The batch's id.
         settings: Pickled :class:`Settings`, from the submitter.
+        scratch: The folder in which Dask's workers of this machine have their folders.
     """
     try:
         given: Settings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
         return None, [f"what output= or permissions= needs ({error})"]
     own = given.process == THIS_PROCESS
-    if not own and not _SETTINGS.take(given.files):
+    if not own and not _SETTINGS.take(given.files, scratch):
         return None, ["it runs a batch of another user, or with other settings"]
     options = given.question.options
     try:
@@ -265,29 +268,33 @@ class _Answers:
 
 
 class _SharedSettings:
-    """The submitter's settings in a private folder, which this process uses while a batch runs."""
+    """The submitter's settings in a private folder, which this process uses while a batch runs.
+
+    The folder is one of Dask's own kind: where the worker is killed, the next worker that starts there deletes it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._files: Mapping[str, str] = {}
         self._users = 0
         self._before: str | None = None
-        self._folder: Path | None = None
+        self._folder: WorkDir | None = None
 
-    def take(self, files: Mapping[str, str]) -> bool:
-        """Use *files*; False where other ones are in use."""
+    def take(self, files: Mapping[str, str], scratch: Path) -> bool:
+        """Use *files*, below *scratch*; False where other ones are in use."""
         with self._lock:
             if self._users and self._files != files:
                 return False
-            self._users += 1
-            if self._users == 1:
-                self._folder = Path(tempfile.mkdtemp(prefix="agentnb-settings-"))
+            if not self._users:
+                self._folder = WorkSpace(str(scratch)).new_work_dir(prefix="agentnb-settings-")  # type: ignore[no-untyped-call]
+                folder = Path(self._folder.dir_path)
                 for name, text in files.items():
-                    path = self._folder / name
+                    path = folder / name
                     path.parent.mkdir(exist_ok=True)
                     path.write_text(text, encoding="utf-8")
                 self._files, self._before = dict(files), os.environ.get(_CONFIG)
-                os.environ[_CONFIG] = str(self._folder)
+                os.environ[_CONFIG] = str(folder)
+            self._users += 1
             return True
 
     def release(self) -> None:
@@ -300,7 +307,8 @@ class _SharedSettings:
                 os.environ.pop(_CONFIG, None)
             else:
                 os.environ[_CONFIG] = self._before
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.release()  # type: ignore[no-untyped-call]
+            self._folder = None
 
 
 _SETTINGS = _SharedSettings()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from pathlib import Path
 from typing import Any
 
 from distributed import WorkerPlugin, get_worker
@@ -32,9 +33,10 @@ class BatchAgents(WorkerPlugin):
     def __repr__(self) -> str:
         return f"<the agents of batch {self.batch}>"
 
-    async def setup(self, worker: Any) -> None:  # noqa: ARG002 - the name is Dask's
+    async def setup(self, worker: Any) -> None:
         """See whether this worker can run the agent, and get ready; on the worker's loop."""
-        self._agents, self.lacks = await asyncio.to_thread(self._opened)
+        scratch = Path(worker.local_directory).parent
+        self._agents, self.lacks = await asyncio.to_thread(self._opened, scratch)
 
     async def teardown(self, worker: Any) -> None:  # noqa: ARG002 - the name is Dask's
         """End the agents; on the worker's loop, when the batch or the worker ends."""
@@ -56,7 +58,7 @@ class BatchAgents(WorkerPlugin):
         if self._agents is not None:
             self._agents.forget()
 
-    def _opened(self) -> tuple[Any, list[str]]:
+    def _opened(self, scratch: Path) -> tuple[Any, list[str]]:
         try:
             import agentnb
         except ImportError as error:
@@ -65,7 +67,7 @@ class BatchAgents(WorkerPlugin):
             return None, [f"agentnb is {agentnb.__version__}, here it is {self.version}"]
         from agentnb.batch.worker_agents import open_agents
 
-        return open_agents(self.batch, self._settings)
+        return open_agents(self.batch, self._settings, scratch)
 
 
 def ask(plugin: str, question: bytes) -> tuple[str, Any]:

@@ -4,7 +4,7 @@
 FILE is not there yet, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
 that where FILE is not there yet, and writes its process id to it; ``json-late``: text, then what the second prompt
 wants; ``cost``: one dollar; ``write FILE``: writes the prompt to it. Anything else is said back. With ``log=FILE`` as
-an argument each prompt is written there, a line each.
+an argument each prompt is written there, a line each; with ``dies-every=N`` too it leaves at each Nth line there.
 """
 
 import os
@@ -14,6 +14,7 @@ import sys
 import wire
 
 LOG = next((each[4:] for each in sys.argv[1:] if each.startswith("log=")), None)
+DIES_EVERY = next((int(each[11:]) for each in sys.argv[1:] if each.startswith("dies-every=")), 0)
 busy = {}
 waiting = {}
 second = set()
@@ -27,6 +28,8 @@ def prompt(request):  # noqa: C901, PLR0912 - one word, one behaviour
     if LOG:
         with pathlib.Path(LOG).open("a", encoding="utf-8") as log:
             log.write(f"{' '.join(text.split())}\n")
+        if DIES_EVERY and pathlib.Path(LOG).read_bytes().count(b"\n") % DIES_EVERY == 0:
+            sys.exit(3)
     match word:
         case "busy":
             name, times = rest[0], int(rest[1])

@@ -230,10 +230,16 @@ class Recorder:
                     self._entries[channel.uri] = 0
                     batch.snapshots[channel.uri] = (channel.index, channel.state)
         for uri in self._closed:
-            self._conversations.pop(uri, None)
-            self._usage.pop(uri, None)
+            self._forget(uri)
         self._closed.clear()
         return batch
+
+    def _forget(self, uri: str) -> None:
+        """A conversation was closed and is in the file: nothing of it stays in memory."""
+        for kept in (self._conversations, self._usage, self._turns):
+            kept.pop(uri, None)
+        for channel in (uri, f"{uri}/chat"):
+            self._entries.pop(channel, None)
 
     def _record(self, conversation: Recorded) -> SessionRecord:
         summary = conversation.session.state.summary

@@ -28,8 +28,8 @@ def ask(tmp_path: Path, log: Path) -> Iterator[Asks]:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
 
-    def begin(inputs: Any, prompt: Any = "{input}", **options: Any) -> Any:
-        command = [sys.executable, str(MOODY), f"log={log}"]
+    def begin(inputs: Any, prompt: Any = "{input}", *words: str, **options: Any) -> Any:
+        command = [sys.executable, str(MOODY), f"log={log}", *words]
         given = {"command": command, "cwd": workspace, "progress": False, "backoff": 0.01, **options}
         batch = agentnb.map(prompt, inputs, **given)
         batches.append(batch)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from agentnb.batch.asking import Question
 from agentnb.batch.worker_agents import THIS_PROCESS, Asked, Settings, open_agents
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
+from tests.unit.batch.clusters import until, worker_of
 from tests.unit.batch.conftest import MOODY, Asks
 
 HIDES_AGENTNB = "import sys; sys.modules['agentnb'] = None"
@@ -49,25 +48,6 @@ class SeesTasks(SchedulerPlugin):
         if finish == "processing":
             task = self._scheduler.tasks[key]
             self.seen.append(cloudpickle.dumps((key, task.run_spec, task.annotations)))
-
-
-@contextlib.contextmanager
-def worker_of(cluster: Any, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker as a process of its own, which joins *cluster*."""
-    words = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
-    words += ["--no-nanny", "--nthreads", "4", "--no-dashboard", *options]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Block until *is_so*."""
-    look = threading.Event()
-    while not is_so():
-        look.wait(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +127,7 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
     settings = cloudpickle.dumps(Settings(question=question, files={}, process=THIS_PROCESS, place=""))
     batch = new_id()
     for _ in range(2):
-        agents, lacks = open_agents(batch, settings)
+        agents, lacks = open_agents(batch, settings, tmp_path)
         assert agents is not None, lacks
         said = agents.ask(msgspec.json.encode(Asked(number=0, text="a", key="k")))
         assert b"said a" in (said or b"")
