@@ -478,7 +478,7 @@ class FollowedTurn:
             self._changed.notify_all()
 
     async def _wait_async(self, timeout: float | None) -> Self:
-        with self._listening() as changed, self._job_queue.waiting(self._conversation.tab_id):
+        with self._listening(at_end=True) as changed, self._job_queue.waiting(self._conversation.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:
@@ -491,11 +491,13 @@ class FollowedTurn:
             changed.clear()
 
     @contextlib.contextmanager
-    def _listening(self) -> Iterator[asyncio.Event]:
-        """An event of the caller's loop, set at every change of this turn."""
+    def _listening(self, *, at_end: bool = False) -> Iterator[asyncio.Event]:
+        """An event of the caller's loop, set at every change of this turn, or at its end alone."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def listener() -> None:
+            if at_end and not self._finished:
+                return  # to wake the caller's loop for each piece of an answer costs more than the piece
             with contextlib.suppress(RuntimeError):  # the caller's loop was closed meanwhile
                 loop.call_soon_threadsafe(changed.set)
 

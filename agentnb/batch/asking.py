@@ -23,6 +23,7 @@ from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
 if TYPE_CHECKING:
     from agentnb.api.session import Session, Turn
     from agentnb.batch.answers import Wanted
+    from agentnb.batch.workspaces import WorkspaceChange
     from agentnb.state import MessageAttachment
 
 CLOSE_SECONDS = 10.0
@@ -109,10 +110,11 @@ class Asking:
         self._process = process
         self._began = 0.0
         self._turn: Turn | None = None
+        self._changes: tuple[WorkspaceChange, ...] = ()  # of a try that failed, in a workspace of its own
 
     def begin(self) -> None:
         """The next input."""
-        self._began, self._turn = time.monotonic(), None
+        self._began, self._turn, self._changes = time.monotonic(), None, ()
 
     async def close(self, seconds: float) -> None:
         """Close the session that is open."""
@@ -126,7 +128,7 @@ class Asking:
             AgentnbError: If the agent fails, or it takes too long.
             AnswerUnfit: If the second answer does not fit either.
         """
-        last, self._turn = self.session, None
+        last, self._turn, self._changes = self.session, None, ()
         if self._question.is_isolated:
             return await self._asked_apart(job)
         self.session = self._opened(job)
@@ -144,7 +146,12 @@ class Asking:
         try:
             self.session = self._opened(job, workspace.folder)
             await self._choose_model(self.session)
-            body = await self._answered(job)
+            try:
+                body = await self._answered(job)
+            except (AgentnbError, AnswerUnfit):
+                await _close(self.session, CLOSE_SECONDS)  # it may still write
+                self._changes = await asyncio.to_thread(workspace.changes)
+                raise
             changes = await asyncio.to_thread(workspace.changes)
             return msgspec.structs.replace(body, changes=changes, folder=str(folder))
         finally:
@@ -181,6 +188,8 @@ class Asking:
             costs=_cost_of(self.session) if self._turn is not None else {},
             seconds=round(time.monotonic() - self._began, 3),
             session=self.session.tab_id if self.session is not None and self._turn is not None else "",
+            changes=self._changes,
+            folder=str(_workspace_of(self._question)) if self._changes else "",
         )
 
     def _opened(self, job: Job, folder: Path | None = None) -> Session:

@@ -3,7 +3,8 @@
 ``busy NAME N``: says ``429`` the first N times for NAME, then answers; ``die``: leaves; ``die-once FILE``: leaves where
 FILE is not there yet, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
 that where FILE is not there yet, and writes its process id to it; ``json-late``: text, then what the second prompt
-wants; ``cost``: one dollar; ``write FILE``: writes the prompt to it. Anything else is said back. With ``log=FILE`` as
+wants; ``cost``: one dollar; ``write FILE``: writes the prompt to it;
+``write-fail FILE``: that, then an error. Anything else is said back. With ``log=FILE`` as
 an argument each prompt is written there, a line each; with ``dies-every=N`` too it leaves at each Nth line there.
 """
 
@@ -56,6 +57,9 @@ def prompt(request):  # noqa: C901, PLR0912 - one word, one behaviour
         case "json-late":
             wire.say("I would rather talk.", session)
             return wire.answer(request, {"stopReason": "end_turn"})
+        case "write-fail":
+            pathlib.Path(rest[0]).write_text(text, encoding="utf-8")
+            return wire.refuse(request, -32603, "It did not work.")
         case "write":
             pathlib.Path(rest[0]).write_text(text, encoding="utf-8")
         case "cost":

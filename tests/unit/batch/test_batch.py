@@ -196,6 +196,19 @@ def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
     assert ask(["where"], cwd="shared").wait().result(0).changes == ()
 
 
+def test_an_isolated_input_that_fails_hands_its_changes_back_too(
+    ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of its last try; its state says that it failed, and the folder stays as it is."""
+    workspace = tmp_path / "workspace"
+    monkeypatch.chdir(workspace)
+    options: dict[str, Any] = {"cwd": "isolated", "permissions": "allow", "on_error": "keep"}
+    result = ask(["write-fail notes.txt"], **options).wait().result(0)
+    assert (result.state, result.attempts, list(workspace.iterdir())) == ("failed", 2, [])
+    assert [(each.path, each.status) for each in result.changes] == [("notes.txt", "added")]
+    assert (result.keep(), (workspace / "notes.txt").read_text()) == (("notes.txt",), "write-fail notes.txt")
+
+
 def test_several_processes_share_the_inputs(ask: Asks) -> None:
     """Each input is asked once."""
     inputs = [f"n{each}" for each in range(6)]

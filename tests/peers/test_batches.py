@@ -1,0 +1,33 @@
+"""A batch with a real agent: each input a session of one process, answers in order, changes of isolated inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agentnb
+from agentnb.agent import AgentSpec
+
+pytestmark = pytest.mark.peers
+SECONDS = 300
+
+
+@pytest.mark.parametrize("peer", ["opencode"], indirect=True)
+def test_a_batch_is_answered_and_its_isolated_inputs_hand_back_what_they_wrote(
+    spec: AgentSpec, environment: dict[str, str], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder itself stays as it is until it is kept."""
+    monkeypatch.chdir(workspace)
+    options = {"command": spec.command, "env": environment, "progress": False}
+    answers = agentnb.map("[[text]] Say something about {input}.", ["one", "two", "three"], concurrency=2, **options)
+    answers.wait(SECONDS)
+    assert [each.text.endswith('```python\nprint("hello")\n```\n') for each in answers.results] == [True] * 3
+    assert len({each.session for each in answers.results}) == 3
+
+    written = agentnb.map("[[write text]] Do {input}.", ["it"], cwd="isolated", permissions="allow", **options)
+    result = written.wait(SECONDS).result(0)
+    assert [(change.path, change.status) for change in result.changes] == [("hello.txt", "added")]
+    assert list(workspace.iterdir()) == []
+    assert result.keep() == ("hello.txt",)
+    assert (workspace / "hello.txt").read_text(encoding="utf-8").startswith("hello from the fake model")
