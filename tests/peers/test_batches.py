@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_a_batch_is_answered_and_its_isolated_inputs_hand_back_what_they_wrote(
 ) -> None:
     """The folder itself stays as it is until it is kept."""
     monkeypatch.chdir(workspace)
-    options = {"command": spec.command, "env": environment, "progress": False}
+    options: dict[str, Any] = {"command": spec.command, "env": environment, "progress": False}
     answers = agentnb.map("[[text]] Say something about {input}.", ["one", "two", "three"], concurrency=2, **options)
     answers.wait(SECONDS)
     assert [each.text.endswith('```python\nprint("hello")\n```\n') for each in answers.results] == [True] * 3
