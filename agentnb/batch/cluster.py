@@ -98,18 +98,7 @@ class Cluster:
             ClusterLost: If there is no scheduler.
             UsageError: If a worker cannot run the agent; the message has a table. If the scheduler wants a certificate.
         """
-        try:
-            self._client = await Client(  # type: ignore[no-untyped-call]
-                self.address, security=self._security, asynchronous=True, set_as_default=False, name="agentnb"
-            )
-        except (OSError, ValueError) as error:
-            message = f"The scheduler at {self.address} does not answer: {error}."
-            raise ClusterLost(message, hint="Start it, or give the address of another one.") from error
-        except TypeError as error:  # what Dask raises where no certificate is given
-            raise UsageError(
-                f"The scheduler at {self.address} wants a certificate, and executor= has none.",
-                hint="Give the distributed.Client that is connected to it.",
-            ) from error
+        await self._connect()
         await self._begin()
         unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
         if unfit:
@@ -172,11 +161,27 @@ class Cluster:
             await self._on_workers(worker_plugin.forget, _CLOSE_SECONDS)
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(self._client.unregister_worker_plugin(self._plugin), _CLOSE_SECONDS)
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._client.close(), _CLOSE_SECONDS)
+        await _leave(self._client)
         self._client = None
 
     # ------------------------------------------------------------ inside
+
+    async def _connect(self) -> None:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            self.address, security=self._security, asynchronous=True, set_as_default=False, name="agentnb"
+        )
+        try:
+            self._client = await client
+        except (OSError, ValueError) as error:
+            await _leave(client)
+            message = f"The scheduler at {self.address} does not answer: {error}."
+            raise ClusterLost(message, hint="Start it, or give the address of another one.") from error
+        except TypeError as error:  # what Dask raises where no certificate is given
+            await _leave(client)
+            raise UsageError(
+                f"The scheduler at {self.address} wants a certificate, and executor= has none.",
+                hint="Give the distributed.Client that is connected to it.",
+            ) from error
 
     async def _begin(self) -> None:
         """Give each worker its agents; those that join later get them from the scheduler."""
@@ -289,6 +294,11 @@ class ClusterAsking:
 
     async def close(self, seconds: float) -> None:
         """Nothing is open here."""
+
+
+async def _leave(client: Any) -> None:
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(client.close(), _CLOSE_SECONDS)
 
 
 def _scheduler_of(executor: Any) -> tuple[str, Any]:

@@ -26,9 +26,9 @@ def test_a_batch_is_answered_and_its_isolated_inputs_hand_back_what_they_wrote(
     assert [each.text.endswith('```python\nprint("hello")\n```\n') for each in answers.results] == [True] * 3
     assert len({each.session for each in answers.results}) == 3
 
-    written = agentnb.map("[[write text]] Do {input}.", ["it"], cwd="isolated", permissions="allow", **options)
+    written = agentnb.map("[[shell text]] Do {input}.", ["it"], cwd="isolated", permissions="allow", **options)
     result = written.wait(SECONDS).result(0)
-    assert [(change.path, change.status) for change in result.changes] == [("hello.txt", "added")]
+    assert [(change.path, change.status) for change in result.changes] == [("shell.txt", "added")]
     assert list(workspace.iterdir()) == []
-    assert result.keep() == ("hello.txt",)
-    assert (workspace / "hello.txt").read_text(encoding="utf-8").startswith("hello from the fake model")
+    assert result.keep() == ("shell.txt",)
+    assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
