@@ -38,14 +38,18 @@ class PythonPlace(Place):
         super().__init__(name)
         self.component = component
         self.failures: list[str] = []
-        self._server_id = new_id()
-        self._connections: set[str] = set()
+        # An MCP server for each session: a turn that is cancelled ends its own calls, and no other session's.
+        self._servers: dict[str, str | None] = {}
+        self._opening: dict[Any, str] = {}
+        self._connections: dict[str, str] = {}
         self._sees_all = overrides(component, "on_message")
         self._down = {INITIALIZE}
         if overrides(component, "on_session") or overrides(component, "on_opened") or component.tools:
             self._down |= SESSIONS
         if overrides(component, "on_prompt"):
             self._down |= {PROMPT}
+        if component.tools:
+            self._down |= {CANCEL}
         self._up = set(MCP) if component.tools else set()
         if overrides(component, "on_update"):
             self._up |= {UPDATE}
@@ -53,7 +57,7 @@ class PythonPlace(Place):
         self._working: asyncio.Task[None] | None = None
         self._prompting: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._calls: dict[Any, asyncio.Task[None]] = {}
+        self._calls: dict[Any, tuple[asyncio.Task[None], str | None]] = {}  # with the server that is called
 
     def wants(self, method: str, way: Way) -> bool:
         """See :meth:`Place.wants`."""
@@ -63,6 +67,8 @@ class PythonPlace(Place):
     def take(self, message: RpcMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         self._see(message, way)
+        if way == DOWN and message.method == CANCEL:
+            self._cancel_calls(str(message.read_params().get("sessionId")))
         if way == UP:
             self._take_up(message)
         elif message.method == "$/cancel_request":
@@ -138,7 +144,9 @@ class PythonPlace(Place):
             self._refuse(message, "on_session", error)
             return
         if self.component.tools:
-            own = {"type": "acp", "name": self.component.name, "serverId": self._server_id, "id": self._server_id}
+            self._servers[server := new_id()] = params.get("sessionId")
+            self._opening[message.id] = server
+            own = {"type": "acp", "name": self.component.name, "serverId": server, "id": server}
             params = {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
         self._pass_on(RpcMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
@@ -173,7 +181,8 @@ class PythonPlace(Place):
         if message.method == UPDATE and UPDATE in self._up:
             self._update(message)
         elif message.is_request and message.method in MCP and self._owns(message):
-            self._calls[message.id] = task = self._spawn(self._serve(message))
+            task = self._spawn(self._serve(message))
+            self._calls[message.id] = task, self._connections.get(str(message.read_params().get("connectionId")))
             task.add_done_callback(lambda _: self._calls.pop(message.id, None))
         elif message.method in MCP and self._owns(message):
             pass  # a notification of the MCP client: nothing here waits for one
@@ -196,13 +205,19 @@ class PythonPlace(Place):
     def _owns(self, message: RpcMessage) -> bool:
         params = message.read_params()
         if message.method == "mcp/connect":
-            return self._server_id in (params.get("serverId"), params.get("acpId"))
+            return _server_of(params) in self._servers
         return params.get("connectionId") in self._connections
 
     def _cancel_call(self, message: RpcMessage) -> None:
-        task = self._calls.get(message.read_params().get("requestId"))
-        if task is not None:
-            task.cancel()
+        call = self._calls.get(message.read_params().get("requestId"))
+        if call is not None:
+            call[0].cancel()
+
+    def _cancel_calls(self, session_id: str) -> None:
+        """A turn is cancelled: what its agent still has the tools do is over, also where the agent does not say so."""
+        for task, server in [*self._calls.values()]:
+            if server is not None and self._servers.get(server) == session_id:
+                task.cancel()
 
     async def _serve(self, message: RpcMessage) -> None:
         try:
@@ -218,10 +233,10 @@ class PythonPlace(Place):
     async def _served(self, method: str, params: dict[str, Any]) -> Any:
         if method == "mcp/connect":
             connection = new_id()
-            self._connections.add(connection)
+            self._connections[connection] = _server_of(params)
             return {"connectionId": connection}
         if method == "mcp/disconnect":
-            self._connections.discard(str(params.get("connectionId")))
+            self._connections.pop(str(params.get("connectionId")), None)
             return {}
         inner = mapping(params.get("params"))
         match params.get("method"):
@@ -256,6 +271,7 @@ class PythonPlace(Place):
 
         def done(answer: RpcMessage) -> None:
             back = RpcMessage(id=message.id, result=answer.result, error=answer.error)
+            self._know_session(message, back)
             if self._sees_all:
                 self._see(back, UP if way == DOWN else DOWN)
             if message.method == INITIALIZE and not back.error and overrides(self.component, "on_initialize"):
@@ -266,6 +282,17 @@ class PythonPlace(Place):
                 self.chain.answered(self.index, back)
 
         self.chain.ask(self.index, way, message, done)
+
+    def _know_session(self, message: RpcMessage, answer: RpcMessage) -> None:
+        """A session has been opened, or not: its MCP server is that session's."""
+        server = self._opening.pop(message.id, None)
+        if server is None:
+            return
+        if answer.error:
+            del self._servers[server]
+        else:
+            told = mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId")
+            self._servers[server] = str(told)
 
     async def _initialized(self, answer: RpcMessage) -> None:
         try:
@@ -302,6 +329,10 @@ class PythonPlace(Place):
                 self.component.on_message(sender, receiver, message.line())
             except Exception as error:  # noqa: BLE001 - somebody else's code; the message goes on
                 self._note("on_message", error)
+
+
+def _server_of(params: dict[str, Any]) -> str:
+    return str(params.get("serverId") or params.get("acpId"))
 
 
 def _checked(value: Any, kind: type, hook: str) -> Any:

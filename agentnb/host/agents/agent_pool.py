@@ -104,6 +104,7 @@ class AgentPool:
         self._environment = environment
         self._warm_seconds = warm_seconds
         self._launches: dict[bytes, asyncio.Task[Agent]] = {}
+        self._stops: set[asyncio.Task[None]] = set()
         self._users: dict[bytes, set[str]] = {}
         self._backoffs: dict[bytes, Backoff] = {}
         self._closed = False
@@ -190,7 +191,7 @@ class AgentPool:
         """Stop every agent; none is started any more."""
         self._closed = True
         launches, self._launches = list(self._launches.values()), {}
-        await asyncio.gather(*(_stop(launch) for launch in launches))
+        await asyncio.gather(*(_stop(launch) for launch in launches), *self._stops)
         await asyncio.gather(*(agent.wait_closed() for agent in tuple(self._alive)))
 
     def _launched(self, configuration: Configuration) -> asyncio.Task[Agent]:
@@ -257,7 +258,10 @@ class AgentPool:
         users.discard(user)
         if not users:
             self._users.pop(key, None)
-            await _stop(self._launches.pop(key, None))
+            stop = self._loop.spawn(_stop(self._launches.pop(key, None)))
+            self._stops.add(stop)  # the host may end meanwhile
+            stop.add_done_callback(self._stops.discard)
+            await asyncio.shield(stop)
 
 
 async def _stop(launch: asyncio.Task[Agent] | None) -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import find
+import agentnb
+from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
-from agentnb.errors import UsageError
+from agentnb.errors import AgentError, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.research.limit import ResearchLimit
+from agentnb.host.research.researches import AT_ONCE
 from agentnb.host.session_options import configuration
 from agentnb.package_research import PackageSource, Research
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Verdict
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.api.conftest import AGENTS, PATIENCE
 
 QUESTION = "What does JSONDecodeError say?"
 
@@ -56,6 +62,117 @@ def test_research_answers_with_places_in_the_source_and_the_second_time_from_mem
     assert [call.status for call in session.turns[0].tool_calls] == ["completed"] * 3
     again = asked(host)
     assert (again.is_cached, again.findings, len(host.conversations)) == (True, found.findings, 1)
+
+
+class Led:
+    """What the agent ``researches`` does, question by question, is led from here."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._server.settimeout(PATIENCE)
+        self._links: list[Any] = []
+
+    @property
+    def command(self) -> list[str]:
+        return [sys.executable, str(AGENTS / "researches.py"), str(self._server.getsockname()[1])]
+
+    def ask(self, question: str) -> Future[Research]:
+        """Ask *question*, by a program of its own."""
+        given = configuration(custom(self.command), Path.cwd())
+        return self._host.loop.submit(self._host.researches.research(question, "json", configuration=given))
+
+    def next(self) -> tuple[str, Any]:
+        """The next question that an agent works on, and what it writes and reads."""
+        link, _ = self._server.accept()
+        link.settimeout(PATIENCE)
+        lines = link.makefile("rw")
+        self._links += [lines, link]
+        return lines.readline().strip(), lines
+
+    def close(self) -> None:
+        for each in [*self._links, self._server]:
+            each.close()
+
+
+@pytest.fixture
+def led(host: Host) -> Iterator[Led]:
+    leader = Led(host)
+    yield leader
+    leader.close()
+
+
+def tell(lines: Any, what: str) -> None:
+    lines.write(f"{what}\n")
+    lines.flush()
+
+
+def test_three_researches_run_at_once_and_the_next_begins_when_one_has_ended(host: Host, led: Led) -> None:
+    """The fourth has no conversation before that."""
+    results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
+    running = dict(led.next() for _ in range(AT_ONCE))
+    (waiting,) = results.keys() - running.keys()
+    assert len(host.conversations) == AT_ONCE
+    first = next(iter(running))
+    tell(running[first], "return First.")
+    assert results[first].result(PATIENCE).text == "- First."
+    question, lines = led.next()
+    assert question == waiting
+    for each in (lines, *(running[other] for other in running if other != first)):
+        tell(each, "return More.")
+    assert sorted(each.result(PATIENCE).text for each in results.values()) == ["- First.", *["- More."] * AT_ONCE]
+
+
+def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another(led: Led) -> None:
+    """Its agent is told; one that still waits never begins."""
+    results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
+    running = dict(led.next() for _ in range(AT_ONCE))
+    for lines in running.values():
+        tell(lines, "hang")
+    (waiting,) = results.keys() - running.keys()
+    results[waiting].cancel()
+    for question, lines in running.items():
+        results[question].cancel()
+        assert lines.readline() == "cancelled\n"
+    for each in results.values():
+        with pytest.raises(CancelledError):
+            each.result(PATIENCE)
+    last = led.ask("And now?")
+    question, lines = led.next()
+    assert question == "And now?"
+    tell(lines, "return Free.")
+    assert last.result(PATIENCE).text == "- Free."
+
+
+def test_a_research_ends_with_the_turn_that_asked_for_it(led: Led, tmp_path: Path) -> None:
+    """The user cancels the turn; the other conversation is cancelled, too."""
+    with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
+        turn = session.prompt("ask Why?")
+        question, lines = led.next()
+        assert question == "Why?"
+        tell(lines, "hang")
+        turn.cancel()
+        assert lines.readline() == "cancelled\n"
+        turn.wait(timeout=PATIENCE, check=False)
+        assert turn.stop_reason == "cancelled"
+
+
+def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:
+    """However far its agent has come until then: it never answers."""
+    host.researches.seconds = 0.1
+    with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask less at once\."):
+        led.ask("Why?").result(PATIENCE)
+
+
+def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
+    """Its context may hold so many; the agent is cancelled."""
+    host.researches.tokens = 1_000
+    result = led.ask("Why?")
+    _, lines = led.next()
+    tell(lines, "spend 1001")
+    with pytest.raises(AgentError, match=r"The research took more than 1,000 tokens\."):
+        result.result(PATIENCE)
+    assert lines.readline() == "cancelled\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Takes part in a research, on both sides; the port of the test that leads it is its argument.
+
+``ask QUESTION`` has the component ``research`` answer a question about ``json``. Asked the question itself, it connects
+to the test, says the question, and does what the test answers in a line:
+
+- ``return TEXT``: returns it as the finding.
+- ``spend TOKENS``: says that its context holds so many, and goes on until it is cancelled.
+- ``hang``: goes on until it is cancelled.
+
+When it is cancelled it says so to the test.
+"""
+
+import socket
+import sys
+
+import wire
+
+connections = {}
+numbers = iter(range(1, 1000))
+
+
+def call(method, /, **params):
+    number = next(numbers)
+    wire.send({"id": number, "method": method, "params": params})
+    while (said := wire.receive()).get("id") != number or "method" in said:
+        pass
+    return said
+
+
+def inner(connection, method, /, **params):
+    return call("mcp/message", connectionId=connection, method=method, params=params)
+
+
+def new(request):
+    for server in request["params"]["mcpServers"]:
+        connection = call("mcp/connect", serverId=server["serverId"])["result"]["connectionId"]
+        inner(connection, "initialize", protocolVersion="2025-06-18", capabilities={})
+        connections[server["name"]] = connection
+    wire.answer(request, {"sessionId": wire.SESSION})
+
+
+def use(tool, **arguments):
+    return inner(connections["research"], "tools/call", name=tool, arguments=arguments)
+
+
+def ask(request, question):
+    said = use("research", question=question, package="json")
+    if "error" in said:
+        wire.answer(request, {"stopReason": "cancelled"})
+        return
+    wire.say(said["result"]["content"][0]["text"])
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+def until_cancelled(request, lines):
+    while wire.receive().get("method") != "session/cancel":
+        pass
+    lines.write("cancelled\n")
+    lines.flush()
+    wire.answer(request, {"stopReason": "cancelled"})
+
+
+def research(request, question):
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as link, link.makefile("rw") as lines:
+        lines.write(f"{question}\n")
+        lines.flush()
+        what, _, given = lines.readline().strip().partition(" ")
+        if what == "return":
+            use("return_response", findings=[{"text": given}])
+            wire.answer(request, {"stopReason": "end_turn"})
+            return
+        if what == "spend":
+            wire.update("usage_update", used=int(given), size=1_000_000)
+        until_cancelled(request, lines)
+
+
+def prompt(request):
+    text = request["params"]["prompt"][0]["text"]
+    asked = next((line.partition(": ")[2] for line in text.splitlines() if line.startswith("Question: ")), None)
+    if asked is None:
+        ask(request, text.partition(" ")[2])
+    else:
+        research(request, asked)
+
+
+wire.run(prompt, new, mcpCapabilities={"acp": True})
