@@ -24,6 +24,8 @@ else:
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 GROUPS = ("code", "lab", "serve", "test")
 """The extras that are installed at their floors; `dev` holds tools that read code and run none of it."""
+APART = ("marimo",)
+"""What needs a newer version of something than agentnb does; only browser tests use it, and they run elsewhere."""
 VARIABLE = "FLOOR_PYTHON"
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<floor>[\w.]+)[^;]*(?P<marker>;.*)?$")
 
@@ -35,7 +37,8 @@ def requirements() -> list[tuple[str, str, str]]:
     matches = [_REQUIREMENT.match(text) for text in texts if not text.startswith(project["name"])]
     if not all(matches):
         sys.exit("Each requirement in pyproject.toml needs a lower bound (name>=version).")
-    return [(match["name"], match["floor"], match["marker"] or "") for match in matches if match]
+    found = [(match["name"], match["floor"], match["marker"] or "") for match in matches if match]
+    return [each for each in found if each[0] not in APART]
 
 
 def oldest_python() -> str:

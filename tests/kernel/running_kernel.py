@@ -107,6 +107,7 @@ class RunningKernel:
             client.stop_channels()
             if manager.has_kernel:
                 manager.shutdown_kernel(now=True)
+            client.context.destroy(linger=0)  # in older versions of jupyter-client it has one of its own
 
     @property
     def pid(self) -> int:

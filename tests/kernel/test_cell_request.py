@@ -17,5 +17,5 @@ def test_a_cell_that_awaits_ends_as_itself_while_a_page_sends_messages(kernel: R
     for _ in range(1000):
         client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": "none", "data": {}}))
     last = kernel.send("1")
-    kernel.finish(last, timeout=30)
+    kernel.finish(last)
     assert [kernel.results[cell].idle for cell in cells] == [True] * CELLS

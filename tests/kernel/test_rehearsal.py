@@ -81,7 +81,9 @@ BAD = {
     "mapped[:2] = shared[:2] = b'zz'; mapped.flush(); random.seed(0); reading.read()": None,
     "signal.signal(signal.SIGTERM, signal.SIG_IGN); xs.append(3); logging.getLogger('mine').error('said')": None,
     "task.cancel(); await asyncio.sleep(0); idle.set()": None,
-    "from IPython.display import display; display('shown'); get_ipython().history_manager.reset()": None,
+    "from IPython.display import display; display('shown')": None,
+    # SQLite's locks are copied, too: where the history is just being written, the copy finds it locked for ever.
+    "get_ipython().history_manager.reset()": ...,
     "input('name')": "RuntimeError: Nobody can be asked for input here: this code is an agent's.",
     "x = = 1": ...,
 }
