@@ -74,6 +74,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Attributes:
         path: Its path on the Jupyter server.
         active: The active cell's id.
+        active_at: The active cell's place among *cells*; absent where no other cell has its id.
         selection: What is selected in the active cell's editor.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
@@ -84,6 +85,7 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
     active: str | None = None
+    active_at: Annotated[int, msgspec.Meta(ge=0)] | None = None
     selection: _Bounded | None = None
     selected: Annotated[tuple[_CellId, ...], msgspec.Meta(max_length=MOST_CELLS)] = ()
     unsaved: bool = False

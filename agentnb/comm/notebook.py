@@ -47,6 +47,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         path: Its path on the Jupyter server.
         active: The active cell's id.
+        active_at: The active cell's place among *cells*, where another one has the same id.
         selection: The text selected in it; empty for none.
         selected: The ids of the selected cells, where they are several.
         unsaved: Whether it has changes that are not in its file.
@@ -58,6 +59,7 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     active: str | None = None
+    active_at: int | None = None
     selection: str = ""
     selected: tuple[str, ...] = ()
     unsaved: bool = False
@@ -73,13 +75,16 @@ class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def active_cell(self) -> NotebookCell | None:
         """The cell that the user is in."""
-        return next((cell for cell in self.cells if cell.id == self.active), None)
+        at = self.active_at
+        cells = self.cells if at is None else self.cells[at : at + 1]
+        return next((cell for cell in cells if cell.id == self.active), None)
 
     @property
     def selected_cells(self) -> tuple[NotebookCell, ...]:
         """The selected cells, in their order: the active one, where the page tells of no others."""
-        chosen = self.selected or (self.active,)
-        return tuple(cell for cell in self.cells if cell.id in chosen)
+        if not self.selected:
+            return () if self.active_cell is None else (self.active_cell,)
+        return tuple(cell for cell in self.cells if cell.id in self.selected)
 
     def cell(self, start: str) -> NotebookCell | None:
         """The one cell whose id begins with *start*; None where there is none or more than one."""
@@ -115,6 +120,7 @@ def follow(before: Notebook | None, params: NotebookParams) -> Notebook:
     return Notebook(
         path=params.path,
         active=params.active,
+        active_at=params.active_at,
         selection=params.selection or "",
         selected=params.selected,
         unsaved=params.unsaved,

@@ -150,13 +150,24 @@ class CellErrors:
 
 def text_of(error: CellError) -> str:
     """What an agent is shown of *error*: what was told of it, and how its cell reads now where that has changed."""
-    cell = _cell(lambda each: each.id == error.cell_id) if error.cell_id else None
+    cell = _cell_of(error)
     if cell is None:
         return error.text
     now = cut(masked(cell.source, Credentials(os.environ)), LONGEST_CELL)
     if now.rstrip("\n") in error.text:
         return error.text
     return f"{error.text}\n\n{cell_name('code', error.count)} (cell id {cell.id}) as it reads now:\n{fenced(now)}"
+
+
+def _cell_of(error: CellError) -> NotebookCell | None:
+    """The cell that failed, as it reads now; of several with its id the one that ran then."""
+    notebook = current_notebook()
+    if notebook is None or not error.cell_id:
+        return None
+    found = [each for each in notebook.cells if each.id == error.cell_id]
+    if len(found) > 1:
+        found = [each for each in found if each.count == error.count]
+    return found[0] if len(found) == 1 else None
 
 
 def errors_of(shell: Any) -> CellErrors:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentnb.kernel.cell_names import cell_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from agentnb.comm.notebook import Notebook, NotebookCell
 
@@ -22,20 +22,20 @@ def cell_text(cell: NotebookCell) -> str:
 
 def all_text(notebook: Notebook, outputs: Mapping[int, str]) -> str:
     """Every cell, in the notebook's order."""
-    return _bounded(notebook.cells, notebook, outputs) or "(the notebook is empty)"
+    return _bounded(notebook, outputs) or "(the notebook is empty)"
 
 
-def _bounded(cells: Iterable[NotebookCell], notebook: Notebook, outputs: Mapping[int, str]) -> str:
-    places = {cell.id: place for place, cell in enumerate(notebook.cells)}
-    centre = places.get(notebook.active or "", len(places))
+def _bounded(notebook: Notebook, outputs: Mapping[int, str]) -> str:
+    active = notebook.active_cell
+    centre = next((place for place, cell in enumerate(notebook.cells) if cell is active), len(notebook.cells))
     kept: dict[int, str] = {}
     left, skipped = LONGEST, 0
-    for cell in sorted(cells, key=lambda cell: abs(places[cell.id] - centre)):
+    for place, cell in sorted(enumerate(notebook.cells), key=lambda placed: abs(placed[0] - centre)):
         text = _text(cell, outputs)
         if left <= 0:
             skipped += 1
             continue
-        kept[places[cell.id]] = text if len(text) <= left else f"{text[:left]}\n… (cut)"
+        kept[place] = text if len(text) <= left else f"{text[:left]}\n… (cut)"
         left -= len(text)
     pieces = [kept[place] for place in sorted(kept)]
     return "\n\n".join([*pieces, f"… ({skipped} cells left out)"] if skipped else pieces)

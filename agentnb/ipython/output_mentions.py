@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -52,7 +53,9 @@ class KnownOutputs:
     def of(self, cells: Sequence[tuple[int | None, str | None]]) -> list[Outputs]:
         """The outputs of *cells*, each given by its execution count and its id, as far as it has them."""
         ids = [cell_id for _, cell_id in cells if cell_id]
-        told = {each.cell_id: each.outputs for each in self._ask_page(ids)} if ids else {}
+        answers = self._ask_page(ids) if ids else ()
+        times = Counter(each.cell_id for each in answers)  # an id that two cells have names neither
+        told = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
         seen = outputs_of(self._shell)
         return [told[cell_id] if cell_id in told else seen.of(count) if count else [] for count, cell_id in cells]
 

@@ -42,7 +42,20 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
     if turn is None:
         return "Waiting in the queue."
     blocks = [part_text(part).strip("\n") for part in turn.response_parts]
-    return "\n\n".join(filter(None, [*blocks, ending_text(turn)])) or "The agent said nothing."
+    return "\n\n".join(filter(None, [*blocks, ending_text(turn)])) or without_parts(turn)
+
+
+def without_parts(turn: Turn | ActiveTurn) -> str:
+    """What stands for a turn in which the agent has said and done nothing: so far, or to its end.
+
+    Args:
+        turn: The turn's snapshot.
+    """
+    return (
+        "The agent said nothing."
+        if isinstance(turn, Turn)
+        else "The turn is still running: the agent has said nothing yet."
+    )
 
 
 def part_text(part: ResponsePart) -> str:

@@ -13,7 +13,7 @@ from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unat
 from agentnb.ipython.batch_command import batch_of
 from agentnb.ipython.error_prompts import expanded
 from agentnb.ipython.mentions import attachments, scope_of
-from agentnb.ipython.record import record, workspace
+from agentnb.ipython.record import value_record, workspace
 from agentnb.ipython.turn_display import LiveDisplay, display_for
 from agentnb.ipython.waiting import await_turn, block_on
 
@@ -78,7 +78,7 @@ class PromptCommand:
     def show(self, turn: Turn) -> None:
         """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
         if turn.id not in self._shown:
-            display(record(turn), raw=True)
+            display(value_record(turn), raw=True)
         elif audience_of(self.shell) is Audience.TERMINAL:
             sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
 

@@ -14,19 +14,44 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.fences import html_text
 from agentnb.ipython.plain import plain_text
 from agentnb.ipython.transcript import transcript
-from agentnb.state import ToolCallResponsePart
+from agentnb.state import ActiveTurn, ToolCallResponsePart
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session, Turn
-    from agentnb.state import ActiveTurn, ResponsePart
+    from agentnb.state import ResponsePart
     from agentnb.state import Turn as EndedTurn
 
 _PARTS = 3  # a folder right below the root is too short a word to be looked for
 
+_MORE = "The turn is still running. Show it again to see more."
+
 
 def record(turn: Turn) -> dict[str, str]:
     """The turn as it is now, as ``text/markdown`` (safe when trusted) and ``text/plain``."""
-    snapshot, terminals, cwd = turn.snapshot, turn.session.chat.terminals or (), workspace(turn.session)
+    return _bundle(turn, turn.snapshot)
+
+
+def value_record(turn: Turn) -> dict[str, str]:
+    """The turn as the value of a cell, which stays as it is now: of one that still runs it says so.
+
+    Args:
+        turn: The turn.
+
+    Returns:
+        What `record` gives, with a sentence behind it where more is to come.
+    """
+    snapshot = turn.snapshot
+    shown = _bundle(turn, snapshot)
+    if not isinstance(snapshot, ActiveTurn) or not snapshot.response_parts:
+        return shown
+    return {
+        "text/markdown": f"{shown['text/markdown']}\n\n*{_MORE}*",
+        "text/plain": f"{shown['text/plain']}\n\n({_MORE})",
+    }
+
+
+def _bundle(turn: Turn, snapshot: EndedTurn | ActiveTurn | None) -> dict[str, str]:
+    terminals, cwd = turn.session.chat.terminals or (), workspace(turn.session)
     if snapshot is not None and current_environment().cassette.path() is not None:
         snapshot = _without_times(snapshot)
     return {

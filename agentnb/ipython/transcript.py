@@ -32,6 +32,7 @@ from agentnb.ipython.blocks import (
 )
 from agentnb.ipython.fences import Fences, html_code, html_text
 from agentnb.ipython.markdown import harmless, harmless_line, printable
+from agentnb.ipython.plain import without_parts
 from agentnb.state import UnknownResponsePart
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
     # One length for all fences: longer than any run of backticks in anything that the agent sent.
     fences = Fences.around(_strings([turn, *by_id.values()]))
     written = (_written(block, fences) for block in turn_blocks(turn, by_id, Path(cwd).resolve()))
-    return "\n\n".join(filter(None, written)) or "*The agent said nothing.*"
+    return "\n\n".join(filter(None, written)) or f"*{without_parts(turn)}*"
 
 
 def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one match over every kind of block

@@ -92,9 +92,10 @@ def named_cell(named: str, notebook: NotebookView) -> CellView:
         raise UsageError(
             f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
         )
-    if len(found) > 1 and found[0].cell_id == found[1].cell_id:
-        hint = "Cells with a number are named by that; others once the user has saved and reopened the notebook."
-        raise UsageError(f"{len(found)} cells of the notebook have the id {found[0].cell_id!r}.", hint=hint)
+    doubled = [each for each in notebook.cells if each.cell_id and each.cell_id == found[0].cell_id]
+    if len(doubled) > 1:
+        hint = "Ask the user to save the notebook, close it and open it again: then each cell has an id of its own."
+        raise UsageError(f"{len(doubled)} cells of the notebook have the id {doubled[0].cell_id!r}.", hint=hint)
     if len(found) > 1:
         ids = " and ".join(each.cell_id for each in found)
         raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")

@@ -31,6 +31,8 @@ export interface CellState {
 export interface NotebookState {
   path: string;
   active?: string;
+  /** The active cell's place among `cells`, where another one has its id. */
+  activeAt?: number;
   selection?: string;
   /** The ids of the selected cells, where they are several. */
   selected?: string[];
@@ -129,6 +131,7 @@ export function notebookState({ path, contentsModel }: NotebookPanel["context"],
   return {
     path,
     ...(active ? { active: active.model.id } : {}),
+    ...(active && isDoubled(active.model.id, cells) ? { activeAt: at - first } : {}),
     ...(selection ? { selection } : {}),
     ...(selected.length > 1 ? { selected } : {}),
     ...(notebook.model?.dirty ? { unsaved: true } : {}),
@@ -137,6 +140,8 @@ export function notebookState({ path, contentsModel }: NotebookPanel["context"],
     cells: boundedCells(cells, at - first),
   };
 }
+
+const isDoubled = (id: string, cells: readonly RawCell[]): boolean => cells.filter((cell) => cell.id === id).length > 1;
 
 function toldTags(cell: SharedCell): string[] {
   const tags = tagsOf(cell);

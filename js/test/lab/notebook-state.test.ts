@@ -72,6 +72,23 @@ describe("a notebook of 5,000 cells", () => {
   });
 });
 
+describe("a notebook in which two cells have one id", () => {
+  const stateAt = (active: number, ...ids: string[]) => {
+    const cells = ids.map((id) => ({ id, cell_type: "code", getSource: () => "", getMetadata: () => undefined }));
+    const activeCell = { model: { id: ids[active], sharedModel: cells[active] }, editor: null };
+    const notebook = { model: { sharedModel: { cells } }, activeCellIndex: active, activeCell };
+    return notebookState({ path: "a.ipynb" } as NotebookPanel["context"], notebook as unknown as Notebook);
+  };
+
+  it("says which of them is the active one", () => {
+    expect(stateAt(2, "a", "b", "b")).toMatchObject({ active: "b", activeAt: 2 });
+  });
+
+  it("says so only where the id is not enough", () => {
+    expect(stateAt(0, "a", "b", "b")).not.toHaveProperty("activeAt");
+  });
+});
+
 describe("what is sent again", () => {
   const state = (...cells: RawCell[]) => ({ path: "a.ipynb", cells: boundedCells(cells, 0) });
 

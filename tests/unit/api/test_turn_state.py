@@ -13,6 +13,7 @@ from agentnb import Session, Turn
 from agentnb.api import session as session_module
 from agentnb.api import turn as turn_module
 from agentnb.errors import UsageError
+from agentnb.ipython.record import value_record
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.interleaving import Step, every_step, interrupted_at
 
@@ -105,3 +106,16 @@ def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) ->
         return step
 
     every_step(session_module, at)
+
+
+def test_a_turn_that_runs_is_shown_as_a_value_with_what_was_said_so_far(start: Start) -> None:
+    """An output stays as it is, so it says that more is to come."""
+    turn = start().prompt("/slow 100000 20")
+    next(iter(turn))
+    shown = value_record(turn)
+    assert {text[:2] for text in shown.values()} == {"1 "}
+    assert shown["text/markdown"].endswith("\n\n*The turn is still running. Show it again to see more.*")
+    assert shown["text/plain"].endswith("\n\n(The turn is still running. Show it again to see more.)")
+    turn.cancel()
+    turn.wait(PATIENCE, check=False)
+    assert value_record(turn)["text/markdown"].endswith("**The turn was cancelled.**")

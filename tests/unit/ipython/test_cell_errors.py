@@ -145,3 +145,19 @@ def test_a_cell_that_was_changed_since_is_shown_as_it_reads_now(shell: Any, erro
         assert text_of(error).endswith("as it reads now:\n```\ndf['column']\n```")
     finally:
         page.close()
+
+
+def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(shell: Any, errors: CellErrors) -> None:
+    """By the number beside it; where neither has that, none is shown: it could be the wrong one."""
+    page = NotebookPage("work.ipynb", {"c3": "another"})
+    try:
+        page.cells.append({"id": "c3", "kind": "code", "source": "df['column']", "count": 3})
+        page.tell()
+        error = errors.last
+        assert error is not None
+        assert text_of(error).endswith("In [3] (cell id c3) as it reads now:\n```\ndf['column']\n```")
+        page.cells[1]["count"] = 4
+        page.tell()
+        assert text_of(error) == error.text
+    finally:
+        page.close()

@@ -107,3 +107,11 @@ def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: P
     assert attached("@cell:6234", tmp_path, notebook) == "Code cell, not run:\nx6"
     with pytest.raises(UnknownMention):
         attached("@cell:234-", tmp_path, notebook)
+
+
+def test_of_two_cells_with_one_id_each_is_itself(tmp_path: Path) -> None:
+    """``@cells`` has both, and ``@cell`` is the one that the user is in."""
+    cells = tuple(NotebookCell(id="same", kind="code", count=None, source=source) for source in ("one()", "two()"))
+    notebook = Notebook(path="n", active="same", active_at=1, cells=cells)
+    assert attached("@cell", tmp_path, notebook) == "Code cell, not run:\ntwo()"
+    assert attached("@cells", tmp_path, notebook) == "Code cell, not run:\none()\n\nCode cell, not run:\ntwo()"

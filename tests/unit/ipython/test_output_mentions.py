@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from agentnb.comm.lab_messages import CellOutputsParams
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cell_outputs import CellOutputs, outputs_of
 from agentnb.ipython.mentions import attachments, scope_of
+from agentnb.ipython.output_mentions import KnownOutputs
 from agentnb.ipython.quotes import MOST, Quotes
 from agentnb.kernel.output_kinds import LARGEST_PICTURE
 from agentnb.kernel.output_text import LEFT_OUT
@@ -191,3 +193,15 @@ def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -
     for number in range(MOST + 1):
         own.add(QuoteParams(id="1", cell_id="c", text=str(number)))
     assert (own.of(1), own.of(2) is not None) == (None, True)
+
+
+def test_outputs_that_a_page_tells_of_two_cells_with_one_id_are_taken_from_the_kernel(shell: Any) -> None:
+    """Else a cell would be attached with another one's outputs."""
+    begin(shell, 1)
+    shell.display_pub.publish(data={"text__plain": "its own"})
+    answers = [CellOutputsParams(cell_id="same", outputs=[{"data": {"text/plain": text}}]) for text in ("a", "b")]
+    answers.append(CellOutputsParams(cell_id="other", outputs=[]))
+    known = KnownOutputs(shell, lambda _: answers)
+    (same, other) = known.of([(1, "same"), (None, "other")])
+    assert [each["data"] for each in same] == [{"text/plain": "its own"}]
+    assert other == []

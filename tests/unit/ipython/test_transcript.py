@@ -184,6 +184,14 @@ def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
     assert "So far" == transcript(ActiveTurn(id="t", message=MESSAGE, response_parts=(text("So far"),)))
 
 
+def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:
+    """The agent may still say something."""
+    running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
+    said = "The turn is still running: the agent has said nothing yet."
+    assert transcript(running) == f"*{said}*"
+    assert plain_text(running) == said
+
+
 def test_an_unknown_update_is_shown_and_not_dropped() -> None:
     """An unknown update is shown and not dropped."""
     made = transcript(turn(RawResponsePart(id="p", name="new_<b>", payload={"x": "```</details>"})))

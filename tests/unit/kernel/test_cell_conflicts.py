@@ -87,12 +87,14 @@ def test_replace_cell_when_two_pages_have_the_notebook_changes_the_one_used_last
     other.close()
 
 
-def test_replace_cell_when_two_cells_have_the_id_is_refused(tools: Tools, page: NotebookPage) -> None:
-    """It is not clear which is meant."""
-    page.cells.append(dict(page.cells[1]))
+@pytest.mark.parametrize("named", ["b", "In [7]"])
+def test_replace_cell_when_two_cells_have_the_id_is_refused(named: str, tools: Tools, page: NotebookPage) -> None:
+    """It is not clear which is meant, also where one is named by its number: the page knows cells by their ids."""
+    page.cells.append(dict(page.cells[1], count=7))
     page.tell()
-    text = tools.text("replace_cell", cell="b", source="y = 3")
-    assert text.startswith("2 cells of the notebook have the id 'b'.")
+    text = tools.text("replace_cell", cell=named, source="y = 3")
+    assert text.startswith("2 cells of the notebook have the id 'b'. Ask the user to save the notebook")
+    assert tools.requests == []
     assert [each["source"] for each in page.cells] == ["x = 1", "y = 2", "y = 2"]
 
 
