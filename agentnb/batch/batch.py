@@ -267,6 +267,15 @@ class Batch(Sequence[Any]):
         """The inputs that failed until now."""
         return tuple(map(self._result, self._records.rows("failed")))
 
+    def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult, ...]:
+        """What was answered last, the last one first; or the first inputs that failed for a reason.
+
+        Args:
+            limit: How many at most.
+            reason: One of :attr:`failures`; None for answers.
+        """
+        return tuple(map(self._result, self._records.latest(limit, reason)))
+
     def as_completed(self) -> Iterator[BatchResult]:
         """What ends, as it ends; in no promised order."""
         last = 0

@@ -5,27 +5,35 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from agentnb.api.unattended import is_watched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.batch.batch import Batch
 
 _PAUSE_SECONDS = 0.2
+_SHARE = 0.05  # of the time, that rows are looked up and shown
 _WIDTH = 24
 
 
 def show_progress(batch: Batch) -> None:
     """Show *batch* until it has ended; nothing where a notebook is run by a program, whose outputs are compared."""
     shell = _shell()
+    shows: list[Callable[[], None]] = []
     if getattr(shell, "kernel", None) is not None:
-        shown = _in_notebook(batch) if is_watched(shell) else None
-    else:
-        shown = _in_terminal if sys.stderr is not None and sys.stderr.isatty() else None
-    if shown is not None:
-        batch.listen(_Paced(batch, shown))
+        shows = _in_notebook(batch, shell) if is_watched(shell) else []
+    elif sys.stderr is not None and sys.stderr.isatty():
+        shows = [partial(_in_terminal, batch)]
+    for each in shows:
+        batch.listen(_Paced(batch, each))
+    if shows and batch.done:  # before anybody listened
+        for each in shows:
+            each()
 
 
 def line(batch: Batch) -> str:
@@ -51,18 +59,19 @@ def bar(batch: Batch) -> str:
 class _Paced:
     """Shows changes, a few times a second at most, and the end always; on the batch's thread."""
 
-    def __init__(self, batch: Batch, show: Any) -> None:
+    def __init__(self, batch: Batch, show: Callable[[], None]) -> None:
         self._batch = batch
         self._show = show
-        self._shown_at = 0.0
+        self._next = 0.0
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
         with self._lock:
-            now = time.monotonic()
-            if self._batch.done or now - self._shown_at >= _PAUSE_SECONDS:
-                self._shown_at = now
-                self._show(self._batch)
+            began = time.monotonic()
+            if self._batch.done or began >= self._next:
+                self._show()
+                took = time.monotonic() - began
+                self._next = began + max(_PAUSE_SECONDS, took / _SHARE)
 
 
 def _shell() -> Any:
@@ -70,16 +79,20 @@ def _shell() -> Any:
     return get() if get is not None else None
 
 
-def _in_notebook(batch: Batch) -> Any:
-    """An output that is updated by its id, so that it stays in its cell whatever runs meanwhile."""
+def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
+    """An output that is updated by its id, so that it stays in its cell whatever runs meanwhile; the rows below it."""
     from IPython.display import HTML, display
 
     handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
+    shows: list[Callable[[], None]] = [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
+    if "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
+        from agentnb.batch.rows_view import RowsView
+        from agentnb.comm.batch_model import batch_model
 
-    def show(batch: Batch) -> None:
-        handle.update(HTML(bar(batch)))  # type: ignore[no-untyped-call]
-
-    return show
+        model = batch_model()
+        display(model)  # type: ignore[no-untyped-call]
+        shows.append(RowsView(batch, model).show)
+    return shows
 
 
 def _in_terminal(batch: Batch) -> None:

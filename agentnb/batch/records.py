@@ -196,6 +196,17 @@ class Records:
             map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
         )
 
+    def latest(self, limit: int, reason: str | None = None) -> list[Record]:
+        """The rows that were answered last, the last one first; or the first ones that failed for *reason*."""
+        if reason is None:
+            some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
+        else:
+            some, order = "state = 'failed' AND json_extract(body, '$.reason') = ?", "number"
+        values = () if reason is None else (reason,)
+        where = f"WHERE batch = ? AND pass = ? AND {some} ORDER BY {order} LIMIT ?"
+        found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, *values, limit)  # noqa: S608 - columns and conditions of ours
+        return list(map(_record, found))
+
     def reasons(self) -> dict[str, int]:
         """How many inputs failed for each reason, the most frequent first."""
         found = self._run(

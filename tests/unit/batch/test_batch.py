@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import agentnb
+from agentnb.batch.rows_view import groups_of
 from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
 from agentnb.log.batch_file import files_of_batches
 from tests.unit.batch.conftest import MOODY, Asks
@@ -66,6 +67,19 @@ def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
     assert batch.result(0).output == Label("good", 3)
     failed = ask(["fits never"], output=list[int], on_error="keep").wait()
     assert (failed[0], failed.failures) == (None, {"answer does not fit": 1})
+
+
+def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks) -> None:
+    """Each reason with its number; some rows of each."""
+    batch = ask(["a", "fail", *["wait"] * 12, "b"], on_error="keep", retries=0, timeout=3.0, concurrency=15).wait()
+    timeout, other, answers = groups_of(batch)
+    assert (timeout["title"], len(timeout["rows"])) == ("12 failed: timeout", 10)
+    assert (other["title"][:10], [each["number"] for each in other["rows"]]) == ("1 failed: ", [1])
+    assert sorted((each["label"], each["text"], each["state"]) for each in answers["rows"]) == [
+        ("0", "said a", "done"),
+        ("14", "said b", "done"),
+    ]
+    assert all(each["opens"] for group in (timeout, other, answers) for each in group["rows"])
 
 
 def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:

@@ -1,0 +1,32 @@
+"""The widget model of a batch's rows, which are shown below its bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets as t
+
+from agentnb.comm.frontend import current_frontend
+from agentnb.comm.model import STATIC, reference
+
+
+class BatchModel(anywidget.AnyWidget):
+    """The rows of a batch in a notebook; a click asks for the conversation of one.
+
+    Attributes:
+        host: The host model, as a widget reference.
+        groups: ``{"title": …, "rows": [{"number", "label", "state", "text", "opens"}]}`` for each group.
+    """
+
+    _esm = STATIC / "batch.js"
+    host = t.Unicode().tag(sync=True)
+    groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return "The batch's rows: shown where the page has widgets. batch.failed and batch.results have them, too."
+
+
+def batch_model() -> BatchModel:
+    """A model without rows."""
+    return BatchModel(host=reference(current_frontend().model))

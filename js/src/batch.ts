@@ -1,0 +1,132 @@
+/** The rows of a batch (anywidget): failures by reason, the latest answers; each row opens its conversation below it. */
+import css from "./batch.css";
+import { FetchedStyles } from "./fetched-styles";
+import { line } from "./view/plain";
+import type { Exports } from "./widget";
+
+interface Row {
+  readonly number: number;
+  readonly label: string;
+  readonly state: "done" | "failed" | "cancelled";
+  readonly text: string;
+  /** Whether there is a conversation to open. */
+  readonly opens: boolean;
+}
+
+interface Group {
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+interface Opened {
+  readonly opened: number;
+  readonly tab?: string;
+  readonly error?: string;
+}
+
+interface Model {
+  get(name: "host"): string;
+  get(name: "groups"): readonly Group[];
+  on(name: string, listener: (content: Opened) => void): void;
+  off(name: string, listener: (content: Opened) => void): void;
+  send(content: object): void;
+}
+
+interface RenderContext {
+  model: Model;
+  el: HTMLElement;
+  host?: { getWidget(ref: string): Promise<{ exports: Exports }> };
+}
+
+const styles = new FetchedStyles(css);
+const STATES = { done: "✓ Done", failed: "✕ Failed", cancelled: "– Cancelled" };
+
+export default {
+  render({ model, el, host }: RenderContext): () => void {
+    const place = el.appendChild(element("div", "agentnb-view agentnb-batch"));
+    const root = place.attachShadow({ mode: "open" });
+    styles.addTo(root);
+    const list = root.appendChild(element("div", "batch"));
+    const status = root.appendChild(element("p", "status"));
+    status.setAttribute("role", "status");
+    let wanted: number | undefined;
+    let close: (() => void) | undefined;
+
+    /** The list stands still while a conversation is open in it. */
+    const draw = () => close || wanted !== undefined || replace(root, list, model.get("groups"), open);
+    const end = () => {
+      close?.();
+      close = wanted = undefined;
+      status.textContent = "";
+      for (const button of list.querySelectorAll("button")) button.setAttribute("aria-expanded", "false");
+      for (const each of list.querySelectorAll(".conversation")) each.replaceChildren();
+    };
+    const open = (number: number) => {
+      const isOpen = wanted === number;
+      end();
+      if (isOpen) return draw();
+      wanted = number;
+      status.textContent = "Opening the conversation… It opens once the running cell has ended.";
+      model.send({ open: number });
+    };
+    const answered = async ({ opened, tab, error }: Opened) => {
+      if (opened !== wanted || close) return;
+      const into = list.querySelector(`[data-number="${opened}"] .conversation`);
+      try {
+        if (error || !tab || !into) throw new Error(error || "The row is gone.");
+        if (!host) throw new Error("This page cannot show it here; it is a tab of the chat.");
+        const reference = `anywidget:${model.get("host").replace(/^(IPY_MODEL_|anywidget:)/, "")}`;
+        const { exports } = await host.getWidget(reference);
+        if (wanted !== opened) return;
+        close = exports.mount(into as HTMLElement, { kind: "chat", tab });
+        into.previousElementSibling?.setAttribute("aria-expanded", "true");
+        status.textContent = "";
+      } catch (caught) {
+        end();
+        status.textContent = line(caught instanceof Error ? caught.message : String(caught), 500);
+      }
+    };
+    model.on("change:groups", draw);
+    model.on("msg:custom", answered);
+    draw();
+    return () => {
+      model.off("change:groups", draw);
+      model.off("msg:custom", answered);
+      close?.();
+      place.remove();
+    };
+  },
+};
+
+/** Draws the groups anew; the row that has the focus keeps it. */
+function replace(root: ShadowRoot, list: HTMLElement, groups: readonly Group[], open: (number: number) => void): void {
+  const focused = root.activeElement?.closest<HTMLElement>("[data-number]")?.dataset.number;
+  list.replaceChildren(...groups.map((group) => section(group, open)));
+  if (focused !== undefined) list.querySelector<HTMLElement>(`[data-number="${focused}"] button`)?.focus();
+}
+
+function section({ title, rows }: Group, open: (number: number) => void): HTMLElement {
+  const found = element("section", "");
+  const items = element("ul", "rows");
+  items.append(...rows.map((row) => item(row, open)));
+  found.append(element("h4", "", line(title, 200)), items);
+  return found;
+}
+
+function item({ number, label, state, text, opens }: Row, open: (number: number) => void): HTMLElement {
+  const found = element("li", `row ${state}`);
+  found.dataset.number = String(number);
+  const button = element("button", "") as HTMLButtonElement;
+  button.type = "button";
+  button.disabled = !opens;
+  button.setAttribute("aria-expanded", "false");
+  const sign = element("span", "state", STATES[state]);
+  button.append(sign, element("span", "label", line(label, 60)), element("span", "text", line(text, 200)));
+  button.addEventListener("click", () => open(number));
+  found.append(button, element("div", "conversation"));
+  return found;
+}
+
+function element(name: string, className: string, text = ""): HTMLElement {
+  return Object.assign(document.createElement(name), { className, textContent: text });
+}

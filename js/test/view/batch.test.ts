@@ -1,0 +1,106 @@
+/** A batch's rows below its bar: groups, a click that opens a conversation there, and what cannot be opened. */
+import { afterEach, expect, test } from "vitest";
+import batch from "../../src/batch";
+
+type Listener = (content: never) => void;
+const ROWS = [
+  { number: 3, label: "z", state: "failed", text: "It took <b>too</b> long.", opens: true },
+  { number: 7, label: "y", state: "failed", text: "It took too long.", opens: false },
+];
+const GROUPS = [
+  { title: "2 failed: timeout", rows: ROWS },
+  { title: "Answers", rows: [{ number: 0, label: "a", state: "done", text: "good", opens: true }] },
+];
+
+/** The widget's model as anywidget gives it; `say` stands for the kernel. */
+class Model {
+  readonly sent: object[] = [];
+  groups: unknown = GROUPS;
+  readonly #listeners = new Map<string, Listener>();
+
+  get(name: "host" | "groups"): never {
+    return (name === "host" ? "IPY_MODEL_1" : this.groups) as never;
+  }
+  on(name: string, listener: Listener): void {
+    this.#listeners.set(name, listener);
+  }
+  off(name: string): void {
+    this.#listeners.delete(name);
+  }
+  send(content: object): void {
+    this.sent.push(content);
+  }
+  async say(name: string, content?: object): Promise<void> {
+    await this.#listeners.get(name)?.(content as never);
+    await new Promise(requestAnimationFrame);
+  }
+  get isFollowed(): boolean {
+    return this.#listeners.size > 0;
+  }
+}
+
+function shown() {
+  const model = new Model();
+  const mounted: unknown[] = [];
+  const el = document.body.appendChild(document.createElement("div"));
+  const mount = (into: HTMLElement, what: unknown) => {
+    mounted.push(what);
+    into.textContent = "the chat";
+    return () => mounted.pop();
+  };
+  const host = { getWidget: async () => ({ exports: { mount } }) };
+  const end = batch.render({ model, el, host } as never);
+  const root = el.firstElementChild?.shadowRoot as ShadowRoot;
+  const buttons = () => [...root.querySelectorAll("button")];
+  const status = () => root.querySelector("[role=status]")?.textContent;
+  return { model, mounted, el, end, root, buttons, status };
+}
+
+afterEach(() => document.body.replaceChildren());
+
+test("failures stand under their reason, with all that agents say as text", () => {
+  const { root, buttons } = shown();
+  expect([...root.querySelectorAll("h4")].map((each) => each.textContent)).toEqual(["2 failed: timeout", "Answers"]);
+  expect(buttons().map((each) => [...each.children].map((part) => part.textContent))).toEqual([
+    ["✕ Failed", "z", "It took <b>too</b> long."],
+    ["✕ Failed", "y", "It took too long."],
+    ["✓ Done", "a", "good"],
+  ]);
+  expect(buttons().map((each) => each.disabled)).toEqual([false, true, false]);
+});
+
+test("a row opens its conversation below it, and closes it again; meanwhile the list stands still", async () => {
+  const { model, mounted, buttons, status } = shown();
+  buttons()[0]?.click();
+  expect(model.sent).toEqual([{ open: 3 }]);
+  expect(status()).toContain("Opening the conversation");
+  await model.say("msg:custom", { opened: 3, tab: "t3" });
+  expect(mounted).toEqual([{ kind: "chat", tab: "t3" }]);
+  expect([buttons()[0]?.getAttribute("aria-expanded"), status()]).toEqual(["true", ""]);
+  model.groups = [];
+  await model.say("change:groups");
+  expect(buttons().length).toBe(3);
+  buttons()[0]?.click();
+  expect([mounted, buttons().length]).toEqual([[], 0]);
+});
+
+test("what cannot be opened is told, and an answer that nobody waits for any more opens nothing", async () => {
+  const { model, mounted, buttons, status, end } = shown();
+  buttons()[0]?.click();
+  buttons()[2]?.click();
+  await model.say("msg:custom", { opened: 3, tab: "t3" });
+  expect(mounted).toEqual([]);
+  await model.say("msg:custom", { opened: 0, error: "It is in another log: there." });
+  expect([mounted, status()]).toEqual([[], "It is in another log: there."]);
+  end();
+  expect([model.isFollowed, document.querySelector("div")?.childElementCount]).toEqual([false, 0]);
+});
+
+test("new rows come in, and the row with the focus keeps it", async () => {
+  const { model, root, buttons } = shown();
+  buttons()[2]?.focus();
+  model.groups = GROUPS.slice(1);
+  await model.say("change:groups");
+  expect(buttons().length).toBe(1);
+  expect(root.activeElement).toBe(buttons()[0]);
+});
