@@ -23,6 +23,7 @@ Batch
     failed
     failures
     index(value, start=0, stop=None)
+    latest(limit, *, reason=None)
     listen(listener)
     pace
     result(number)
