@@ -112,7 +112,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           <p class="dim small">{plain(path)}</p>
         </>
       )}
-      <div class="history-ask" role="group" aria-label="Delete">
+      <div class="history-ask history-care" role="group" aria-label="Delete">
         <label class="small">
           Conversations{" "}
           <select ref={limit} aria-label="Which conversations" class="field">
@@ -130,14 +130,14 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           Delete all…
         </button>
       </div>
-      <div class="history-ask" role="group" aria-label="Look after the log">
+      <div class="history-ask history-care" role="group" aria-label="Look after the log">
         {CARE.map(([action, name]) => (
           <button key={action} type="button" class="button small" disabled={isBusy} onClick={() => void act(action)}>
             {name}
           </button>
         ))}
       </div>
-      <div class="history-ask" role="group" aria-label="Copy all conversations">
+      <div class="history-ask history-care" role="group" aria-label="Copy all conversations">
         <input
           class="field"
           aria-label="File where the kernel runs"
@@ -152,9 +152,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
         </button>
       </div>
       {asked && (
-        <div class="banner plain-banner" role="group" aria-label="Delete for good?">
-          <span class="cut">{line(asked.message, 200)} This can't be undone.</span>
-          <span class="spacer" />
+        <div class="banner plain-banner history-delete" role="group" aria-label="Delete for good?">
+          <span>{line(asked.message, 200)} This can't be undone.</span>
           <button type="button" class="button small danger" disabled={isBusy} onClick={() => void confirm(asked)}>
             Delete
           </button>

@@ -56,7 +56,7 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
 export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
   return (
-    <ul class="setting-agents">
+    <ul class="setting-agents setting-checks">
       {all.map((provider) => (
         <li key={provider}>
           <label>

@@ -66,6 +66,7 @@ function Settings({ context }: { context: SettingsContext }) {
   const root = useRoot(context.root);
   const change = async (at: string, method: string, params: object, done: string): Promise<void> => {
     ask(undefined);
+    say(undefined);
     try {
       const { confirm } = await context.request<{ confirm?: string }>(method, params);
       if (typeof confirm === "string") return ask({ at, method, params, done, sentence: confirm });

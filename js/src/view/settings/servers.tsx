@@ -11,7 +11,7 @@ export interface Props {
 
 export function McpServers({ names, isFixed, onChange }: Props) {
   return (
-    <div class="setting-agents">
+    <div class="setting-servers">
       <ul class="settings-rules">
         {names.map((name) => (
           <li key={name}>
