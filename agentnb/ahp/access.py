@@ -53,6 +53,11 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         doing = "driving" if "drive" in self.rights else "watching"
         return f"{self.name}, {doing}{' and approving' if 'approve' in self.rights else ''}"
 
+    @property
+    def seconds_left(self) -> float | None:
+        """For how long its token can still be used; None for good."""
+        return None if self.ends_at is None else max(0.0, self.ends_at - time.monotonic())
+
     def sees(self, tab_id: str) -> bool:
         """Whether it may see that conversation."""
         return self.tabs is None or tab_id in self.tabs
@@ -119,9 +124,7 @@ class Grants:
         """The client whose token this is; None where it is nobody's, or has expired."""
         wanted = digest(token)
         found = [grant for grant in self._grants.values() if hmac.compare_digest(grant.digest, wanted)]
-        if not found or (found[0].ends_at is not None and time.monotonic() >= found[0].ends_at):
-            return None
-        return found[0]
+        return None if not found or found[0].seconds_left == 0 else found[0]
 
 
 def digest(token: str) -> bytes:

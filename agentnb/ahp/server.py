@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import State
 
 from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, Grants
 from agentnb.ahp.connection import POLICY_VIOLATION, Connection
@@ -50,7 +51,8 @@ class Limits(NamedTuple):
 
     Attributes:
         clients: Open connections, at most.
-        handshakes: Connections that are not open yet, at most.
+        handshakes: Connections that are not open yet, or were refused and are not closed yet, at most.
+        client_connections: Connections of one client, at most; the next is refused. Those that are ending count.
         message_bytes: Bytes of one message.
         messages: Messages that a client may send at once; it regains `messages_per_second`.
         messages_per_second: See above.
@@ -63,6 +65,7 @@ class Limits(NamedTuple):
 
     clients: int = 64
     handshakes: int = 128
+    client_connections: int = 4
     message_bytes: int = 4 * 1024 * 1024
     messages: int = 400
     messages_per_second: float = 100.0
@@ -145,6 +148,7 @@ class Listener:
         self._sockets: dict[Connection, _Socket] = {}
         self._endings: dict[Connection, asyncio.Task[None]] = {}
         self._beginning: set[_Counted] = set()
+        self._admitted: set[_Counted] = set()
         self._feed: Feed | None = None
         self._server: WebSocketServer | None = None
         self._logger = silent_logger()
@@ -221,16 +225,21 @@ class Listener:
 
     # --- before a connection is open ---
 
-    def may_begin(self, connection: _Counted) -> bool:
-        """Whether one more connection may begin its handshake; then `has_begun` must be called when that has ended."""
+    def begins(self, connection: _Counted) -> bool:
+        """A connection is made; says whether it may begin its handshake: only few may at once."""
         if len(self._beginning) >= self.limits.handshakes:
             return False
         self._beginning.add(connection)
         return True
 
-    def has_begun(self, connection: _Counted) -> None:
-        """A handshake has ended, whether the connection was counted or not."""
+    def has_opened(self, connection: _Counted) -> None:
+        """Its handshake has ended, and it is open."""
         self._beginning.discard(connection)
+
+    def is_lost(self, connection: _Counted) -> None:
+        """It is no more."""
+        self._beginning.discard(connection)
+        self._admitted.discard(connection)
 
     def _check(self, websocket: ServerConnection, request: Request) -> Response | None:
         """Refuse a request; None where it may go on."""
@@ -245,21 +254,28 @@ class Listener:
         grant = None if token is None else self.grants.find(token)
         if grant is None:
             return _refusal(websocket, http.HTTPStatus.UNAUTHORIZED, "The token is missing, wrong or has expired.")
-        if len(self._sockets) >= self.limits.clients:
+        if len(self._admitted) >= self.limits.clients:
             return _refusal(websocket, http.HTTPStatus.SERVICE_UNAVAILABLE, "Too many clients are connected.")
-        websocket.grant = grant  # type: ignore[attr-defined] # read where the connection is served
+        own = sum(each.grant is not None and each.grant.name == grant.name for each in self._admitted)
+        if own >= self.limits.client_connections:
+            return _refusal(websocket, http.HTTPStatus.SERVICE_UNAVAILABLE, "This client has too many connections.")
+        assert isinstance(websocket, _Counted)  # noqa: S101 - `open` says what connections are
+        websocket.grant = grant
+        self._admitted.add(websocket)
         return None
 
     # --- an open connection ---
 
     async def _serve(self, websocket: ServerConnection) -> None:
         assert self._feed is not None  # noqa: S101 - made before the server
+        assert isinstance(websocket, _Counted)  # noqa: S101
+        assert websocket.grant is not None  # noqa: S101 - `_check` gave it
         wake = asyncio.Event()
         connection = Connection(
             self._host,
             self._service,
             self._feed,
-            websocket.grant,  # type: ignore[attr-defined]
+            websocket.grant,
             next(_numbers),
             wake=wake.set,
             close=lambda code, reason: self._end(socket, code, reason),
@@ -269,9 +285,14 @@ class Listener:
         socket = _Socket(connection, websocket, wake, now_ms())
         self._sockets[connection] = socket
         writer = asyncio.ensure_future(self._write(socket))
+        left = websocket.grant.seconds_left
+        why = "The token has expired."
+        end = None if left is None else self._host.loop.later(left, self._end, socket, POLICY_VIOLATION, why)
         try:
             await self._read(socket)
         finally:
+            if end is not None:
+                end.cancel()
             self._forget(connection)
             writer.cancel()
             if (ending := self._endings.pop(connection, None)) is not None:
@@ -343,21 +364,21 @@ class _Counted(ServerConnection):
     """A connection that begins only while few others are beginning."""
 
     listener: Listener
+    grant: Grant | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        if not self.listener.may_begin(self):
+        if not self.listener.begins(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.listener.has_begun(self)
+        self.listener.is_lost(self)
         super().connection_lost(exc)
 
     async def handshake(self, *args: Any, **kwargs: Any) -> None:
-        try:
-            await super().handshake(*args, **kwargs)
-        finally:
-            self.listener.has_begun(self)
+        await super().handshake(*args, **kwargs)
+        if self.state is State.OPEN:
+            self.listener.has_opened(self)
 
 
 def _own_id(connection: Connection) -> str | None:

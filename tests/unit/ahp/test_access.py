@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import agentnb
 from agentnb import Server, Session, UsageError
 from agentnb.ahp.runtime_file import served_kernels
+from agentnb.ahp.server import Limits
 from agentnb.api.policy import policy
 from agentnb.host import current_host
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
@@ -63,6 +64,26 @@ def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: 
     assert closed.value.rcvd is not None
     assert (closed.value.rcvd.code, server.clients) == (1008, ())
     assert [refusal(server, token) for token in (expired, revoked)] == [401, 401]
+
+
+def test_a_token_that_expires_ends_its_connection(server: Server, connect: Connect) -> None:
+    """Not only the next one."""
+    client = connect(server.add_client("guest", expires=3.0))
+    assert client.ask("ping", {}) == {}
+    with pytest.raises(ConnectionClosed) as closed:
+        client.hear(lambda _message: False)
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "The token has expired.")
+
+
+def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
+    """However many it opens without a word: with one token it cannot keep others out."""
+    token = server.add_client("many")
+    silent = [Client(server.address, token) for _ in range(Limits().client_connections)]
+    assert refusal(server, token) == 503
+    assert connect(None, "me").ask("ping", {}) == {}
+    for each in silent:
+        each.close()
 
 
 def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server: Server, connect: Connect) -> None:

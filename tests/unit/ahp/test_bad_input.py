@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
-from tests.unit.ahp.client import Client, chat_of, session_of
+from tests.unit.ahp.client import Client, Failed, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
 
 SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
@@ -75,6 +75,33 @@ def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
     said = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
     raw(client, frame(Opcode.TEXT, said[:10], fin=False) + frame(Opcode.CONT, said[10:]))
     assert client.hear(lambda message: message.get("id") == "f")["result"] == {}
+
+
+def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
+    """So nothing that is sent can grow when it is unpacked."""
+    client = connect(None, "me", compression="deflate")
+    assert client.socket.response is not None
+    assert "Sec-WebSocket-Extensions" not in client.socket.response.headers
+
+
+@pytest.mark.parametrize(
+    "uri", ["ahp-session:/../../etc", "ahp-chat:/..%2f..", "file:///etc/passwd", "", "eliza:/x/chat"]
+)
+def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> None:
+    """The error is the specification's; at a reconnect it is left out."""
+    client = connect()
+    with pytest.raises(Failed) as failed:
+        client.ask("subscribe", {"channel": uri})
+    assert (failed.value.code, client.ask("ping", {})) == (-32001, {})
+
+
+@pytest.mark.parametrize("seen", [-1, 2**60, 1e300, 0.5])
+def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, seen: float) -> None:
+    """From the future, from another kernel, or from nowhere."""
+    client = Client(server.address, server.token)
+    params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://"]}
+    assert client.ask("reconnect", params)["type"] == "snapshot"
+    client.close()
 
 
 @pytest.mark.parametrize(
