@@ -96,7 +96,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
         Example:
             >>> Rehearsal(files=(RehearsedFile(path="a", status="deleted"),), connections=("x:80",)).summary
-            'Would delete 1 file; needs the network: not tried.'
+            'Would delete a; needs the network: not tried.'
         """
         if not self.available:
             return f"No preview: {self.reason}"
@@ -174,10 +174,10 @@ def _counted(files: Sequence[RehearsedFile], more: int) -> Iterator[str]:
     verbs = (("deleted", "delete"), ("changed", "change"), ("created", "create"))
     for status, verb in verbs:
         found = [each for each in files if each.status == status]
-        if len(found) == 1 and len(files) > 1:
+        if len(found) == 1:
             yield f"{verb} {found[0].path}"
         elif found:
-            yield f"{verb} {len(found):,} file{'' if len(found) == 1 else 's'}{_in_folder(found)}"
+            yield f"{verb} {len(found):,} files{_in_folder(found)}"
     if more:
         yield f"change {more:,} more"
 

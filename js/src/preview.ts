@@ -4,11 +4,13 @@ import { FetchedStyles } from "./fetched-styles";
 import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
+import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
 
 /** What it needs of the card. */
 export interface PreviewContext {
   readonly rehearsal: ReadonlySignal<ToolCallRehearsal | undefined>;
+  readonly part: PreviewPart;
 }
 
 const styles = new FetchedStyles(css);
@@ -23,20 +25,21 @@ const WAYS: Record<string, string> = table({
 });
 
 /** Shows it in `into`; the result takes it away again. */
-export default function mount(into: HTMLElement, { rehearsal }: PreviewContext): () => void {
+export default function mount(into: HTMLElement, { rehearsal, part }: PreviewContext): () => void {
   styles.addTo(into.getRootNode());
-  const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown) : [])));
+  const unsubscribe = rehearsal.subscribe((shown) => into.replaceChildren(...(shown ? body(shown, part) : [])));
   return () => {
     unsubscribe();
     into.replaceChildren();
   };
 }
 
-function body(shown: ToolCallRehearsal): Node[] {
+function body(shown: ToolCallRehearsal, part: PreviewPart): Node[] {
   if (shown.status !== "ended") return [];
+  if (part === "end") return [took(shown)];
   const summary = element("p", "preview-summary", line(shown.summary, 1_000));
   if (shown.isAvailable === false) return [summary];
-  return [summary, ...notes(shown), ...rows(shown), ...texts(shown), took(shown)];
+  return [summary, ...notes(shown), ...rows(shown), ...texts(shown), ...(part === "all" ? [took(shown)] : [])];
 }
 
 function notes({ reason }: ToolCallRehearsal): Node[] {

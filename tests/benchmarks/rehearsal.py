@@ -21,7 +21,7 @@ from tests.benchmarks.row import Row
 
 SIZES = {"10 MB": 10 * 1024**2, "1 GB": 1024**3, "8 GB": 8 * 1024**3}
 ROUNDS = 5
-STARTS = 15
+STARTS = 40
 LIMIT_MS = 15.0
 """How much longer a confined agent may take to start (issue 18)."""
 FREE_BESIDE = 4 * 1024**3

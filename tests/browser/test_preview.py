@@ -17,13 +17,17 @@ from tests.conftest import ROOT
 _HERE = rehearse_command("true", "/")
 pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
 SETUP = f"""import sys, pathlib, agentnb
+import matplotlib.font_manager, matplotlib.pyplot as plt  # it makes a file of the fonts, once
 n, words = 5, ["one", "two"]
 agent = [sys.executable, {str(ROOT / "tests/agents/calls_kernel.py")!r}]
 session = agentnb.start(command=agent, title="Preview", cwd=".", kernel_tools=True)"""
 CODE = """n = 6
 size = pathlib.Path("previewed.txt").write_text("two\\n")
 print("<b>printed</b>")
+plt.figure(figsize=(9, 3)); plt.plot([1, 3, 2]); plt.title("Preview"); plt.show()
 len(words)"""
+THEMES = ("Light", "Dark")
+WIDTHS = (320, 1_200)
 
 
 def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
@@ -41,12 +45,22 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     side.chat.get_by_role("button", name="Preview", exact=True).click(timeout=PATIENCE_MS)
     preview = side.chat.locator(".preview-body")
     expect(preview.locator(".preview-summary")).to_have_text(
-        "Would change 1 file, change the variable n, add the variable size.", timeout=PATIENCE_MS
+        "Would change previewed.txt, change the variable n, add the variable size.", timeout=PATIENCE_MS
     )
     expect(preview.locator(".line.added")).to_have_text("+two")
     expect(preview.locator(".preview-text")).to_have_text(["<b>printed</b>", "2"])
-    assert serious(lab.page) == []
-    lab.picture("preview-on-card")
+    shown = side.chat.locator(".preview .picture")
+    expect(shown).to_have_count(1)
+    for theme in THEMES:
+        lab.theme(f"JupyterLab {theme}")
+        for width in WIDTHS:
+            side.resize(width)
+            shown.scroll_into_view_if_needed()
+            box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
+            assert box is not None and card is not None
+            assert box["width"] <= card["width"], (theme, width)
+            assert (theme, width, serious(lab.page)) == (theme, width, [])
+            lab.picture(f"preview-{theme.lower()}-{width}")
     lab.expect_in_kernel("n", 5)
     assert file.read_text(encoding="utf-8") == "one\n"
     side.allow()

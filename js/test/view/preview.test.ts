@@ -56,6 +56,9 @@ function shows(store: MemoryStore, rehearsal: ToolCallRehearsal): void {
 
 test("the button asks for the preview, and the card shows all of it as text", async () => {
   const { store, page } = await asked();
+  expect(page.button("Preview").title).toBe(
+    "Show what it would do, from a run in a closed-in copy that changes nothing",
+  );
   page.button("Preview").click();
   expect(store.requested.at(-1)).toEqual({
     method: "rehearseToolCall",
@@ -82,6 +85,11 @@ test("the button asks for the preview, and the card shows all of it as text", as
     expect(text).toContain(said);
   expect(page.all(".preview b, .preview img:not(.picture)")).toEqual([]);
   expect(page.all(".preview .picture")).toHaveLength(1);
+  const pictured = page
+    .all(".preview .picture, .preview-text, .preview-took")
+    .map((one) => one.className.split(" ")[0]);
+  expect(pictured).toEqual(["preview-text", "preview-text", "picture", "note"]);
+  expect(page.find(".preview [role=group]:has(.picture)").ariaLabel).toBe("Pictures that it would draw");
   expect(page.all(".preview .line.added").map((one) => one.textContent)).toEqual(["+<b>two"]);
   expect(page.find<HTMLDetailsElement>(".preview details").open).toBe(true);
 });

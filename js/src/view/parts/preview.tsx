@@ -15,6 +15,9 @@ import { line, reason } from "../plain";
 import { Content } from "./content";
 import { inputOf } from "./tool-body";
 
+/** What is shown in one place: all of it, or what stands before the pictures and behind them. */
+export type PreviewPart = "all" | "begin" | "end";
+
 interface Props {
   turnId: string;
   call: ToolCallState;
@@ -103,12 +106,26 @@ function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) 
   useLayoutEffect(() => {
     shown.value = rehearsal;
   }, [rehearsal]);
+  const pictures = rehearsal.pictures ?? [];
+  const body = (part: PreviewPart) => (
+    <OnDemand
+      key={part}
+      name="preview"
+      what="the preview"
+      context={{ rehearsal: shown, part }}
+      className="preview-body"
+    />
+  );
+  if (pictures.length === 0) return body("all");
   return (
     <>
-      <OnDemand name="preview" what="the preview" context={{ rehearsal: shown }} className="preview-body" />
-      {(rehearsal.pictures ?? []).map(({ block }, at) => (
-        <Content key={at} id={`${id} picture ${at}`} block={block} />
-      ))}
+      {body("begin")}
+      <div role="group" aria-label="Pictures that it would draw">
+        {pictures.map(({ block }, at) => (
+          <Content key={at} id={`${id} picture ${at}`} block={block} />
+        ))}
+      </div>
+      {body("end")}
     </>
   );
 }
