@@ -14,6 +14,7 @@ import asyncio
 import base64
 import contextlib
 import os
+import re
 import shutil
 import socket
 import struct
@@ -37,6 +38,8 @@ _PIECE = 64 * 1024
 _OF_A_CONNECTION = ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade", "host")
 _HERE = ("localhost", "127.0.0.1", "::1")
 
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
+
 Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -49,13 +52,17 @@ class _Refused(Exception):
 
 
 class _Request(NamedTuple):
-    """What a program asked for: the method, where to, the line for the server, and the other lines of the head."""
+    """What a program asked for: the method, where to, the line for the server, and the other lines of the head.
+
+    *body* is how many bytes follow where no more may be handed on; None where all may.
+    """
 
     method: str
     host: str
     port: int
     line: str
     headers: list[str]
+    body: int | None = None
 
 
 class NetworkProxy:
@@ -169,20 +176,25 @@ class NetworkProxy:
 
     async def _serve_network(self, listening: socket.socket, handle: int) -> None:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        listening.setblocking(False)
-        server = await asyncio.start_server(self._begin, sock=listening, limit=LONGEST_HEAD)
-        self.has_joined = True
-        if handle not in self._watched:  # closed meanwhile
-            server.close()
-            return
-        self._servers.append(server)
         loop.add_reader(handle, ended.set)
-        await ended.wait()
-        server.close()
-        self._servers.remove(server)
-        self._watched.discard(handle)
-        loop.remove_reader(handle)
-        os.close(handle)
+        try:
+            listening.setblocking(False)
+            server = await asyncio.start_server(self._begin, sock=listening, limit=LONGEST_HEAD)
+            self.has_joined = True
+            self._servers.append(server)
+            try:
+                await ended.wait()
+            finally:
+                server.close()
+                with contextlib.suppress(ValueError):  # the proxy was closed
+                    self._servers.remove(server)
+        except (OSError, ValueError):
+            listening.close()  # it is no socket that listens
+        finally:
+            if handle in self._watched:  # else the proxy was closed
+                self._watched.discard(handle)
+                loop.remove_reader(handle)
+                os.close(handle)
 
     # --- requests ---
 
@@ -208,6 +220,8 @@ class NetworkProxy:
         try:
             request = _read(head)
             self._check(request)
+            if request.method != "CONNECT" and self._outer_proxy(request) is not None:
+                request = request._replace(body=_length(request))
             server = await self._connected(request)
         except _Refused as refused:
             body = f"{refused}\n".encode()
@@ -218,7 +232,8 @@ class NetworkProxy:
         if request.method == "CONNECT":
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         try:
-            await asyncio.gather(_relay(reader, server[1]), _relay(server[0], writer))
+            sent = _relay(reader, server[1]) if request.body is None else _relay_some(reader, server[1], request.body)
+            await asyncio.gather(sent, _relay(server[0], writer))
         finally:
             await _closed(server[1])
 
@@ -292,6 +307,8 @@ def _read(head: str) -> _Request:
     """
     first, *headers = head.removesuffix("\r\n\r\n").split("\r\n")
     try:
+        if not first.isprintable() or not all(map(_HEADER.fullmatch, headers)):
+            raise ValueError(first)
         method, target, version = first.split(" ")
         if method == "CONNECT":
             host, port = host_and_port(target)
@@ -309,6 +326,23 @@ def _read(head: str) -> _Request:
     except ValueError:
         words = "This is agentnb's proxy for a confined agent: it takes CONNECT and http:// addresses."
         raise _Refused("400 Bad Request", words) from None
+
+
+def _length(request: _Request) -> int:
+    """How many bytes follow the head: behind them the user's own proxy would take another request, for any host.
+
+    Raises:
+        _Refused: If the head does not say that.
+    """
+    values: dict[str, set[str]] = {}
+    for each in request.headers:
+        name, _, value = each.partition(":")
+        values.setdefault(name.strip().lower(), set()).add(value.strip())
+    lengths = values.get("content-length", {"0"})
+    is_number = all(each.isascii() and each.isdigit() for each in lengths)
+    if "transfer-encoding" in values or len(lengths) > 1 or not is_number:
+        raise _Refused("411 Length Required", "agentnb's proxy needs one Content-Length for what is sent here.")
+    return int(lengths.pop())
 
 
 def _authority(request: _Request, default: int) -> str:
@@ -350,6 +384,14 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
+
+
+async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:
+    """Hand on *count* bytes, and no more."""
+    while count > 0 and (piece := await reader.read(min(count, _PIECE))):
+        count -= len(piece)
+        writer.write(piece)
+        await writer.drain()
 
 
 async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

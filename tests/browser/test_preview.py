@@ -57,7 +57,8 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
             side.resize(width)
             shown.scroll_into_view_if_needed()
             box, card = shown.bounding_box(), side.chat.locator(".preview").bounding_box()
-            assert box is not None and card is not None
+            assert box is not None
+            assert card is not None
             assert box["width"] <= card["width"], (theme, width)
             assert (theme, width, serious(lab.page)) == (theme, width, [])
             lab.picture(f"preview-{theme.lower()}-{width}")

@@ -222,6 +222,46 @@ WITHOUT_RIGHTS = [
 ]
 """Runs what follows without the rights of root, but that to be root in a user namespace, which a network then needs."""
 
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ("Content-Length: 4\r\n", "HTTP/1.1 200"),
+        ("Content-Length: 4\r\nContent-Length: 90\r\n", "HTTP/1.1 411"),
+        ("Transfer-Encoding: chunked\r\n", "HTTP/1.1 411"),
+        ("Content-Length : 90\r\n", "HTTP/1.1 400"),
+        ("X: y\nContent-Length: 90\r\n", "HTTP/1.1 400"),
+        (" folded\r\n", "HTTP/1.1 400"),
+    ],
+)
+def test_proxy_of_the_environment_gets_one_request_at_most(headers: str, expected: str) -> None:
+    """Another that is sent behind it, for a host that may not be reached, is not handed on."""
+
+    async def scenario() -> bytes:
+        got = asyncio.get_running_loop().create_future()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            got.set_result(await reader.readexactly(4))
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            more = asyncio.ensure_future(reader.read(1))
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+            assert await more == b""
+
+        outer = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{outer.sockets[0].getsockname()[1]}"
+        async with proxy("a.example.org", http_proxy=address) as opened:
+            behind = "bodyGET http://evil.example.org/ HTTP/1.1\r\n\r\n"
+            answer = await asked(opened.port, f"POST http://a.example.org/ HTTP/1.1\r\n{headers}\r\n{behind}")
+        outer.close()
+        assert answer.startswith(expected)
+        return got.result() if got.done() else b"body"
+
+    assert run(scenario()) == b"body"
+
+
 _TRIES = """
 import os, socket, sys, urllib.request
 allowed, other, abstract = sys.argv[1:]
