@@ -87,6 +87,11 @@ export class SettingsSync {
       const isEdited = equal
         ? !isSame(inEditor, equal.get(name)) && isSame(inFile, equal.get(name))
         : inFile === undefined;
+      if (isEdited && isTyping()) {
+        this.#known.set(name, inFile); // so that it is written once the field is left
+        this.#writeSoon();
+        continue;
+      }
       this.#known.set(name, inEditor);
       if (isEdited) await this.#tell(kernel, name, inEditor);
       else await this.#show(name, inFile);

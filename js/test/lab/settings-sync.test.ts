@@ -241,3 +241,21 @@ test("an empty place that Add makes in a list waits for its name", async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(editor.user).toEqual({ warm: ["c"] });
 });
+
+test("what is half typed when a chat opens is written once the focus leaves the field", async () => {
+  const editor = new Editor({ agent: "claude" });
+  const first = new Kernel({ agent: "claude" });
+  await joined(editor, first).ready;
+  first.end();
+  vi.useFakeTimers();
+  const box = field();
+  editor.edit({ agent: "co" });
+  const next = new Kernel({ agent: "claude" });
+  await joined(editor, next).ready;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([next.changes, editor.user]).toEqual([[], { agent: "co" }]);
+  editor.edit({ agent: "codex" });
+  box.blur();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(next.file).toEqual({ agent: "codex" });
+});
