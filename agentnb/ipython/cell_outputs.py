@@ -16,7 +16,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from agentnb.ipython.ipython_versions import is_running_cell
-from agentnb.kernel.output_kinds import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_SPECIFICATION, PICTURES, ends
+from agentnb.kernel.output_kinds import CHARTS, FIGURES, LARGEST_PICTURE, LONGEST_CHART, PICTURES, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -173,7 +173,7 @@ def _bounded(kind: str, value: Any) -> Any:
         if kind in PICTURES:
             return value if len(value) <= _LARGEST_PICTURE else len(value) * 3 // 4
         return ends(value)
-    return json.dumps(value, default=str)[: LONGEST_SPECIFICATION + 1] if CHARTS.fullmatch(kind) else None
+    return json.dumps(value, default=str)[: LONGEST_CHART + 1] if CHARTS.fullmatch(kind) else None
 
 
 def _result(bundle: Mapping[str, Any], kind: str = "execute_result") -> dict[str, Any]:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from agentnb.credentials import Credentials
 from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.ipython.cell_outputs import figures_in, live_figure, outputs_of
+from agentnb.kernel.chart_pictures import with_pictures
 from agentnb.kernel.output_text import LARGEST_PICTURES, LEFT_OUT, picture_size, read_outputs
 from agentnb.kernel.value_text import masked
 from agentnb.state import MessageEmbeddedResourceAttachment, SimpleMessageAttachment
@@ -99,10 +100,11 @@ def with_outputs(
         error: What is told of the error among them.
         cut: What was cut of *text*, a sentence.
     """
+    outputs, undrawn = with_pictures(outputs)
     read = read_outputs(outputs, error=error)
     text = masked(text, Credentials(os.environ))
     whole = "\n".join(each for each in (text, heading if read.text else "", read.text) if each)
-    left_out = [*([cut] if cut else []), *read.left_out]
+    left_out = [*([cut] if cut else []), *undrawn, *read.left_out]
     said = SimpleMessageAttachment(
         label=label,
         range=place,

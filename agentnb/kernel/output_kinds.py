@@ -11,6 +11,11 @@ LARGEST_PICTURE = 3 * 1024 * 1024
 """Bytes of one picture."""
 LONGEST_SPECIFICATION = 4_000
 """Characters of an SVG or of a chart's JSON."""
+LONGEST_CHART = 2_000_000
+"""Characters of a chart's JSON that is kept and drawn."""
+ALTAIR_HTML = re.compile(r"\}\)\(\s*(?=\{)")
+PLOTLY_HTML = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
+"""Behind each stands a chart's JSON, in the HTML that the library gives."""
 LOOKED_AT = 200_000
 """Characters of one output's text that are looked at, half of its beginning and half of its end."""
 

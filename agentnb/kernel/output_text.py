@@ -20,11 +20,13 @@ import msgspec
 from agentnb.credentials import Credentials
 from agentnb.kernel.content import clipped, fenced
 from agentnb.kernel.output_kinds import (
+    ALTAIR_HTML,
     CHARTS,
     LARGEST_PICTURE,
     LONGEST_SPECIFICATION,
     LOOKED_AT,
     PICTURES,
+    PLOTLY_HTML,
     ends,
 )
 from agentnb.kernel.value_text import masked
@@ -32,8 +34,6 @@ from agentnb.kernel.value_text import masked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_ALTAIR = re.compile(r"\}\)\(\s*(?=\{)")
-_PLOTLY = re.compile(r'Plotly\.newPlot\(\s*"[^"]{0,100}",\s*')
 LEFT_OUT = "agentnb/leftOut"
 """The key in an attachment's ``_meta`` of the sentences that say what was cut."""
 LONGEST = 20_000
@@ -109,7 +109,7 @@ def picture_size(data: str) -> int:
 
 def _chart_in(html: str) -> str:
     """What the HTML draws that Altair and Plotly give where no renderer is known to be there; empty for other HTML."""
-    found = _PLOTLY.search(html) or (_ALTAIR.search(html) if "vegaEmbed" in html else None)
+    found = PLOTLY_HTML.search(html) or (ALTAIR_HTML.search(html) if "vegaEmbed" in html else None)
     return "" if found is None else html[found.end() :].partition("</script>")[0].strip()
 
 

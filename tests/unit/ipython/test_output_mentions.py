@@ -136,11 +136,11 @@ def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
 
 
 def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
-    """A page draws it, where one is there."""
+    """A page draws it, where one is there; a renderer draws none that loads a picture."""
     begin(shell, 1)
-    shell.display_pub.publish(data={"application__vnd.plotly.v1+json": {"data": [{"y": [1, 2]}]}})
+    shell.display_pub.publish(data={"application__vnd.plotly.v1+json": {"data": [{"source": "a.png"}]}})
     assert attached(shell, "@plot") == [
-        ("plot", 'A chart (application/vnd.plotly.v1+json):\n{"data": [{"y": [1, 2]}]}')
+        ("plot", 'A chart (application/vnd.plotly.v1+json):\n{"data": [{"source": "a.png"}]}')
     ]
 
 

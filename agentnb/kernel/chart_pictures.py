@@ -1,0 +1,194 @@
+"""Charts of Altair and Plotly as PNG, by the renderers that the user has installed for them: vl-convert and Kaleido.
+
+Neither is a dependency of agentnb. A chart is drawn by a process of its own: both renderers hold the interpreter's lock
+while they start, and Kaleido starts a browser. The process has a time, and is killed with all that it started.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.kernel.output_kinds import ALTAIR_HTML, CHARTS, FIGURES, LONGEST_CHART, PLOTLY_HTML
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+DRAW_S = 15.0
+"""Seconds that a chart may take; after so many no other chart of the mention is begun."""
+MOST_CHARTS = 3
+"""Charts that are drawn of one mention."""
+_PROGRAM = Path(__file__).with_name("chart_renderer.py")
+_RENDERERS = {"vega": ("vl_convert",), "plotly": ("plotly", "kaleido")}
+_ADDRESSES = {"vega": "url", "plotly": "source"}
+_decoder = json.JSONDecoder()
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """A chart.
+
+    Attributes:
+        library: ``"vega"`` (Vega and Vega-Lite) or ``"plotly"``.
+        specification: What it shows, as JSON.
+    """
+
+    library: str
+    specification: str
+
+
+class Undrawn(Exception):
+    """A chart was not drawn; the text says why, a sentence."""
+
+
+def with_pictures(
+    outputs: Iterable[Mapping[str, Any]], draw: Callable[[Chart], bytes] | None = None
+) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """*outputs* with a PNG for each chart that has no picture yet and can be drawn, and why others were not drawn.
+
+    Blocks for at most twice `DRAW_S`. Charts stay as they are where their renderer is not installed.
+
+    Args:
+        outputs: Outputs as in a notebook's file.
+        draw: Draws a chart; `draw_chart` where its renderer is installed.
+
+    Example:
+        >>> with_pictures([{"data": {"text/plain": "1"}}])
+        ([{'data': {'text/plain': '1'}}], [])
+    """
+    shown: list[Mapping[str, Any]] = []
+    notes: list[str] = []
+    drawn, end = 0, time.monotonic() + DRAW_S
+    for output in outputs:
+        chart = chart_of(output)
+        if chart is None or (draw is None and not is_drawable(chart.library)):
+            shown.append(output)
+            continue
+        try:
+            if drawn == MOST_CHARTS:
+                raise Undrawn(f"Only {MOST_CHARTS} charts are drawn; the others are text.")
+            if time.monotonic() > end:
+                raise Undrawn("A chart is not drawn: those before it took too long. It is text.")
+            drawn += 1
+            png = (draw or draw_chart)(chart)
+        except Undrawn as why:
+            notes.append(str(why))
+            shown.append(output)
+        else:
+            shown.append({**output, "data": {**output["data"], "image/png": base64.b64encode(png).decode()}})
+    return shown, notes
+
+
+def chart_of(output: Mapping[str, Any]) -> Chart | None:
+    """The chart that *output* shows; None where it shows none, or has a picture of it."""
+    data = output.get("data")
+    if not isinstance(data, dict) or any(kind in FIGURES for kind in data):
+        return None
+    for kind, value in data.items():
+        if CHARTS.fullmatch(str(kind)):
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            return Chart("plotly" if "plotly" in kind else "vega", text)
+    html = data.get("text/html")
+    return _chart_in("".join(map(str, html)) if isinstance(html, list) else str(html or ""))
+
+
+def is_drawable(library: str) -> bool:
+    """Whether what draws the charts of *library* is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in _RENDERERS[library])
+
+
+def draw_chart(chart: Chart) -> bytes:
+    """The PNG of *chart*, drawn within `DRAW_S`; the same chart is tried once.
+
+    Args:
+        chart: The chart.
+
+    Raises:
+        Undrawn: If it is too large, names data that are elsewhere, takes too long, or its renderer fails.
+    """
+    if len(chart.specification) > LONGEST_CHART:
+        raise Undrawn(f"A chart of more than {LONGEST_CHART:,} characters is not drawn; it is text.")
+    try:
+        specification = json.loads(chart.specification)
+    except (ValueError, RecursionError):
+        raise Undrawn("A chart is not drawn: its JSON is broken or cut.") from None
+    if _ADDRESSES[chart.library] in _keys(specification):
+        raise Undrawn("A chart is not drawn, because it loads data or pictures from elsewhere; it is text.")
+    drawn = _drawn(chart)
+    if isinstance(drawn, str):
+        raise Undrawn(drawn)
+    return drawn
+
+
+@lru_cache(maxsize=16)
+def _drawn(chart: Chart) -> bytes | str:
+    """The PNG, or why there is none: previews of a message ask again and again."""
+    try:
+        return run_renderer([sys.executable, str(_PROGRAM), chart.library], chart.specification, DRAW_S)
+    except Undrawn as why:
+        return str(why)
+
+
+def run_renderer(command: Sequence[str], specification: str, timeout: float) -> bytes:
+    """What a program makes of a chart.
+
+    Args:
+        command: The program; it reads the chart and writes the PNG.
+        specification: The chart, as JSON.
+        timeout: Seconds until it is killed, with all that it started.
+
+    Raises:
+        Undrawn: If it takes longer, or gives no PNG.
+    """
+    program = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        png, _ = program.communicate(specification.encode(), timeout)
+    except subprocess.TimeoutExpired:
+        raise Undrawn("A chart is not drawn: its renderer took too long. It is text.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.killpg(program.pid, signal.SIGKILL)
+        with contextlib.suppress(ValueError):
+            program.communicate()
+    if not png.startswith(b"\x89PNG"):
+        raise Undrawn("A chart is not drawn: its renderer failed. It is text.")
+    return png
+
+
+def _chart_in(html: str) -> Chart | None:
+    """The chart in the HTML that Altair and Plotly give where no renderer of the page is known to be there."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if found := PLOTLY_HTML.search(html):
+            data, end = _decoder.raw_decode(html, found.end())
+            layout, _ = _decoder.raw_decode(html, html.index("{", end))
+            return Chart("plotly", json.dumps({"data": data, "layout": layout}))
+        if "vegaEmbed" in html and (found := ALTAIR_HTML.search(html)):
+            return Chart("vega", json.dumps(_decoder.raw_decode(html, found.end())[0]))
+    return None
+
+
+def _keys(value: Any) -> set[str]:
+    """The names that lead to texts or objects anywhere in JSON."""
+    found: set[str] = set()
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            found.update(name for name, inner in one.items() if isinstance(inner, (str, dict)))
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+    return found
