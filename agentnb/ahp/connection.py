@@ -296,6 +296,7 @@ class Connection:
     def _initialize(self, params: c.InitializeParams) -> dict[str, Any]:
         version = negotiate(params.protocol_versions)
         client = self._admit(params, version)
+        self._feed.remember_version(self.grant.name, params.client_id, version)
         return {
             "protocolVersion": version,
             "serverSeq": self._feed.seq,
@@ -304,7 +305,7 @@ class Connection:
         }
 
     def _reconnect(self, params: c.ReconnectParams) -> dict[str, Any]:
-        client = self._admit(params, SPOKEN[0])
+        client = self._admit(params, self._feed.versions.get((self.grant.name, params.client_id), SPOKEN[0]))
         found = {uri: own for uri in params.subscriptions if (own := self._find(uri)) is not None}
         seen = params.last_seen_server_seq
         if not seen.is_integer() or not self._feed.reaches(int(seen)):

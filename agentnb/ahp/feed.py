@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from agentnb.state import Action
 
 
+MOST_VERSIONS = 1_000
+
+
 class Notice(NamedTuple):
     """A notification about the list of sessions; it is not replayed.
 
@@ -69,11 +72,13 @@ class Feed:
         log: The latest changes; an envelope's ``index`` is its ``serverSeq`` here.
         seq: The number of the last one.
         terminals: The terminals of all open conversations, as clients have been told.
+        versions: The version that each client negotiated, by its name and what it calls itself: `reconnect` says none.
     """
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
         self.seq = now_ms()  # above every number of an earlier kernel: what a client saw there is not replayed here
         self.log = ChannelLog(max_entries=max_entries, begins_after=self.seq)
+        self.versions: dict[tuple[str, str], str] = {}
         self._host = host
         self._notify = notify
         self._chats: dict[str, ChatSummary] = {}
@@ -87,6 +92,13 @@ class Feed:
     def close(self) -> None:
         """Follow the host no more."""
         self._host.listeners.remove(self._on_envelope)
+
+    def remember_version(self, name: str, own_id: str, version: str) -> None:
+        """Keep the version that a client negotiated, for when it comes back; the latest clients only."""
+        self.versions.pop((name, own_id), None)
+        self.versions[name, own_id] = version
+        if len(self.versions) > MOST_VERSIONS:
+            self.versions.pop(next(iter(self.versions)))
 
     def reaches(self, seq: int) -> bool:
         """Whether everything after *seq* can be replayed; not where *seq* has not been reached yet."""
