@@ -18,7 +18,7 @@ INPUTS = int(os.environ.get("AGENTNB_BATCH_INPUTS", "200"))
 CONCURRENCIES = (1, 4, 16, 64)
 WORKERS = (1, 2, 4)
 SLEEPERS = (16, 64)
-SLEEP_MS = 4000
+SLEEP_MS = 4000  # and the input's number more: an agent is asked for 4,000 to 4,255 ms
 OVERHEAD_MS = 5.0
 PROGRAM = """
 import json, os, resource, sys, time
@@ -36,13 +36,13 @@ if __name__ == "__main__":
     spent = lambda: sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     memory = lambda: int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
     before, held, began = spent(), memory(), time.monotonic()
-    batch = agentnb.map(prompt, (str(each) for each in range(number)), **options)
+    batch = agentnb.map(prompt, (f"{each:03}" for each in range(number)), **options)
     batch.wait()
-    took = time.monotonic() - began
+    took, cpu, held_more = time.monotonic() - began, spent() - before, memory() - held
     assert batch.counts["done"] == number
     if workers:
         options["executor"].close()
-    print(json.dumps({"seconds": took, "cpu": spent() - before, "megabytes": memory() - held}))
+    print(json.dumps({"seconds": took, "cpu": cpu, "megabytes": held_more}))
 """
 
 
@@ -78,7 +78,7 @@ def measure() -> list[Row]:
         )
     for workers in SLEEPERS:
         number = workers * 4
-        found = run(number, min(256, 2 * workers), workers=workers, prompt=f"/slow 1 {SLEEP_MS} {{input}}")
+        found = run(number, min(256, 2 * workers), workers=workers, prompt=f"/slow 1 {SLEEP_MS // 1000}{{input}}")
         rows.append(
             Row(
                 what=f"  agents that sleep, {workers} Dask workers",
