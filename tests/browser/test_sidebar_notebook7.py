@@ -14,6 +14,7 @@ from tests.browser.lab import CONNECTED, PATIENCE_MS, Lab, notebook
 from tests.browser.side import NOTEBOOK, Side, install, sources
 from tests.browser.test_features import HAND_OVER, PIXEL
 
+PIXEL_TEXT = base64.b64encode(PIXEL).decode()
 UNDO_CELLS = "notebook:undo-cell-action"
 
 
@@ -177,3 +178,31 @@ def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(cla
     lab.cell(0).focus()
     lab.page.keyboard.press("Control+z")
     assert sources(lab) == ["x = 1"]
+
+
+def test_selected_code_and_an_output_are_attached_by_keyboard_and_by_mouse(classic: Classic) -> None:
+    """The shortcut and the output's context menu write the mentions; their chips are opened by keyboard."""
+    page, side = classic.page, classic.side
+    draw = (
+        f"from base64 import b64decode\nfrom IPython.display import Image\nImage(b64decode({PIXEL_TEXT!r}), width=90)"
+    )
+    classic.open("attached7.ipynb", draw)
+    cell = page.locator(".jp-CodeCell").first
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    picture = cell.locator(".jp-RenderedImage img")
+    expect(picture).to_be_visible(timeout=PATIENCE_MS)
+    classic.button.click()
+    side.start()
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+Alt+a")
+    expect(side.box).to_have_value("@selection:1 ", timeout=PATIENCE_MS)
+    picture.click(button="right")
+    page.get_by_role("menuitem", name="Add Output to Chat").click()
+    expect(side.box).to_have_value("@selection:1 @output:1 ", timeout=PATIENCE_MS)
+    chips = side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
+    expect(chips).to_have_count(3, timeout=PATIENCE_MS)
+    chips.nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(side.chat.locator(".mention-preview img")).to_be_visible(timeout=PATIENCE_MS)

@@ -196,6 +196,18 @@ def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
     assert read_outputs([error]).text == "KeyError: 'x'\n```\nTraceback\nKeyError\n```"
 
 
+def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() -> None:
+    """As a page tells it: in one piece or in lines."""
+    lines = [f"File {number}" for number in range(100_000)]
+    for traceback in (lines, ["\n".join(lines)]):
+        error = {"output_type": "error", "ename": "RecursionError", "evalue": "too deep", "traceback": traceback}
+        read = read_outputs([error])
+        assert len(read.text) < LONGEST_OUTPUT + 100
+        assert read.text.startswith("RecursionError: too deep\n```\nFile 0\n")
+        assert read.text.endswith("File 99999\n```")
+        assert read.left_out == (f"A traceback is cut to {LONGEST_OUTPUT:,} characters.",)
+
+
 def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> None:
     """Beginning and end stay."""
     lines = "\n".join(f"line {number}" for number in range(100_000))
