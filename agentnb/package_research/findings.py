@@ -18,6 +18,7 @@ MOST_FINDINGS = 50
 LONGEST_TEXT = 8_000
 LARGEST_FILE = 16 * 1024 * 1024
 LONGEST_LINE = 200
+LINES_BEFORE, LINES_AFTER = 3, 8
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         line: The first line, from 1; 0 where there is no file.
         last_line: The last line.
         excerpt: The text of the first line.
+        lines: The text of some lines before it, of it, and of some after it.
+        first_line: The first of these lines.
     """
 
     text: str
@@ -38,6 +41,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     last_line: int = 0
     excerpt: str = ""
+    lines: str = ""
+    first_line: int = 0
 
     @property
     def place(self) -> str:
@@ -112,8 +117,18 @@ def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Findi
     if not 1 <= line <= last <= len(lines):
         raise UsageError(f"{what} names lines {line} to {last} of {file}, which has {len(lines)}.")
     name = path.relative_to(source.root).as_posix() if path.is_relative_to(source.root) else path.name
-    excerpt = lines[line - 1].strip()[:LONGEST_LINE]
-    return Finding(text=text.strip(), path=str(path), name=name, line=line, last_line=last, excerpt=excerpt)
+    first = max(1, line - LINES_BEFORE)
+    shown = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
+    return Finding(
+        text=text.strip(),
+        path=str(path),
+        name=name,
+        line=line,
+        last_line=last,
+        excerpt=lines[line - 1].strip()[:LONGEST_LINE],
+        lines="\n".join(shown),
+        first_line=first,
+    )
 
 
 def _located(what: str, file: str, sources: Sequence[PackageSource]) -> tuple[PackageSource, Path]:

@@ -139,6 +139,8 @@ class ToolCallCitation(Wire, frozen=True, kw_only=True):
         path: The file, absolute.
         line: The line, from 1.
         excerpt: The text of that line.
+        lines: The text of the lines around it, and of it.
+        first_line: The first of these lines, from 1.
     """
 
     text: str
@@ -146,6 +148,8 @@ class ToolCallCitation(Wire, frozen=True, kw_only=True):
     path: str | None = None
     line: int | None = None
     excerpt: str | None = None
+    lines: str | None = None
+    first_line: int | None = None
 
 
 class ToolCallResearch(Wire, frozen=True, kw_only=True):

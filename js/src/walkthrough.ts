@@ -7,6 +7,7 @@ export interface Step {
   readonly place: string | undefined;
   readonly cell: string | undefined;
   readonly file: string | undefined;
+  readonly line: number | undefined;
 }
 
 /** What it needs of the chat. */

@@ -24,6 +24,8 @@ def shown_research(found: Research, session: str | None) -> ToolCallResearch:
             path=each.path or None,
             line=each.line or None,
             excerpt=each.excerpt or None,
+            lines=each.lines or None,
+            first_line=each.first_line or None,
         )
         for each in found.findings
     )

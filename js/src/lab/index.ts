@@ -199,15 +199,15 @@ function mainArea(
   };
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
-    openFile: (path, workspace) =>
+    openFile: (path, workspace, line) =>
       void part<typeof import("./workspace-files")>("workspace-files")
         .then(({ openFile, placesOf, serverRoot }) =>
-          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn),
+          openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line),
         )
         .catch((error: unknown) => warn(String(error))),
     showCell: (id) =>
       void part<typeof import("./workspace-files")>("workspace-files").then(({ showCell }) =>
-        showCell(notebook.content, id, warn),
+        showCell(app, notebook, id, warn),
       ),
   };
 }

@@ -1,31 +1,73 @@
 /** Opens files of an agent's workspace in JupyterLab, which knows them by their path below the server's own folder. */
 import type { Application } from "@jupyterlab/application";
-import type { Notebook } from "@jupyterlab/notebook";
+import type { NotebookPanel } from "@jupyterlab/notebook";
 
-/** Opens it in the editor that JupyterLab has for it; says why where it cannot. */
+/** Opens it in the editor that JupyterLab has for it, with a line selected; says why where it cannot. */
 export async function openFile(
   app: Application,
   paths: readonly string[],
   warn: (sentence: string) => void,
+  line?: number,
 ): Promise<void> {
   for (const path of paths) {
     const isThere = await app.serviceManager.contents.get(path, { content: false }).then(
       () => true,
       () => false,
     );
-    if (isThere) return void (await app.commands.execute("docmanager:open", { path }));
+    if (!isThere) continue;
+    const opened = (await app.commands.execute("docmanager:open", { path })) as Opened | undefined;
+    if (line !== undefined) await select(opened, line);
+    return;
   }
   warn("JupyterLab cannot open this file: it is not below the folder that the server shows, or it is gone.");
 }
 
+/** What JupyterLab opens a text file in: a document with an editor, which other kinds of file have not. */
+interface Opened {
+  readonly context?: { readonly ready: Promise<void> };
+  readonly revealed?: Promise<void>;
+  readonly content?: { readonly editor?: Editor | null };
+}
+
+/** JupyterLab's `CodeEditor.IEditor`, so far as it is used here. */
+interface Editor {
+  readonly lineCount: number;
+  getLine(line: number): string | undefined;
+  setSelection(range: Range): void;
+  revealSelection(range: Range): void;
+}
+
+interface Range {
+  readonly start: { readonly line: number; readonly column: number };
+  readonly end: { readonly line: number; readonly column: number };
+}
+
+async function select(opened: Opened | undefined, line: number): Promise<void> {
+  await opened?.context?.ready;
+  await opened?.revealed;
+  const editor = opened?.content?.editor;
+  if (!editor || line < 1 || line > editor.lineCount) return;
+  const end = editor.getLine(line - 1)?.length ?? 0;
+  const range = { start: { line: line - 1, column: 0 }, end: { line: line - 1, column: end } };
+  editor.setSelection(range);
+  editor.revealSelection(range);
+}
+
 let marked: HTMLElement | undefined;
 
-/** Scrolls to a cell and marks it, until another is shown. The keyboard's focus stays where it is. */
-export async function showCell(notebook: Notebook, id: string, warn: (sentence: string) => void): Promise<void> {
+/** Scrolls to a cell and marks it, until another is shown. The keyboard's focus stays where it is, if the notebook is in sight. */
+export async function showCell(
+  app: Application,
+  panel: NotebookPanel,
+  id: string,
+  warn: (sentence: string) => void,
+): Promise<void> {
+  const notebook = panel.content;
   const index = notebook.model?.sharedModel.cells.findIndex((cell) => cell.id === id) ?? -1;
   const cell = notebook.widgets[index];
   marked?.style.removeProperty("outline");
   if (!cell) return warn("The cell is no longer in the notebook.");
+  if (!panel.isVisible) app.shell.activateById(panel.id); // a file that was opened covers it
   notebook.activeCellIndex = index;
   await notebook.scrollToItem?.(index, "smart").catch(() => undefined);
   marked = cell.node;
@@ -35,7 +77,7 @@ export async function showCell(notebook: Notebook, id: string, warn: (sentence: 
 /**
  * Where a file of a workspace may be on the server, the likeliest first.
  *
- * @param path Relative to the workspace.
+ * @param path Relative to the workspace, or a whole one, which begins with `/`.
  * @param workspace The workspace's folder, as a `file:` address.
  * @param notebook The notebook's path on the server: a workspace is its folder where nobody says otherwise.
  * @param serverRoot The server's own folder, as JupyterLab's page says it: `~` stands for the home folder.
@@ -46,6 +88,13 @@ export function placesOf(
   notebook: string,
   serverRoot: string | undefined,
 ): string[] {
+  if (path.startsWith("/")) {
+    const cut = path.lastIndexOf("/");
+    // A file of that name beside the notebook would be another one.
+    return placesOf(path.slice(cut + 1), `file://${encodeURI(path.slice(0, cut))}`, "\0/", serverRoot).filter(
+      (place) => !place.startsWith("\0"),
+    );
+  }
   const beside = joined(notebook.slice(0, Math.max(0, notebook.lastIndexOf("/"))), path);
   const folder = folderOf(workspace);
   if (folder === undefined || serverRoot === undefined) return [beside];

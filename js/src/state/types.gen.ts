@@ -1456,6 +1456,8 @@ export interface ToolCallCitation {
   readonly path?: string;
   readonly line?: number;
   readonly excerpt?: string;
+  readonly lines?: string;
+  readonly firstLine?: number;
 }
 
 /** It ended, well or not (AHP `ToolCallCompletedState`). */

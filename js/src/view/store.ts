@@ -92,8 +92,8 @@ export interface NotebookActions {
   drawDiagram?(source: string): Promise<string>;
   /** Scrolls to the cell with this id and marks it, until another is shown. */
   showCell?(id: string): void;
-  /** Opens a file of a workspace (a `file:` address) in an editor. */
-  openFile?(path: string, workspace: string | undefined): void;
+  /** Opens a file of a workspace (a `file:` address) in an editor, at a line. A path that begins with `/` is a whole one. */
+  openFile?(path: string, workspace: string | undefined, line?: number): void;
 }
 
 /** What JupyterLab's Settings editor needs of the kernel. */

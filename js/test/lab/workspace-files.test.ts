@@ -18,3 +18,11 @@ test.each<[string, string | undefined, string | undefined, string[]]>([
 test("a file beside a notebook at the top is at the top", () => {
   expect(placesOf("a.py", undefined, "fit.ipynb", undefined)).toEqual(["a.py"]);
 });
+
+test.each<[string, string | undefined, string[]]>([
+  ["below the server's folder", "/srv/w", ["lib/a b.py"]],
+  ["elsewhere", "/home/ada", []],
+  ["who knows where", undefined, []],
+])("a whole path is looked for below the server's folder only: %s", (_, serverRoot, expected) => {
+  expect(placesOf("/srv/w/lib/a b.py", "file:///srv/w/sub", "sub/fit.ipynb", serverRoot)).toEqual(expected);
+});

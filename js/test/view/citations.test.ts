@@ -1,12 +1,18 @@
 /** A research in the transcript: findings with their places, and the conversation that found them. */
 import { describe, expect, test } from "vitest";
+import type { NotebookActions } from "../../src/view/store";
 import { CHAT, readyStore, startTurn, summary } from "./memory-store";
 import { open } from "./page";
 
 const FOUND = "eliza:/research";
 
+const opened: unknown[] = [];
+
 function show() {
   const store = readyStore();
+  store.notebook = {
+    openFile: (path, _, line) => void opened.push([path, line]),
+  } as Partial<NotebookActions> as NotebookActions;
   const sessions = store.root.value?.sessions ?? [];
   store.root.value = { agents: [], sessions: [...sessions, { ...summary(FOUND), status: 97 }] };
   startTurn(store, "t1", "How?");
@@ -20,6 +26,8 @@ function show() {
       path: "/lib/polars/scan.py",
       line: 12,
       excerpt: "def scan():",
+      lines: "# lazily\ndef scan():\n    pass",
+      firstLine: 11,
     },
     { text: "That is all." },
   ];
@@ -34,7 +42,12 @@ describe("a research", () => {
     await page.until(() => expect(page.all(".citations li").length).toBe(2));
     expect(page.find(".citations").textContent).toContain("Found in the source of polars 1.9.0");
     page.find<HTMLButtonElement>(".citation .fold-head").click();
-    await page.until(() => expect(page.find(".citation pre").textContent).toBe("12: def scan():"));
+    await page.until(() =>
+      expect(page.find(".citation pre").textContent).toBe("11: # lazily\n12: def scan():\n13:     pass"),
+    );
+    expect(page.find(".citation mark").textContent).toBe("12: def scan():\n");
+    page.button("Open").click();
+    expect(opened).toEqual([["/lib/polars/scan.py", 12]]);
   });
 
   test("opens the conversation that found it, which has no tab until then", async () => {

@@ -17,7 +17,7 @@ function show(walkthrough: unknown) {
   const shown: string[] = [];
   store.notebook = {
     showCell: (id) => void shown.push(id),
-    openFile: (path) => void shown.push(path),
+    openFile: (path, _, line) => void shown.push(`${path}:${line}`),
   } as Partial<NotebookActions> as NotebookActions;
   startTurn(store, "t1", "Walk me through it");
   const at = { turnId: "t1", toolCallId: "c" };
@@ -43,7 +43,7 @@ describe("a walkthrough", () => {
     expect([step(), said()]).toEqual(["Step 3 of 3", "That is all."]);
     expect(page.button("Next").getAttribute("aria-disabled")).toBe("true");
     press(page.find(".walkthrough"), "ArrowLeft");
-    expect(shown).toEqual(["c1", "model.py", "model.py"]);
+    expect(shown).toEqual(["c1", "model.py:2", "model.py:2"]);
   });
 
   test.each([7, null, { steps: 7 }, { steps: [] }, { steps: [7, null] }])("of %j is none", async (walkthrough) => {

@@ -31,25 +31,41 @@ export function Citations({ id, research }: { id: string; research: ToolCallRese
   );
 }
 
-function Cited({ id, citation: { place, path, line: number, excerpt } }: { id: string; citation: ToolCallCitation }) {
+function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
   const { store } = useView();
   const { session } = usePlace();
+  const { place, path } = citation;
   const folder = store.session(session).peek()?.summary.workingDirectory;
   const openFile = store.notebook?.openFile;
-  const inside = path && folder ? inFolder(path, folder) : path;
   return (
     <Fold id={id} className="citation" head={<code>{line(place, 200)}</code>}>
       <pre>
         <code>
-          {number}: {plain(excerpt)}
+          <Excerpt citation={citation} />
         </code>
       </pre>
       <span class="dim small">{plain(path)}</span>
-      {inside && inside !== path && openFile && (
-        <button type="button" class="button small" onClick={() => openFile(inside, folder)}>
+      {path && openFile && (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => openFile(folder ? inFolder(path, folder) : path, folder, citation.line)}
+        >
           Open
         </button>
       )}
     </Fold>
   );
+}
+
+/** The lines around the place, each with its number; its own is marked. */
+function Excerpt({ citation: { line: number = 1, excerpt, lines, firstLine } }: { citation: ToolCallCitation }) {
+  const shown = lines !== undefined && firstLine !== undefined ? lines.split("\n") : [excerpt ?? ""];
+  const first = shown.length > 1 ? (firstLine ?? number) : number;
+  const width = String(first + shown.length).length;
+  return shown.map((text, index) => {
+    const told = `${String(first + index).padStart(width)}: ${plain(text)}`;
+    const end = index < shown.length - 1 ? "\n" : "";
+    return first + index === number ? <mark key={index}>{told + end}</mark> : told + end;
+  });
 }

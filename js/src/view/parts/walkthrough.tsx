@@ -19,16 +19,18 @@ export function walkthroughOf(call: ToolCallState): Pick<WalkthroughContext, "ti
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 function stepOf(step: Record<string, unknown>): Step {
-  return { text: text(step.text) ?? "", place: text(step.place), cell: text(step.cell), file: text(step.file) };
+  const line = typeof step.line === "number" ? step.line : undefined;
+  return { text: text(step.text) ?? "", place: text(step.place), cell: text(step.cell), file: text(step.file), line };
 }
 
 export function Walkthrough({ of }: { of: Pick<WalkthroughContext, "title" | "steps"> }) {
   const { store } = useView();
   const { session } = usePlace();
   const { notebook } = store;
-  const show = ({ cell, file }: Step) => {
+  const show = ({ cell, file, line }: Step) => {
     if (cell !== undefined) notebook?.showCell?.(cell);
-    else if (file !== undefined) notebook?.openFile?.(file, store.session(session).peek()?.summary.workingDirectory);
+    else if (file !== undefined)
+      notebook?.openFile?.(file, store.session(session).peek()?.summary.workingDirectory, line);
   };
   const context: WalkthroughContext = { ...of, show: notebook?.showCell ? show : undefined };
   return <OnDemand name="walkthrough" what="the walkthrough" context={context} />;
