@@ -38,7 +38,7 @@ _PIECE = 64 * 1024
 _OF_A_CONNECTION = ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade", "host")
 _HERE = ("localhost", "127.0.0.1", "::1")
 
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
+_HEADER = re.compile(r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
 
 Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

@@ -23,6 +23,7 @@ import msgspec
 
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.programs import find_on_path
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -387,7 +388,7 @@ class _Wire:
             return None
         body = bytes(self._input[end + 4 : end + 4 + size])
         del self._input[: end + 4 + size]
-        return json.loads(body)
+        return read_json(body)
 
     def _read(self, message: dict[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")

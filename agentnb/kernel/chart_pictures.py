@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.kernel.output_kinds import ALTAIR_HTML, CHARTS, FIGURES, LONGEST_CHART, PLOTLY_HTML
+from agentnb.safe_json import read_json, read_json_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +34,6 @@ MOST_CHARTS = 3
 _PROGRAM = Path(__file__).with_name("chart_renderer.py")
 _RENDERERS = {"vega": ("vl_convert",), "plotly": ("plotly", "kaleido")}
 _ADDRESSES = {"vega": "url", "plotly": "source"}
-_decoder = json.JSONDecoder()
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -120,8 +120,8 @@ def draw_chart(chart: Chart) -> bytes:
     if len(chart.specification) > LONGEST_CHART:
         raise Undrawn(f"A chart of more than {LONGEST_CHART:,} characters is not drawn; it is text.")
     try:
-        specification = json.loads(chart.specification)
-    except (ValueError, RecursionError):
+        specification = read_json(chart.specification)
+    except ValueError:
         raise Undrawn("A chart is not drawn: its JSON is broken or cut.") from None
     if _ADDRESSES[chart.library] in _keys(specification):
         raise Undrawn("A chart is not drawn, because it loads data or pictures from elsewhere; it is text.")
@@ -170,13 +170,13 @@ def run_renderer(command: Sequence[str], specification: str, timeout: float) -> 
 
 def _chart_in(html: str) -> Chart | None:
     """The chart in the HTML that Altair and Plotly give where no renderer of the page is known to be there."""
-    with contextlib.suppress(ValueError, RecursionError):
+    with contextlib.suppress(ValueError):
         if found := PLOTLY_HTML.search(html):
-            data, end = _decoder.raw_decode(html, found.end())
-            layout, _ = _decoder.raw_decode(html, html.index("{", end))
+            data, end = read_json_at(html, found.end())
+            layout, _ = read_json_at(html, html.index("{", end))
             return Chart("plotly", json.dumps({"data": data, "layout": layout}))
         if "vegaEmbed" in html and (found := ALTAIR_HTML.search(html)):
-            return Chart("vega", json.dumps(_decoder.raw_decode(html, found.end())[0]))
+            return Chart("vega", json.dumps(read_json_at(html, found.end())[0]))
     return None
 
 

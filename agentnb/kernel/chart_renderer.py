@@ -17,9 +17,9 @@ WIDTH, HEIGHT = 800, 500
 
 def main() -> None:
     """Draw it."""
-    import json
+    from agentnb.safe_json import read_json
 
-    library, chart = sys.argv[1], json.load(sys.stdin)
+    library, chart = sys.argv[1], read_json(sys.stdin.buffer.read())
     png = _vega(chart) if library == "vega" else _plotly(chart)
     if len(png) <= LARGEST:
         sys.stdout.buffer.write(png)
