@@ -61,7 +61,9 @@ def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Pat
     """They come from a lazy generator; a resumed batch goes through those that have an answer."""
     words = [sys.executable, "-c", LAZY, str(number), how, sys.executable, str(MOODY), f"log={log}"]
     environment = {**os.environ, "AGENTNB_LOG": str(tmp_path / "sessions.db")}
-    ran = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    workspace = tmp_path / "workspace"  # not where the log is: the files of a workspace are compared at each turn
+    workspace.mkdir()
+    ran = subprocess.run(words, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     length, done, _, last, ratio = ran.stdout.split()
     assert (int(length), int(done), int(last)) == (number, number, number - 1)
