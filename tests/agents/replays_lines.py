@@ -47,3 +47,7 @@ for entry in said:
     if "method" not in message and "id" in message:
         message = {**message, "id": ids.get(key(message["id"]), message["id"])}
     wire.raw(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+# As in the recordings: an agent ends when its client does. Whatever is still on its way from it arrives then.
+while True:
+    wire.receive()
