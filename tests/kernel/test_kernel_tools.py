@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
 ALLOW = "--kernel --permissions allow"
+BUSY = """import asyncio, time
+def work():
+    while True: time.sleep(0.01)
+async def wait():
+    while True: await asyncio.sleep(0.01)"""
+"""Python notices a signal that comes just before a call of the system's when that returns: so no call is long."""
 STDIO = f"[{sys.executable!r}, {str(ROOT / 'tests/agents/starts_mcp.py')!r}]"
 
 ONE_KERNEL = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # it is the same on any
@@ -64,7 +70,7 @@ print(turn.text, 'never' in globals())"""
     assert said in kernel.run(busy).stdout
     waits = kernel.run("turn = session.prompt('/kernel run later = 1; 7')\nawait turn; turn.text, later")
     assert waits.values == ["('`kernel: run_code` said: 7', 1)"]
-    kernel.run("import time\nturn = session.prompt('/kernel run tell(); time.sleep(1000)')", console=True)
+    kernel.run(f"{BUSY}\nturn = session.prompt('/kernel run tell(); work()')", console=True)
     (kernel.folder / "ran").read_bytes()
     kernel.interrupt()
     assert kernel.run("turn.wait(); turn.state").values == ["'cancelled'"]
@@ -73,8 +79,8 @@ print(turn.text, 'never' in globals())"""
 def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> None:
     """Where it runs and where it awaits. The cell ends with one line, the kernel lives, the next turn runs code."""
     os.mkfifo(kernel.folder / "beat")
-    kernel.run("import asyncio, time\ndef beat():\n    open('beat', 'w').close()")
-    for code in ("beat(); time.sleep(1000)", "beat(); await asyncio.Event().wait()"):
+    kernel.run(f"{BUSY}\ndef beat():\n    open('beat', 'w').close()")
+    for code in ("beat(); work()", "beat(); await wait()"):
         waiting = kernel.send(f"%%agent -n {ALLOW}\n/kernel run {code}")
         (kernel.folder / "beat").read_bytes()
         kernel.interrupt()
