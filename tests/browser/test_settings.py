@@ -86,7 +86,9 @@ def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab
     expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("claude-code")
     assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude-code"
     file.unlink()
+    expect(in_editor("agent")).not_to_have_value("claude-code")  # else the editor would write it again
     lab.command("application:close")
+    expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
 
 def test_an_agent_of_ones_own_is_added_and_started(lab: Lab, side: Side) -> None:

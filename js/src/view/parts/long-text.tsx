@@ -14,7 +14,7 @@ export const Asked = createContext(false);
 /** In characters. */
 const SLICE = 4_000;
 const SHOWN = 24_000;
-const PER_FRAME = 32_000;
+const PER_FRAME = 16_000;
 
 /** `text` in pieces of at most `SLICE` characters, cut at line ends where there are any. */
 export function slicesOf(text: string): string[] {
