@@ -57,7 +57,7 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
 
-def test_an_agent_of_ones_own_is_added_and_started(lab: Lab, side: Side) -> None:
+def test_an_agent_of_ones_own_is_added_and_removed(lab: Lab, side: Side) -> None:
     """In the settings, by command and variable; what the variable holds is written, and not shown."""
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
