@@ -52,6 +52,7 @@ class GitEngine:
         self._workspace = workspace
         self._objects = ObjectFolder(folder / "objects")
         self._named: set[str] = set()
+        self._young: set[str] = set()
         self._last: tuple[Signature, str] | None = None
         self._git.prepare()
 
@@ -70,8 +71,9 @@ class GitEngine:
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
         environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
         self._git.write_info("exclude", f"{excludes}\n{environments}")
-        began_ns = time.time_ns()
+        self._began_ns = time.time_ns()
         until = time.monotonic() + look.limits.seconds
+        self._read_young_again(look, until)
         nested = self._update(look, until, tracked_only=tracked_only)
         for _ in range(_ROUNDS):
             if not nested:
@@ -79,22 +81,25 @@ class GitEngine:
             nested = self._update(look, until, tracked_only=False)
         for each in nested:
             look.leave(each, "submodule", "It is a repository in many others.")
-        return self._written(began_ns)
+        tree = self._tree()
+        self._doubt_files_since(self._began_ns - _DOUBTED_NS)
+        self._last = (self._index_signature(), tree)
+        return tree
 
-    def _written(self, began_ns: int) -> str:
+    def _tree(self) -> str:
         """The tree of the index; an index that nobody wrote to since has the same."""
-        index = self._index_signature()
-        if self._last is None or self._last[0] != index:
-            tree = self._git.run("write-tree").decode().strip()  # git notes the tree in the index
-            self._doubt_files_since(began_ns - _DOUBTED_NS)
-            self._last = (self._index_signature(), tree)
-        return self._last[1]
+        if self._last is not None and self._last[0] == self._index_signature():
+            return self._last[1]
+        return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
         """Let git compare the contents of files with a later time when it looks next.
 
         Git compares times in whole seconds, and trusts the state of a file that is older than its index. A file that
         was written again after git read it, in the same second and of the same size, would never be seen as changed.
+
+        Each look sets the time anew, also where nothing changed: what was written just before the last look has been
+        compared again in this one, and need not be in all that come.
         """
         index = self._git.folder / "index"
         with contextlib.suppress(FileNotFoundError):
@@ -227,7 +232,34 @@ class GitEngine:
             left = until - time.monotonic()
             if left <= 0:
                 raise TooSlow(look.limits.seconds)
-            self._add(paths[first : first + _BATCH], look, left)
+            some = paths[first : first + _BATCH]
+            self._add(some, look, left)
+            self._young.update(path for path in some if self._is_young(path))
+
+    def _is_young(self, path: str) -> bool:
+        """Whether a file may change again without git seeing it.
+
+        Git reads a file again that was modified lately. A program may set that time back (``cp -p``, archives,
+        ``touch -r``); then only its ``ctime`` shows that it was written, and git compares that in whole seconds.
+        """
+        try:
+            state = os.lstat(self._workspace / path)
+        except OSError:
+            return False
+        is_late = state.st_ctime_ns >= self._began_ns - _DOUBTED_NS
+        return is_late and int(state.st_mtime) < int(state.st_ctime)
+
+    def _read_young_again(self, look: Look, until: float) -> None:
+        """Read the files again that were young with the last look; an entry without times counts as changed."""
+        paths = sorted(path for path in self._young if look.verdict(path) == "store")
+        self._young.intersection_update(paths)
+        for first in range(0, len(paths), _ARGUMENTS):
+            some = paths[first : first + _ARGUMENTS]
+            self._young.difference_update(some)
+            entries = self._git.run("ls-files", "-s", "-z", "--", *some)
+            self._git.run("update-index", "-z", "--index-info", given=entries)
+            tracked = [os.fsdecode(each.partition(b"\t")[2]) for each in entries.split(b"\0") if each]
+            self._store(tracked, look, until)
 
     def _add(self, paths: list[str], look: Look, seconds: float) -> None:
         """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
