@@ -18,6 +18,7 @@ from agentnb.batch.answers import AnswerUnfit, plain
 from agentnb.batch.records import Body, key_of
 from agentnb.batch.workspaces import Workspace
 from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
+from agentnb.host import current_host
 from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
 
 if TYPE_CHECKING:
@@ -219,6 +220,10 @@ def _workspace_of(question: Question) -> Path:
 
 
 async def _close(session: Session, seconds: float) -> None:
+    """Close it, and archive it: a batch has more conversations than a list of a person's own has room for."""
+    host = current_host()
+    if host.recorder is not None:
+        host.loop.post(host.recorder.archive, session.state.summary.resource)
     with contextlib.suppress(AgentnbError):
         await session.aclose(seconds)
 

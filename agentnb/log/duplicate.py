@@ -53,6 +53,8 @@ def copied(stored: StoredSession, turns: Iterable[TurnRecord], copy: str, title:
         created_at=now,
         modified_at=now,
         status=status & ACTIVITY_MASK,
+        pinned=False,
+        archived=False,
     )
     return Batch(
         sessions={copy: record},

@@ -36,7 +36,8 @@ _STATUS = """
     INSERT INTO marks (uri, status) VALUES (?, ?) ON CONFLICT (uri) DO UPDATE SET status = excluded.status
         WHERE status != excluded.status
 """
-"""Marks that people set are never written with a session: another kernel may have set them since."""
+_ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
+"""Marks that people set are never taken back with a session: another kernel may have set them since."""
 
 
 class Writer:
@@ -172,6 +173,7 @@ def insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
     """Write *batch* in a transaction."""
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
     connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])
+    connection.executemany(_ARCHIVED, [(session.uri,) for session in batch.sessions.values() if session.archived])
     for channel, (index, state) in batch.snapshots.items():
         _begin_anew(connection, channel, index, state)
     connection.executemany(

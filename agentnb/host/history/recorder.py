@@ -94,6 +94,7 @@ class Recorder:
         self._waiting: list[Envelope] = []
         self._touched: set[str] = set()
         self._closed: set[str] = set()
+        self._archived: set[str] = set()
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
         self._usage: dict[str, UsageWatch] = {}
@@ -127,6 +128,12 @@ class Recorder:
         if conversation.session.uri in self._conversations:
             self._touched.add(conversation.session.uri)
             self._write()
+
+    def archive(self, uri: str) -> None:
+        """Lists leave this conversation out from the next batch on. No effect on one that is not kept."""
+        if uri in self._conversations:
+            self._archived.add(uri)
+            self._touch(uri)
 
     def close(self, timeout: float) -> None:
         """Write what is left, at most *timeout* seconds; from any thread but the host's."""
@@ -238,6 +245,7 @@ class Recorder:
         """A conversation was closed and is in the file: nothing of it stays in memory."""
         for kept in (self._conversations, self._usage, self._turns):
             kept.pop(uri, None)
+        self._archived.discard(uri)
         for channel in (uri, f"{uri}/chat"):
             self._entries.pop(channel, None)
 
@@ -257,6 +265,7 @@ class Recorder:
             modified_at=now_ms(),
             gap=conversation.chat.gap,
             status=int(conversation.chat.state.status) & ACTIVITY_MASK,
+            archived=summary.resource in self._archived,
         )
 
     def _ended_turns(self, conversation: Recorded) -> list[TurnRecord]:

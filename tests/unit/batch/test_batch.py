@@ -82,6 +82,17 @@ def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks
     assert all(each["opens"] for group in (timeout, other, answers) for each in group["rows"])
 
 
+def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from_their_rows(ask: Asks) -> None:
+    """The history has room for those that a person had; one that was opened from its row stays archived."""
+    batch = ask(["a", "fail", "c"], on_error="keep", retries=0).wait()
+    titles = {"a · 0", "fail · 1", "c · 2"}
+    assert {row.title for row in agentnb.history(limit=1_000)}.isdisjoint(titles)
+    assert {row.title for row in agentnb.history(archived=True, limit=1_000)} >= titles
+    opened = batch.result(1).open()
+    assert (opened.title, len(opened.turns)) == ("fail · 1", 1)
+    opened.close()
+
+
 def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
     """Where it is kept the others are answered; where it is not, reading it raises with what to do."""
     kept = ask(["a", "fail", "c"], on_error="keep", retries=1).wait()
