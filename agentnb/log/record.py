@@ -34,7 +34,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         status: Its activity when the log was written last, bits of :class:`agentnb.state.SessionStatus`; 0 where an
             older agentnb wrote it.
         pinned: Whether it stands before all others in lists.
-        archived: Whether lists leave it out; written with a batch, it archives the session and never takes that back.
+        archived: Whether lists leave it out.
     """
 
     uri: str

@@ -37,7 +37,7 @@ _STATUS = """
         WHERE status != excluded.status
 """
 _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
-"""Marks that people set are never taken back with a session: another kernel may have set them since."""
+"""Marks are only ever set with a session, and never taken back: another kernel may have set them since."""
 
 
 class Writer:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
+import nbformat
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
@@ -108,3 +112,58 @@ def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_
     assert lab.page.evaluate(CELLS) == before
     lab.command("notebook:undo-cell-action")
     assert lab.page.evaluate(CELLS) == after
+
+
+MODES = ("contentVisibility", "none", "full")
+"""JupyterLab's windowing modes; "defer" is "none" once the page is idle."""
+SCROLL = "(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')"
+
+
+@pytest.fixture
+def set_mode(home: Path) -> Iterator[Callable[[str], None]]:
+    """Sets the windowing mode for pages that are loaded from now on, until the test ends."""
+    file = home / "lab-settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
+    before = file.read_text()
+    yield lambda mode: cast("None", file.write_text(json.dumps({"windowingMode": mode})))
+    file.write_text(before)
+
+
+def test_what_stands_in_cells_outside_the_view_is_seen_there_in_each_windowing_mode(
+    lab: Lab, kernelspecs: Path, set_mode: Callable[[str], None]
+) -> None:
+    """*Next change* scrolls to a proposal and goes to its bar, which covers no code; failed cells have buttons."""
+    lines = "\n".join(f"# {number}" for number in range(12))
+    document = notebook(SETUP, *(f"x = {number}\n{lines}" for number in range(1, 40)), kernel="ipykernel7")
+    document.cells[30]["id"] = "proposed"
+    error = nbformat.v4.new_output("error", ename="NameError", evalue="no x", traceback=["NameError: no x"])
+    document.cells[20].update(outputs=[error], execution_count=7)
+    lab.open("windowed.ipynb", document)
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side = Side(lab.page)
+    with lab.layout_saved("agentnb-sidebar"):
+        side.open()
+    side.expect_chat()
+    side.say(json.dumps([{"start": ["replace_cell", {"cell": "proposed", "source": "x = 0"}]}, {"end": 1}]))
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    code = lab.panel.locator(".jp-Cell:has(.agentnb-cell-bar) .jp-Cell-inputWrapper")
+    expect(bar).to_be_in_viewport(ratio=1, timeout=PATIENCE_MS)
+    lab.save()
+    for mode in MODES:
+        set_mode(mode)
+        lab.reload()
+        expect(bar).to_have_attribute("data-armed", "true")
+        lab.page.evaluate(SCROLL, 20)
+        expect(lab.panel.locator(".agentnb-error-actions")).to_be_in_viewport()
+        lab.page.evaluate(SCROLL, 0)
+        expect(bar).not_to_be_in_viewport()
+        lab.command("agentnb:next-cell-change")
+        expect(bar).to_be_in_viewport(ratio=1)
+        expect(bar.get_by_role("button", name="Accept", exact=True)).to_be_focused()
+        above, below = bar.bounding_box(), code.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"], mode
+    lab.page.keyboard.press("Enter")
+    expect(lab.panel.locator("[data-windowed-list-index='30'] .cm-content").first).to_have_text("x = 0")
+    expect(bar).to_have_count(0)

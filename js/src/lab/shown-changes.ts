@@ -105,6 +105,7 @@ export class ShownChanges {
     const { content } = this.#panel;
     void Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(next.place.cell), "smart"))
       .catch(() => {})
+      .then(() => next.place.cell.ready)
       .then(() => next.bar.focus());
   }
 

@@ -107,10 +107,14 @@ export class ShownProposals {
     const stop = stops[at < 0 ? first : (at + by + stops.length) % stops.length];
     if (!stop) return;
     const { drawn, position, change } = stop;
-    this.#at = { id: drawn.proposal.id, change };
-    this.#scrollTo(drawn);
-    if (position !== undefined) drawn.difference?.scrollTo(position);
+    const place = { id: drawn.proposal.id, change };
+    this.#at = place;
     drawn.bar.focus();
+    void this.#scrollTo(drawn).then(() => {
+      if (this.#at !== place || drawn.isEnded) return;
+      if (position !== undefined) drawn.difference?.scrollTo(position);
+      drawn.bar.focus(); // again: a cell outside the view may have been in no document
+    });
   }
 
   /** An agent's edit was done: greys what it makes old, and runs what was accepted to be run. */
@@ -313,18 +317,14 @@ export class ShownProposals {
     const drawn = this.#drawn.get(id);
     const typing = document.activeElement?.closest(".cm-content");
     if (!drawn || (typing && this.#panel.node.contains(typing) && !drawn.cell.node.contains(typing))) return;
-    this.#scrollTo(drawn);
+    void this.#scrollTo(drawn);
   }
 
-  #scrollTo({ cell, bar }: Drawn): void {
+  async #scrollTo({ cell, bar }: Drawn): Promise<void> {
     const { content } = this.#panel;
-    const toBar = (): void => {
-      if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
-    };
-    void Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart"))
-      .catch(() => {})
-      .then(() => cell.ready)
-      .then(toBar);
+    await Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart")).catch(() => {});
+    await cell.ready;
+    if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
   }
 }
 
