@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from agentnb.changes.ignore import Rule, is_ignored
 from agentnb.changes.model import NotCovered, Version, Why, path_to_json
 from agentnb.errors import ChangesUnavailable
 
@@ -174,6 +175,7 @@ class Look:
         is_sensitive: Whether a path's content may not be stored.
         digest: The keyed digest of a sensitive file's content.
         named: Paths that count although they are ignored or left out.
+        own: Rules for agentnb's own files, which never count, also where they are named.
         known: Sensitive files that were hashed before, by path.
         extras: Versions of what no engine stores.
         listed: What is not covered, by path.
@@ -188,6 +190,7 @@ class Look:
     is_sensitive: Callable[[str], bool]
     digest: Callable[[bytes], str]
     named: frozenset[str] = frozenset()
+    own: tuple[Rule, ...] = ()
     known: dict[str, HashedFile] = field(default_factory=dict)
     extras: dict[str, Version] = field(default_factory=dict)
     listed: dict[str, NotCovered] = field(default_factory=dict)
@@ -254,6 +257,8 @@ class Look:
         return "skip"
 
     def _is_left_out(self, path: str) -> bool:
+        if self.own and is_ignored(self.own, path):
+            return True
         if path in self.named:
             return False
         return is_left_out(path) or any(path.startswith(each) for each in self.environments)

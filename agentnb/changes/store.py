@@ -22,7 +22,7 @@ from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.folder_scan import FolderScan
 from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
-from agentnb.changes.ignore import literal, read_rules
+from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import FileChange, Snapshot, Version, path_to_json
 from agentnb.changes.records import Records
@@ -59,6 +59,7 @@ class ChangeStore:
         limits: How much is covered and stored.
         is_sensitive: Whether a path (relative to the workspace) holds secrets: only a keyed digest of it is stored.
         keep_sensitive: Store the contents of sensitive files, too.
+        own: agentnb's own files in the workspace, as an ignore file names them: they are never covered.
         engine: What stores contents: git where it is found, unless another is named.
         files: Changes files; another one is for tests.
 
@@ -80,6 +81,7 @@ class ChangeStore:
         limits: Limits | None = None,
         is_sensitive: Callable[[str], bool],
         keep_sensitive: bool = False,
+        own: str = "",
         engine: EngineName = "auto",
         files: FileOperations | None = None,
     ) -> None:
@@ -87,6 +89,7 @@ class ChangeStore:
         self._workspace = workspace.resolve()
         self._limits = limits or Limits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
+        self._own_lines, self._own = own, read_rules(own)
         self._hashed: dict[str, HashedFile] = {}
         self._notes: list[str] = []
         self._chosen = engine
@@ -153,7 +156,8 @@ class ChangeStore:
         with self._explained():
             old, new = self._records.read(before.id), self._records.read(after.id)
             try:
-                return compare(old, new, self._engine, self.content)
+                found = compare(old, new, self._engine, self.content)
+                return tuple(each for each in found if not is_ignored(self._own, each.path))
             except GitFailed as error:
                 message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"
                 raise ChangesError(message, hint="The store of changes may be damaged.") from error
@@ -292,6 +296,7 @@ class ChangeStore:
             self._is_sensitive,
             self._digest,
             named=self._records.named,
+            own=self._own,
             known=self._hashed,
         )
 
@@ -340,7 +345,7 @@ class ChangeStore:
 
     def _excludes(self) -> str:
         """Ignore rules that hold in the whole workspace: those from outside, and the store itself."""
-        outer = outer_excludes(self._workspace)
+        outer = f"{outer_excludes(self._workspace)}\n{self._own_lines}"
         inside = os.path.relpath(self._folder, self._workspace)
         return outer if inside.startswith("..") else f"{outer}\n/{literal(inside)}/"
 

@@ -235,6 +235,7 @@ class Conversation:
             has_kernel_tools=bool(configuration.kernel),
             cwd=str(self.cwd),
             variables=self.env,
+            own=host.stores.own,
         )
         self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()

@@ -27,6 +27,7 @@ from agentnb.host.agents.agent_pool import AgentPool
 from agentnb.host.agents.installs import Installs
 from agentnb.host.changes.changeset_channels import session_of
 from agentnb.host.changes.location import changes_folder
+from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import LOOK, PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
@@ -102,7 +103,8 @@ class Host:
         self.root: Channel[RootState] = Channel(ROOT, root, reduce_root, self.listeners)
         self.recorder = None if log is None else Recorder(log, self.host_id, self.loop, place)
         self.installs = Installs(self.loop, self.policy, self._take_setups)
-        self.stores = WorkspaceStores(None if log is None else changes_folder())
+        own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
+        self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
         self.pairing = Pairing(self)
         self.researches = Researches(self)
         self.agents.research = self.researches.for_component

@@ -22,6 +22,7 @@ from agentnb.changes.coverage import is_left_out, signature
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
+from agentnb.host.changes.own_files import OwnFiles
 from agentnb.host.changes.records import read_record, record_file
 from agentnb.policy.sensitive import SENSITIVE, secret_pattern
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from agentnb.changes import Snapshot
     from agentnb.changes.coverage import Signature
+    from agentnb.host.changes.own_files import OwnFilesInside
     from agentnb.policy.sensitive import Patterns
 
 T = TypeVar("T")
@@ -72,12 +74,15 @@ class FileTimes:
         return before is not None and before.is_certain and before.entries == self.entries
 
 
-def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | None:
+def read_file_times(
+    workspace: Path, named: Iterable[str] = (), is_own: Callable[[str], bool] = lambda _: False
+) -> FileTimes | None:
     """The times of the files of *workspace*; None where it is large, or cannot be read.
 
     Args:
         workspace: The folder.
         named: Files that count although they are ignored or left out, relative to it.
+        is_own: Whether a path, relative to it, is agentnb's own: it does not count.
     """
     at = time.time_ns()
     entries: dict[str, Signature] = {}
@@ -88,7 +93,7 @@ def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | N
             with os.scandir(f"{root}/{folder}") as found:
                 for entry in found:
                     path = f"{folder}{entry.name}"
-                    if is_left_out(entry.name):
+                    if is_left_out(entry.name) or is_own(path):
                         continue
                     entries[path] = signature(entry.stat(follow_symlinks=False))
                     if len(entries) > MOST_ENTRIES:
@@ -96,7 +101,7 @@ def read_file_times(workspace: Path, named: Iterable[str] = ()) -> FileTimes | N
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{path}/")
         for path in named:
-            if os.path.lexists(f"{root}/{path}"):
+            if not is_own(path) and os.path.lexists(f"{root}/{path}"):
                 entries[path] = signature(os.lstat(f"{root}/{path}"))
     except OSError:
         return None
@@ -138,6 +143,7 @@ class WorkspaceStore:
         folder: The store's folder.
         workspace: The workspace, without links on the way to it.
         keeps_sensitive: Whether the contents of files that may hold secrets are stored.
+        own: agentnb's own files in the workspace.
         temporary: The folder that the store's folder is in, where that goes with the host.
 
     Attributes:
@@ -153,6 +159,7 @@ class WorkspaceStore:
         workspace: Path,
         *,
         keeps_sensitive: bool = False,
+        own: OwnFilesInside | None = None,
         temporary: TemporaryFolder | None = None,
     ) -> None:
         self.folder = folder
@@ -162,6 +169,7 @@ class WorkspaceStore:
         self.patterns: Patterns = SENSITIVE
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
+        self._own = own or OwnFiles(None).of(workspace)
         self._temporary = temporary
         self._is_closed = False
         self._store: ChangeStore | None = None
@@ -252,11 +260,11 @@ class WorkspaceStore:
         self._store = self._snapshot = self._times = None
 
     def _prepared(self) -> None:
-        if self._snapshot is None and read_file_times(self.workspace) is None:
+        if self._snapshot is None and read_file_times(self.workspace, (), self._own.has) is None:
             self._taken(frozenset())
 
     def _taken(self, named: frozenset[str]) -> Snapshot:
-        times = read_file_times(self.workspace, named | self._named)
+        times = read_file_times(self.workspace, named | self._named, self._own.has)
         if self._snapshot is not None and times is not None and named <= self._named:  # noqa: SIM102 - two questions
             if times.is_unchanged_since(self._times):
                 return self._snapshot
@@ -274,6 +282,7 @@ class WorkspaceStore:
                 limits=Limits.from_environment(),
                 is_sensitive=lambda path: secret_pattern(path, self.patterns) is not None,
                 keep_sensitive=self._keeps_sensitive,
+                own=self._own.lines,
             )
             self.recovered = store.recover()
             self._store = store
@@ -313,9 +322,14 @@ class WorkspaceStores:
     Args:
         folder: Where they are; None where nothing is to be kept: then they are in a folder that goes with the host.
         within: Where that folder is; with the system's other temporary files unless told.
+        own: agentnb's own files, which no snapshot covers; none unless told.
+
+    Attributes:
+        own: As above.
     """
 
-    def __init__(self, folder: Path | None, *, within: Path | None = None) -> None:
+    def __init__(self, folder: Path | None, *, within: Path | None = None, own: OwnFiles | None = None) -> None:
+        self.own = own or OwnFiles(None)
         self._temporary = None
         if folder is None:
             self._temporary = TemporaryFolder(within)
@@ -328,7 +342,11 @@ class WorkspaceStores:
         real = workspace.resolve()
         if real not in self._stores:
             self._stores[real] = WorkspaceStore(
-                self._folder / store_name(real), real, keeps_sensitive=keeps_sensitive, temporary=self._temporary
+                self._folder / store_name(real),
+                real,
+                keeps_sensitive=keeps_sensitive,
+                own=self.own.of(real),
+                temporary=self._temporary,
             )
         return self._stores[real]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from agentnb.changes.coverage import is_left_out_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.rehearsal.result import Rehearsal
 
@@ -55,15 +55,20 @@ class Ended(NamedTuple):
     variables: Collection[str] | None = None
 
 
-def look(folder: str, named: Iterable[str]) -> Look:
+def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lambda _: False) -> Look:
     """What the files of *folder*, and those at the absolute paths *named*, look like now.
 
     Environments, caches and repositories' own data are left out, unless a file in them is named.
+
+    Args:
+        folder: The folder, absolute.
+        named: Files that count wherever they lie.
+        is_own: Whether a path, relative to the folder, is agentnb's own: it counts only where it is named.
     """
     seen: Seen = {}
     budget = [MOST_BYTES]
     is_whole, until = True, time.monotonic() + LOOK_SECONDS
-    for path, status in _files(folder):
+    for path, status in _files(folder, is_own):
         seen[path] = _signature(path, status, budget)
         if len(seen) >= MOST_FILES or time.monotonic() > until:
             is_whole = False
@@ -153,7 +158,7 @@ def _change(before: Sequence[object] | None, after: Sequence[object] | None) -> 
     return "" if before == after else "changed"
 
 
-def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+def _files(folder: str, is_own: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [folder]
     while waiting:
         here = waiting.pop()
@@ -162,6 +167,8 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
         except OSError:
             continue
         for entry in entries:
+            if is_own(entry.path[len(folder.rstrip(os.sep)) + 1 :]):
+                continue
             try:
                 if entry.is_dir(follow_symlinks=False):
                     if not is_left_out_name(entry.name):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping
 
     from agentnb.acp.permission import PermissionQuestion
+    from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.permission_callback import PermissionCallback
@@ -77,6 +78,7 @@ class Permissions:
         has_kernel_tools: Whether a permission request can be about code for the kernel.
         cwd: The workspace.
         variables: The variables that the agent gets.
+        own: agentnb's own files.
 
     Attributes:
         callback: Answers, before the user, what the policy would ask; None: the user answers.
@@ -94,6 +96,7 @@ class Permissions:
         has_kernel_tools: bool,
         cwd: str,
         variables: Mapping[str, str],
+        own: OwnFiles,
     ) -> None:
         self._channels = channels
         self._policy = policy
@@ -109,7 +112,7 @@ class Permissions:
         self._asked = 0
         self._own: dict[str, Question] = {}
         self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables)
+        self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables, own=own)
 
     @property
     def grants(self) -> tuple[InForce, ...]:

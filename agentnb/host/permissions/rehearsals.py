@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.clock import now_ms
@@ -40,6 +41,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping
 
+    from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.grants import Question
@@ -123,6 +125,7 @@ class Rehearsals:
         spawn: Starts a task on the host's loop.
         cwd: The workspace.
         variables: The variables that the session's agent gets.
+        own: agentnb's own files: that they are written meanwhile is no difference.
     """
 
     def __init__(
@@ -134,7 +137,9 @@ class Rehearsals:
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         cwd: str,
         variables: Mapping[str, str],
+        own: OwnFiles,
     ) -> None:
+        self._own = own
         self._channels = channels
         self._policy = policy
         self._environment = environment
@@ -303,7 +308,9 @@ class Rehearsals:
         if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
             return
         folder = _folder(known.subject, self._cwd)
-        before = await asyncio.to_thread(look, folder, [*named_files(known.found, folder)])
+        before = await asyncio.to_thread(
+            look, folder, [*named_files(known.found, folder)], self._own.of(Path(folder)).has
+        )
         self._allowed.append(
             _Allowed(question.turn_id, question.call_id, question.request, known.found, folder, before, since=now_ms())
         )
@@ -353,7 +360,7 @@ class Rehearsals:
 
     async def _compare(self, allowed: _Allowed, ended: Ended) -> None:
         named = named_files(allowed.found, allowed.folder)
-        after = await asyncio.to_thread(look, allowed.folder, [*named])
+        after = await asyncio.to_thread(look, allowed.folder, [*named], self._own.of(Path(allowed.folder)).has)
         until = now_ms()
         saved = {
             path

@@ -1,0 +1,99 @@
+"""The files that agentnb writes by itself, and that may lie in a workspace: the log, the data folder, a cassette.
+
+``AGENTNB_LOG=./sessions.db`` or ``AGENTNB_DATA_DIR=./data`` put them there. Writing them is no change of a turn, and
+undo must not write them: so no snapshot covers them, whatever the workspace's ignore files say.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from agentnb.cassette.large_content import belongs_to
+from agentnb.changes.ignore import is_ignored, literal, read_rules
+from agentnb.folders import data_folder
+from agentnb.log.batch_file import batch_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock", ".damaged-*")
+"""What SQLite and the log have beside a database, as patterns of an ignore file."""
+
+IN_DATA_FOLDER = (
+    *("audit.jsonl", "audit.1.jsonl", "changes", "install-folders.json", ".install-folders.json.*.part", "installs"),
+    *("local", "paired", "research", "wire"),
+)
+"""What agentnb has in its data folder besides the log, as patterns of an ignore file.
+
+Other files there are the user's: they are covered.
+"""
+
+
+class OwnFilesInside:
+    """The own files in one workspace.
+
+    Args:
+        workspace: The folder, without links on the way to it.
+        lines: The paths of those that stay own, as an ignore file of that folder names them.
+        cassette: Gives the cassette that is recorded or replayed now.
+
+    Attributes:
+        lines: As above. A cassette is not in them: when it is recorded no more, it is the user's file, and covered.
+    """
+
+    def __init__(self, workspace: PurePath, lines: str, cassette: Callable[[], Path | None]) -> None:
+        self.lines = lines
+        self._workspace = Path(workspace)
+        self._rules = read_rules(lines)
+        self._cassette = cassette
+
+    def has(self, path: str) -> bool:
+        """Whether *path*, relative to the workspace, is one of them now."""
+        if self._rules and is_ignored(self._rules, path):
+            return True
+        cassette = self._cassette()
+        return cassette is not None and belongs_to(self._workspace / path, cassette)
+
+
+class OwnFiles:
+    """The own files of one kernel. Where they lie is read once: a later ``chdir`` moves no open file.
+
+    Args:
+        log: The log's file; None where nothing is kept.
+        cassette: Gives the cassette that is recorded or replayed; there is none unless told.
+        environ: The environment, which names the data folder.
+
+    Example:
+        >>> own = OwnFiles(Path("/work/x.db"), environ={"AGENTNB_DATA_DIR": "/data"})
+        >>> own.of(Path("/work")).has("x.db-wal"), own.of(Path("/work")).has("x.py")
+        (True, False)
+    """
+
+    def __init__(
+        self,
+        log: Path | None,
+        cassette: Callable[[], Path | None] = lambda: None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._cassette = cassette
+        data = data_folder(environ)
+        self._places = [(_real(data), name) for name in IN_DATA_FOLDER]
+        if log is not None:
+            databases = (log, log.with_name(f"{log.stem}-search.db"), batch_file(log))
+            self._places += [
+                (_real(log.parent), f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES
+            ]
+
+    def of(self, workspace: Path) -> OwnFilesInside:
+        """Those that lie in *workspace*."""
+        root = _real(workspace)
+        inside = [(folder.relative_to(root), name) for folder, name in self._places if folder.is_relative_to(root)]
+        lines = ["/".join(["", *map(literal, folder.parts), name]) for folder, name in inside]
+        named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
+        return OwnFilesInside(root, named, self._cassette)
+
+
+def _real(folder: Path) -> PurePath:
+    return PurePath(os.path.realpath(folder))

@@ -1,0 +1,132 @@
+"""agentnb's own files in a workspace: the log, the data folder, a cassette. Writing them is no change of a turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.api.session import Session, Turn
+from agentnb.host import Host
+from agentnb.host.changes.own_files import OwnFiles
+from agentnb.host.changes.workspace_store import read_file_times
+from agentnb.host.permissions.outcome import look
+from agentnb.log.location import log_location
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=["sessions.db", "./x.db", "data", "logs/"])
+def own_host(request: pytest.FixtureRequest, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A host that keeps its log, or all its data, in the workspace, named as a user would in there."""
+    monkeypatch.chdir(workspace)
+    if request.param == "data":
+        monkeypatch.setenv("AGENTNB_DATA_DIR", "./data")
+        monkeypatch.delenv("AGENTNB_LOG", raising=False)
+    else:
+        monkeypatch.setenv("AGENTNB_LOG", request.param)
+        monkeypatch.setenv("AGENTNB_DATA_DIR", str(workspace.parent / "data"))
+    host = Host(log=log_location())
+    yield host
+    host.close()
+
+
+def opened(host: Host, cwd: Path) -> Session:
+    spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
+    return Session(host.loop.call(lambda: host.open(spec, cwd=cwd)))
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
+def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(own_host: Host, workspace: Path) -> None:
+    """Whatever an ignore file says of them. The user's files beside them are covered."""
+    (workspace / ".gitignore").write_text("!*.db\n!data\n")
+    session = opened(own_host, workspace)
+    first = does(session, ["write", "data/mine.csv", "1\n"], ["write", "x.db.txt", "t\n"])
+    assert own_host.recorder is not None
+    assert own_host.recorder.flush(PATIENCE)
+    quiet = does(session)
+    assert [each.name for each in first.changes] == ["data/mine.csv", "x.db.txt"]
+    assert list(quiet.changes) == []
+    assert [each.name for each in session.changes] == ["data/mine.csv", "x.db.txt"]
+    times = read_file_times(workspace, (), own_host.stores.own.of(workspace).has)
+    assert times is not None
+    assert {*times.entries} - {"data", "logs"} == {".gitignore", "data/mine.csv", "x.db.txt"}
+    session.undo()
+    assert not (workspace / "data/mine.csv").exists()
+    assert not (workspace / "x.db.txt").exists()
+    session.redo()
+    assert (workspace / "data/mine.csv").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_own"),
+    [
+        ("x.db", True),
+        ("x.db-wal", True),
+        ("x.db-shm", True),
+        ("x.db-journal", True),
+        ("x.db.lock", True),
+        ("x.db.damaged-17", True),
+        ("x-search.db", True),
+        ("x-search.db-wal", True),
+        ("batches.db", True),
+        ("d [1]/changes/0/git/index", True),
+        ("d [1]/audit.jsonl", True),
+        ("d [1]/wire/a.jsonl", True),
+        ("x.db.txt", False),
+        ("x.dbs", False),
+        ("a/x.db", False),
+        ("d [1]/mine.csv", False),
+        ("d [1]/sub/changes/a", False),
+        ("d 1/changes/a", False),
+        ("audit.jsonl", False),
+    ],
+)
+def test_a_file_when_it_lies_beside_the_log_is_own_by_its_whole_name(workspace: Path, path: str, is_own: bool) -> None:
+    own = OwnFiles(workspace / "x.db", environ={"AGENTNB_DATA_DIR": os.fspath(workspace / "d [1]")})
+    assert own.of(workspace).has(path) is is_own
+
+
+def test_the_log_when_a_link_leads_to_it_is_own_where_it_lies(workspace: Path) -> None:
+    (workspace / "kept").mkdir()
+    (workspace.parent / "link").symlink_to(workspace / "kept")
+    own = OwnFiles(workspace.parent / "link/x.db", environ={"AGENTNB_DATA_DIR": "/nowhere"})
+    assert own.of(workspace).has("kept/x.db-wal")
+
+
+def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
+    """With its backup and the files beside it; then it is the user's again, and undo covers it."""
+    recorded: list[Path | None] = [workspace / "fit.cassette.jsonl"]
+    own = OwnFiles(None, cassette=lambda: recorded[0], environ={"AGENTNB_DATA_DIR": "/nowhere"}).of(workspace)
+    names = ["fit.cassette.jsonl", "fit.cassette.files/0a", "fit.ipynb", "a/fit.cassette.jsonl"]
+    while_recorded = [own.has(each) for each in names]
+    recorded[0] = None
+    assert (while_recorded, [own.has(each) for each in names]) == ([True, True, False, False], [False] * 4)
+    assert own.lines == ""
+
+
+def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_names(workspace: Path) -> None:
+    """Also in a folder that is reached by a link."""
+    own = OwnFiles(workspace / "x.db", environ={"AGENTNB_DATA_DIR": os.fspath(workspace / "data")})
+    for name in ("x.db", "x.db-wal", "mine.csv", "data/changes/a", "data/mine.csv"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("1")
+    link = workspace.parent / "link"
+    link.symlink_to(workspace)
+    seen = look(os.fspath(link), [f"{link}/x.db"], own.of(link).has).seen
+    assert {os.path.relpath(each, link) for each in seen} == {"mine.csv", "data/mine.csv", "x.db"}
