@@ -34,7 +34,11 @@ NOTES = """\
 - `terminal/data` goes on without end, a terminal's snapshot has the last 65,536 characters.
 - A field of more than 64 KiB is sent as its beginning with a reference beside it (`text` and `textRef`); `resourceRead`
   gives all of it, by the reference's `uri`.
-- A chat's snapshot has its latest 30 turns; `fetchTurns` gives the others.
+- A chat's snapshot has its latest 30 turns; `fetchTurns` gives the others. `chat/turnsLoaded` goes to the client that
+  asked only, since others may know other turns.
+- The times of turns are the host's; those that clients of 0.6 and later say are passed over.
+- A question that an agent asks outside of a turn has no place in 0.6 and later: it is answered in the notebook.
+- `SessionSummary.chats`, background work, canvases and per-chat changesets of 1.0 are optional, and not sent.
 - An approval without `selectedOptionId` chooses the narrowest option that says the same.
 - A client that is too far behind is disconnected with the WebSocket code 1013. It reconnects, and gets snapshots.
 - A client that says `_meta: {"agentnb": 1}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
@@ -77,16 +81,18 @@ def page() -> str:
 
 
 def _versions() -> list[str]:
-    from agentnb.ahp.versions import LATER, SPOKEN
+    from agentnb.ahp.version_forms import CHANGES
+    from agentnb.ahp.versions import SPOKEN
 
     spoken = ", ".join(f"`{version}`" for version in SPOKEN)
     text = (
-        f"Spoken: {spoken}. Of the versions that a client offers the highest of these is chosen; where there is"
-        " none the answer is `UnsupportedProtocolVersion` (-32005). Later versions are not spoken yet: they have"
-        " another form for what this host sends."
+        f"Spoken: {spoken}; `1.0.0` stands for all 1.x, `0.9.0` for all 0.9.x. Of the versions that a client offers the"
+        " highest of these is chosen; where there is none the answer is `UnsupportedProtocolVersion` (-32005), with"
+        " these in its data. What came with 1.1 is not sent. States inside the kernel have the form of 0.5; what later"
+        " versions have another form for is told, and read, as follows:"
     )
     lines = ["## Versions", "", text, "", "| from | what has another form |", "|---|---|"]
-    return [*lines, *(f"| {version} | {what} |" for version, what in LATER.items()), ""]
+    return [*lines, *(f"| {change.since} | {change.about} |" for change in CHANGES), ""]
 
 
 def _commands() -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.ahp.projection import action_to_ahp
 from agentnb.ahp.uris import place_of, to_ahp
-from agentnb.ahp.versions import is_known_in
+from agentnb.ahp.versions import OWN_FORM, is_known_in
 from agentnb.comm.client import Client
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
@@ -38,7 +38,7 @@ class RemoteClient(Client):
         number: Which connection of the server it is.
         grant: Who it is, and what it may do.
         feed: What happens.
-        version: The version of AHP that it speaks.
+        version: The version of AHP that was negotiated with it.
         is_writing: Whether something waits to be written to it.
         is_ours: Whether it is another kernel of ours, which is given what is ours, too.
         seen_at: When it came, on the host loop's clock, in seconds.
@@ -63,7 +63,7 @@ class RemoteClient(Client):
         self.answers = "approve" in grant.rights
         self.own_id = own_id
         self.grant = grant
-        self.ahp_version = version
+        self.ahp_version = OWN_FORM if is_ours else version
         self.is_ours = is_ours
         self.sent = feed.seq
         self._feed = feed
@@ -114,7 +114,8 @@ class RemoteClient(Client):
         return [each for each in told if each["action"] is not None]
 
     def _told(self, envelope: Envelope, seq: int) -> dict[str, Any]:
-        action = action_to_ahp(self._seen(envelope.action), own=self.is_ours)
+        context = self._feed.context()
+        action = action_to_ahp(self._seen(envelope.action), self.ahp_version, context, own=self.is_ours)
         if action is not None and not is_known_in(str(action["type"]), self.ahp_version):
             action = None
         told: dict[str, Any] = {"channel": to_ahp(envelope.channel), "action": action, "serverSeq": seq}

@@ -76,19 +76,40 @@ class DispatchParams(Params, frozen=True, kw_only=True):
     action: dict[str, Any]
 
 
+class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client wants of a state, from 0.5.1 on."""
+
+    turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class SubscribeParams(Params, frozen=True, kw_only=True):
+    """A channel to follow."""
+
+    view: SubscribeView = SubscribeView()
+
+
+class ListSessionsParams(Params, frozen=True, kw_only=True):
+    """A page of the list, from 0.5.1 on; all of it by default."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    cursor: Uri | None = None
+
+
 class CreateSessionParams(Params, frozen=True, kw_only=True):
-    """A new conversation, at a URI that the client chooses."""
+    """A new conversation, at a URI that the client chooses. From 0.7 on it has several folders."""
 
     provider: str | None = None
     working_directory: Uri | None = None
+    working_directories: Uris = ()
     config: dict[str, Any] | None = None
     fork: dict[str, Any] | None = None
 
 
 class FetchTurnsParams(Params, frozen=True, kw_only=True):
-    """Older turns of a chat."""
+    """Older turns of a chat: those before a turn, or from 0.5.1 on those that the cursor in its state stands for."""
 
     before: str | None = None
+    cursor: str | None = None
     limit: Annotated[int, msgspec.Meta(ge=1)] = 50
 
 
@@ -178,15 +199,21 @@ COMMANDS: dict[str, Command] = {
     "initialize": Command(InitializeParams, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
     "reconnect": Command(ReconnectParams, None, "Replay, where the feed reaches back to the number; else snapshots."),
     "ping": Command(Params, None, "Answered at any time."),
-    "subscribe": Command(Params, "watch", "Root, session, chat, terminal and changeset channels."),
+    "subscribe": Command(
+        SubscribeParams, "watch", "Root, session, chat, terminal and changeset channels. `view.turns`: at most 100."
+    ),
     "unsubscribe": Command(Params, "watch", "", is_notification=True),
     "dispatchAction": Command(DispatchParams, "watch", "Which actions: see below.", is_notification=True),
-    "listSessions": Command(Params, "watch", "The open conversations, as far as the client may see them."),
+    "listSessions": Command(
+        ListSessionsParams, "watch", "The open conversations, as far as the client may see them; in pages, if asked to."
+    ),
     "createSession": Command(
         CreateSessionParams, "drive", "In the kernel's folder. `fork`: refused. `config`: what is given is ignored."
     ),
     "disposeSession": Command(Params, "drive", "Closes the conversation."),
-    "fetchTurns": Command(FetchTurnsParams, "watch", "At most 100 turns at once."),
+    "fetchTurns": Command(
+        FetchTurnsParams, "watch", "At most 100 turns at once; from 0.5.1 on as `chat/turnsLoaded` to who asked."
+    ),
     "resolveSessionConfig": Command(SessionConfigParams, "drive", "The settings that conversations have."),
     "resourceRead": Command(
         ResourceReadParams, "drive", "Files of a workspace, within its boundary and the policy, and long content."

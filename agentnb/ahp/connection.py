@@ -17,10 +17,11 @@ import msgspec
 from agentnb.ahp import commands as c
 from agentnb.ahp.client import ACTIONS, BEHIND, RemoteClient
 from agentnb.ahp.feed import claim_of
-from agentnb.ahp.projection import state_to_ahp, summary_to_ahp, turn_to_ahp
+from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
+from agentnb.ahp.projection import state_to_ahp, summary_to_ahp
 from agentnb.ahp.resources import list_folder, read_resource
 from agentnb.ahp.uris import TERMINALS, from_ahp, place_of, to_ahp
-from agentnb.ahp.versions import SPOKEN, negotiate
+from agentnb.ahp.versions import SPOKEN, is_since, negotiate
 from agentnb.comm import window
 from agentnb.comm.client_requests import Bytes
 from agentnb.credentials import logger
@@ -37,7 +38,6 @@ from agentnb.host.channels import ROOT, session_config
 from agentnb.safe_json import is_too_deep
 from agentnb.state import (
     ActionOrigin,
-    ChatState,
     RootState,
     SessionState,
     TerminalState,
@@ -62,7 +62,6 @@ MOST_REQUESTS = 32
 """Requests that may be carried out at once."""
 MOST_SESSIONS = 32
 """Open conversations beyond which no client may open another one."""
-MOST_TURNS = 100
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedVersion, c.UNSUPPORTED_PROTOCOL_VERSION),
     (UnknownSession, c.SESSION_NOT_FOUND),
@@ -72,6 +71,8 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (FileUnavailable, c.NOT_FOUND),
     (msgspec.ValidationError, c.INVALID_PARAMS),
 )
+HOSTS_WORD = frozenset({"startedAt", "duration"})
+"""Times of turns that clients of later versions say by their own clock: the host's counts."""
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 """WebSocket close codes (RFC 6455 and its registry)."""
 
@@ -190,9 +191,9 @@ class Connection:
         if notice.summary is None:
             params["session"] = to_ahp(notice.uri)
         elif notice.before is None:
-            params["summary"] = summary_to_ahp(notice.summary)
+            params["summary"] = summary_to_ahp(notice.summary, client.ahp_version)
         else:
-            before, now = summary_to_ahp(notice.before), summary_to_ahp(notice.summary)
+            before, now = (summary_to_ahp(each, client.ahp_version) for each in (notice.before, notice.summary))
             params["session"] = to_ahp(notice.uri)
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
         self._send({"jsonrpc": "2.0", "method": notice.method, "params": params})
@@ -367,14 +368,15 @@ class Connection:
         found = dict.fromkeys(uris)
         return [self._snapshot(uri, own) for uri in found if (own := self._find(uri)) is not None]
 
-    def _snapshot(self, uri: str, own: str) -> dict[str, Any]:
+    def _snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
         self._client.follow(own)
-        state = self._complete(own, self._state(own))
-        told = state_to_ahp(state, self._client.ahp_version, own=self._client.is_ours)
+        state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
+        context = self._feed.context(uri, state.turns[0].id if earlier else None)
+        told = state_to_ahp(state, self._client.ahp_version, context, own=self._client.is_ours)
         return {"resource": uri, "state": told, "fromSeq": self._feed.seq}
 
     def _complete(self, own: str, state: Any) -> Any:
-        """*state* with what AHP has in it and the host elsewhere, and no more turns than are sent at once."""
+        """*state* with what AHP has in it and the host elsewhere."""
         if isinstance(state, SessionState):
             chat = self._feed.chat(own)
             return msgspec.structs.replace(
@@ -386,7 +388,7 @@ class Connection:
         if isinstance(state, RootState):
             terminals = tuple(each for each in self._feed.terminals if self._client.sees(each.resource))
             return msgspec.structs.replace(state, terminals=terminals)
-        return window.latest(state)[0] if isinstance(state, ChatState) else state
+        return state
 
     def _catch_up(self) -> None:
         """Send what is still to be sent: a client that counts to a snapshot's number must have all before it."""
@@ -394,11 +396,13 @@ class Connection:
         if message is not None:
             self._deliver(self._client.client_id, message)
 
-    def _subscribe(self, params: c.Params) -> dict[str, Any]:
+    def _subscribe(self, params: c.SubscribeParams) -> dict[str, Any]:
         own = self._find(params.channel)
         if own is None:
             raise _RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {params.channel[:200]!r}.")
-        return {"snapshot": self._snapshot(params.channel, own)}
+        wanted = params.view.turns
+        turns = window.TURNS if wanted is None else min(max(wanted, 1), MOST_TURNS)
+        return {"snapshot": self._snapshot(params.channel, own, turns)}
 
     def _unsubscribe(self, params: c.Params) -> None:
         own = from_ahp(self._host, params.channel)
@@ -422,7 +426,8 @@ class Connection:
             self._service.delivery.refuse(own, UnknownAction(params.action), origin, reason)
             self._service.delivery.kick()
             return
-        action = self._with_option(own, params.action) if kind == "chat/toolCallConfirmed" else params.action
+        action = {name: value for name, value in params.action.items() if name not in HOSTS_WORD}
+        action = self._with_option(own, action) if kind == "chat/toolCallConfirmed" else action
         told = {"channel": own, "clientSeq": params.client_seq, "action": action}
         self._service.tell(client.client_id, "dispatchAction", told)
         self._service.delivery.kick()
@@ -439,9 +444,13 @@ class Connection:
         once = [option for option in options if option.option_kind in {"allow_once", "reject_once"}]
         return action if not options else {**action, "selectedOptionId": (once or options)[0].id}
 
-    def _list_sessions(self, _params: c.Params) -> dict[str, Any]:
+    def _list_sessions(self, params: c.ListSessionsParams) -> dict[str, Any]:
         seen = [each for each in self._feed.sessions if self._client.sees(each.resource)]
-        return {"items": [summary_to_ahp(summary) for summary in seen]}
+        items = [summary_to_ahp(summary, self._client.ahp_version) for summary in seen]
+        page = page_of(items, params.limit, params.cursor)
+        if page is None:
+            raise _RequestFailed(c.INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
+        return page
 
     def _create_session(self, params: c.CreateSessionParams) -> None:
         place = place_of(params.channel)
@@ -455,8 +464,8 @@ class Connection:
             raise _RequestFailed(c.INVALID_PARAMS, "A conversation cannot be forked at a turn here.")
         if len(self._host.conversations) >= MOST_SESSIONS:
             raise _RequestFailed(c.INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
-        folder = params.working_directory
-        if folder is not None and folder.rstrip("/") != _here():
+        folders = {params.working_directory, *params.working_directories} - {None}
+        if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
             raise PermissionDenied("Conversations begin in the kernel's folder only.")
         told = {"agent": params.provider, "tabId": place.tab_id}
         self._service.ask(self._client.client_id, "createSession", told)
@@ -465,9 +474,15 @@ class Connection:
         self._service.ask(self._client.client_id, "disposeSession", {"channel": self._session(params.channel)})
 
     def _fetch_turns(self, params: c.FetchTurnsParams) -> dict[str, Any]:
+        client, version = self._client, self._client.ahp_version
         chat = self._host.find(self._session(params.channel, "chat")).chat.state
-        turns, earlier = window.before(chat, params.before, min(params.limit, MOST_TURNS))
-        return {"turns": [turn_to_ahp(turn, own=self._client.is_ours) for turn in turns], "hasMore": earlier > 0}
+        if client.is_ours or not is_since(version, "0.5.1"):
+            return older_turns(chat, params.before, params.limit, version, own=client.is_ours)
+        action = turns_loaded(chat, params.cursor, params.limit, version, self._feed.context())
+        client.sent = self._feed.count()
+        envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
+        self._send({"jsonrpc": "2.0", "method": "action", "params": envelope})
+        return {}
 
     def _session(self, uri: str, kind: str = "session") -> str:
         place, own = place_of(uri), self._find(uri)

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from agentnb.ahp.projection import is_told
+from agentnb.ahp.turn_records import TurnRecords
 from agentnb.ahp.uris import TERMINALS, to_ahp
+from agentnb.ahp.version_forms import Context
 from agentnb.clock import now_ms
 from agentnb.host.channels import ROOT
 from agentnb.log import ChannelLog
@@ -26,6 +29,7 @@ from agentnb.state import (
     TerminalData,
     TerminalExited,
     TerminalInfo,
+    UnknownAction,
     XSessionRemoved,
     XSessionSet,
     XTerminalData,
@@ -73,12 +77,14 @@ class Feed:
         seq: The number of the last one.
         terminals: The terminals of all open conversations, as clients have been told.
         versions: The version that each client negotiated, by its name and what it calls itself: `reconnect` says none.
+        records: What later versions say of turns and the states do not keep.
     """
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
         self.seq = now_ms()  # above every number of an earlier kernel: what a client saw there is not replayed here
         self.log = ChannelLog(max_entries=max_entries, begins_after=self.seq)
         self.versions: dict[tuple[str, str], str] = {}
+        self.records = TurnRecords(is_told)
         self._host = host
         self._notify = notify
         self._chats: dict[str, ChatSummary] = {}
@@ -86,6 +92,7 @@ class Feed:
         for conversation in host.conversations.values():
             self._sessions[conversation.session.uri] = conversation.summary
             self._chats[conversation.session.uri] = chat_summary(conversation.chat.state)
+            self.records.look_at(conversation.chat.state)
         self.terminals = self._open_terminals()
         host.listen(self._on_envelope)
 
@@ -103,6 +110,21 @@ class Feed:
     def reaches(self, seq: int) -> bool:
         """Whether everything after *seq* can be replayed; not where *seq* has not been reached yet."""
         return 0 <= seq <= self.seq and self.log.reaches(seq)
+
+    def context(self, resource: str = "", cursor: str | None = None) -> Context:
+        """What later versions say beside a state or an action.
+
+        Args:
+            resource: The channel that the state is of, as AHP names it.
+            cursor: What older turns of the chat are asked for by; None where the state has all.
+        """
+        records = self.records
+        return Context(records.began, records.questions, cursor, self._has_ended, resource)
+
+    def count(self) -> int:
+        """A number of the sequence for something that one client only is told; others go past it."""
+        self._append(Envelope(channel="", index=1, action=UnknownAction({})))
+        return self.seq
 
     def chat(self, session: str) -> ChatSummary | None:
         """The entry of the chat of *session* in the session's list, as clients have been told."""
@@ -127,10 +149,20 @@ class Feed:
             for view in conversation.chat.state.terminals or ()
         )
 
+    def _has_ended(self, uri: str) -> bool:
+        return any(
+            view.exited
+            for conversation in self._host.conversations.values()
+            for view in conversation.chat.state.terminals or ()
+            if to_ahp(f"{conversation.session.uri}{TERMINALS}/{view.id}") == uri
+        )
+
     def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
         if envelope.rejection_reason is not None:
             return
         self._append(envelope)
+        if isinstance(channel.state, ChatState):
+            self.records.record(channel.state, envelope.action)
         match envelope.action:
             case XSessionSet(summary=summary):
                 self._set(summary)

@@ -4,20 +4,25 @@ Our states are AHP's with fields of ours beside them, and some actions are ours 
 it is sent with AHP's own reducers, so it is given states without what those could not keep up to date. One table
 says which fields are ours; a test compares it with the docstrings. Another kernel of ours (`agentnb.connect`) has our
 reducers: where it says so, it is given everything (``own=True``), and long content whole.
+
+What comes out of the table is the form of AHP 0.5; `version_forms` has what later versions have another form for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from agentnb.ahp.uris import to_ahp
+from agentnb.ahp.version_forms import Context, tell
+from agentnb.ahp.versions import is_since
 from agentnb.comm.content_refs import with_references
 from agentnb.state import (
     ActiveTurn,
     AgentInfo,
     Changeset,
+    ChangesetState,
     ChatResponsePart,
     ChatState,
     ChatSummary,
@@ -29,6 +34,7 @@ from agentnb.state import (
     SessionState,
     SessionSummary,
     TerminalInfo,
+    TerminalState,
     Turn,
     UnknownAction,
     UnknownResponsePart,
@@ -76,6 +82,10 @@ OWN_FIELDS: dict[type[Any], frozenset[str]] = {
 }
 """Fields that AHP does not have, by the struct that has them."""
 
+_TIMES = frozenset({"started_at", "ended_at"})
+_WITHOUT_TIMES = {kind: fields - _TIMES for kind, fields in OWN_FIELDS.items()}
+"""The same for versions that have times of turns."""
+
 _URIS: dict[type[Any], frozenset[str]] = {
     SessionSummary: frozenset({"resource"}),
     ChatState: frozenset({"resource"}),
@@ -89,7 +99,8 @@ _URIS: dict[type[Any], frozenset[str]] = {
 }
 _NONE: frozenset[str] = frozenset()
 _TIME = frozenset({"time"})
-_LISTED: dict[type[Any], frozenset[str]] = {RootState: frozenset({"sessions"})}
+_LeftOut: TypeAlias = dict[type[Any], frozenset[str]]
+_EVERYTHING: _LeftOut = {RootState: frozenset({"sessions"})}
 _LISTS = (XSessionSet, XSessionRemoved)
 """Which sessions there are: clients ask for the list and follow the notifications, as far as they may see them."""
 _UNSETTLED = frozenset({"meta"})
@@ -97,87 +108,107 @@ _UNSETTLED = frozenset({"meta"})
 _CALLS = (*tools.ToolCallState.__args__, tool_actions.ChatToolCallStart)
 
 
-def state_to_ahp(state: Any, version: str, *, own: bool = False) -> Any:
+_KINDS: tuple[tuple[type[Any], str], ...] = (
+    (RootState, "root"),
+    (SessionState, "session"),
+    (ChatState, "chat"),
+    (TerminalState, "terminal"),
+    (ChangesetState, "changeset"),
+)
+
+
+def state_to_ahp(state: Any, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
     """A channel's state as AHP has it, as JSON; long content by reference.
 
     Args:
         state: The state of any channel.
         version: The version of AHP that the client speaks.
+        context: What the state does not say, for later versions.
         own: Whether the client is given what is ours, too, and long content whole.
     """
-    told = turn_to_ahp(state, own=own)
+    if own:
+        return to_json(_plain(state, _EVERYTHING))
+    told = with_references(_plain(state, _left_out_in(version)))
     if version.startswith("0.4.") and isinstance(state, SessionState):
         told.pop("activeClients", None)  # 0.4 has one optional client there
-    return told
+    return tell(next(kind for struct, kind in _KINDS if isinstance(state, struct)), told, version, context)
 
 
-def summary_to_ahp(summary: SessionSummary) -> Any:
+def summary_to_ahp(summary: SessionSummary, version: str) -> Any:
     """A session as AHP's lists show it."""
-    return _plain(summary, own=False)
+    return tell("summary", _plain(summary, OWN_FIELDS), version)
 
 
-def turn_to_ahp(turn: Any, *, own: bool = False) -> Any:
+def turn_to_ahp(turn: Turn, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
     """A finished turn as AHP has it; long content by reference. See :func:`state_to_ahp`."""
-    return to_json(_plain(turn, own=True)) if own else with_references(_plain(turn, own=False))
+    if own:
+        return to_json(_plain(turn, _EVERYTHING))
+    return tell("turn", with_references(_plain(turn, _left_out_in(version))), version, context)
 
 
-def action_to_ahp(action: Action, *, own: bool = False) -> Any:
+def action_to_ahp(action: Action, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
     """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`.
 
     Example:
         >>> from agentnb.state import SessionTitleChanged
-        >>> action_to_ahp(SessionTitleChanged(title="Fit", time=1))
+        >>> action_to_ahp(SessionTitleChanged(title="Fit", time=1), "1.0.0")
         {'type': 'session/titleChanged', 'title': 'Fit'}
     """
     if own:
-        return None if isinstance(action, _LISTS) else turn_to_ahp(action, own=True)
+        return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
     if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):
         return None
-    if isinstance(action, ChatResponsePart) and not _is_known(action.part):
+    if isinstance(action, ChatResponsePart) and not is_told(action.part):
         return None
-    return with_references(_plain(action, own=False))
+    return tell(action_type(action), with_references(_plain(action, _left_out_in(version))), version, context)
 
 
-def _is_known(part: Any) -> bool:
+def is_told(part: Any) -> bool:
+    """Whether AHP knows that part of an answer."""
     if isinstance(part, UnknownResponsePart):
         return False
     return not str(part.__struct_config__.tag).startswith(OWN)
 
 
-def _plain(value: Any, *, own: bool) -> Any:
+def _left_out_in(version: str) -> _LeftOut:
+    return _WITHOUT_TIMES if is_since(version, "0.6.0") else OWN_FIELDS
+
+
+def _plain(value: Any, fields: _LeftOut) -> Any:
+    """*value* as JSON without the *fields*, and without what AHP does not know where that is not `_EVERYTHING`."""
     if isinstance(value, msgspec.Struct):
-        return _object(value, own=own)
+        return _object(value, fields)
     if isinstance(value, (tuple, list, ChunkedSequence)):
-        return [_plain(item, own=own) for item in value if own or not _is_own_part(item)]
+        return [_plain(item, fields) for item in value if fields is _EVERYTHING or not _is_own_part(item)]
     if isinstance(value, dict):
-        return {name: _plain(item, own=own) for name, item in value.items()}
+        return {name: _plain(item, fields) for name, item in value.items()}
     return value
 
 
 def _is_own_part(item: Any) -> bool:
-    return isinstance(item, parts.ResponsePart) and not _is_known(item)
+    return isinstance(item, parts.ResponsePart) and not is_told(item)
 
 
-def _object(struct: msgspec.Struct, *, own: bool) -> Any:
+def _object(struct: msgspec.Struct, fields: _LeftOut) -> Any:
     if isinstance(struct, (UnknownAction, UnknownResponsePart)):
         return struct.raw
     kind = type(struct)
     config, uris = struct.__struct_config__, _URIS.get(kind, _NONE)
     told: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
-    left_out = _LISTED.get(kind, _NONE) if own else _left_out(struct)
+    left_out = fields.get(kind, _NONE) if fields is _EVERYTHING else _left_out(struct, fields)
     for name, encoded in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
         value = getattr(struct, name)
         if value is None or name in left_out:
             continue
-        told[encoded] = to_ahp(value) if name in uris else _plain(value, own=own)
-    if kind in _CALLS and not own:
+        told[encoded] = to_ahp(value) if name in uris else _plain(value, fields)
+    if kind in _CALLS and fields is not _EVERYTHING:
         told["displayName"] = told["toolName"]
     return told
 
 
-def _left_out(struct: msgspec.Struct) -> frozenset[str]:
+def _left_out(struct: msgspec.Struct, fields: _LeftOut) -> frozenset[str]:
     kind = type(struct)
-    left_out = OWN_FIELDS.get(kind, _NONE)
+    left_out = fields.get(kind, _NONE)
     if kind in _CALLS or isinstance(struct, tool_actions.ToolCallAction):
         left_out |= _UNSETTLED
     return left_out | _TIME if isinstance(struct, KnownAction) else left_out

@@ -10,16 +10,12 @@ from agentnb.errors import UnsupportedVersion
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SPOKEN = ("0.5.0", "0.4.0")
-"""The versions that this host speaks, the newest first."""
+SPOKEN = ("1.0.0", "0.9.0", "0.5.0", "0.4.0")
+"""The versions that this host speaks, the newest first. From 0.9.0 on each stands for all that are compatible with it
+by its number (1.0.0 for all 1.x, 0.9.0 for 0.9.x), as the specification asks of hosts; the others for themselves."""
 
-LATER = {
-    "0.5.1": "older turns come as the action `chat/turnsLoaded`, not as `fetchTurns`' answer; sessions come in pages",
-    "0.6.0": "turns carry when they began and how long they took; what an agent asks is a part of its answer",
-    "0.9.0": "a turn's error is a part of its answer; a session that could not be created is `failed`; terminals say "
-    "whether they run, and which chat owns them",
-}
-"""What later versions have another form for. Each needs a projection, and cases that hold it to the version."""
+OWN_FORM = "0.5.0"
+"""The version whose form our own states have: another kernel of ours is given them, whatever was negotiated."""
 
 INTRODUCED = {
     "session/activeClientSet": "0.5.0",
@@ -48,29 +44,45 @@ INTRODUCED = {
     "chat/changesetsChanged": "0.9.0",
     "chat/isReadChanged": "0.9.0",
     "chat/isArchivedChanged": "0.9.0",
+    "chat/canvasesChanged": "0.10.0",
+    "canvas/stateChanged": "0.10.0",
 }
-"""Actions that came after the oldest version spoken, up to 0.9; all others are in that, too."""
+"""Actions that came after the oldest version spoken, up to 1.0, as the protocol's own table dates them; all others are
+in that version, too."""
+
+REMOVED = {"session/agentChanged": "0.6.0", "session/modelChanged": "0.6.0"}
+"""Actions that later versions have no more: the model and the custom agent are fields of messages there."""
 
 _FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 
 
 def negotiate(offered: Iterable[str]) -> str:
-    """The highest version that both speak.
+    """The highest of the *offered* versions that is spoken here, as it was offered.
 
     Raises:
         UnsupportedVersion: If there is none.
 
     Example:
-        >>> negotiate(["0.9.0", "0.4.0", "0.5.0"])
-        '0.5.0'
+        >>> negotiate(["0.9.0", "0.4.0", "0.5.0"]), negotiate(["1.1.0", "1.0.0"]), negotiate(["0.5.0", "0.5.1"])
+        ('0.9.0', '1.1.0', '0.5.0')
     """
-    wanted = set(offered)
-    found = next((version for version in SPOKEN if version in wanted), None)
-    if found is None:
-        said = ", ".join(sorted(version for version in wanted if _FORM.fullmatch(version))[:10]) or "none"
+    wanted = sorted({version for version in offered if _FORM.fullmatch(version)}, key=_key)
+    found = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
+    if not found:
+        said = ", ".join(wanted[:10]) or "none"
         message = f"The client speaks version {said} of the Agent Host Protocol, this kernel {' and '.join(SPOKEN)}."
         raise UnsupportedVersion(message, hint="Update agentnb, or use a client that also offers one of these.")
-    return found
+    return found[-1]
+
+
+def is_since(version: str, since: str) -> bool:
+    """Whether *version* has what came with the version *since*.
+
+    Example:
+        >>> is_since("1.0.0", "0.9.0"), is_since("0.5.0", "0.9.0")
+        (True, False)
+    """
+    return _key(version) >= _key(since)
 
 
 def is_known_in(action_type: str, version: str) -> bool:
@@ -80,7 +92,15 @@ def is_known_in(action_type: str, version: str) -> bool:
         >>> is_known_in("session/activeClientSet", "0.4.0"), is_known_in("chat/delta", "0.4.0")
         (False, True)
     """
-    return _key(INTRODUCED.get(action_type, "0.0.0")) <= _key(version)
+    gone = REMOVED.get(action_type)
+    return is_since(version, INTRODUCED.get(action_type, "0.0.0")) and (gone is None or not is_since(version, gone))
+
+
+def _is_compatible(version: str, spoken: str) -> bool:
+    if not is_since(spoken, "0.9.0"):
+        return version == spoken
+    same = 1 if _key(spoken)[0] else 2
+    return _key(version)[:same] == _key(spoken)[:same] and is_since(version, spoken)
 
 
 def _key(version: str) -> tuple[int, ...]:

@@ -1,9 +1,10 @@
 /**
  * Bundles the test's driver with the Agent Host Protocol's own TypeScript client.
  *
- * `node bundle.mjs FOLDER OUT`: FOLDER holds the client's sources. They import types and reducers that their authors
- * generate (`src/types`). Where those are not there, this project's reducers, which pass the same reducer cases, stand
- * in for them; the client, its transport and its mirror are the authors' own.
+ * `node bundle.mjs FOLDER OUT [REDUCERS]`: FOLDER holds the client's sources. They import types and reducers that their
+ * authors generate (`src/types`). Where those are not there, this project's reducers, which pass the same reducer cases,
+ * stand in for them; the client, its transport and its mirror are the authors' own. REDUCERS is a module with the
+ * reducers of another version of the protocol, which stand in for them always (`vscode_reducers.mjs` makes one).
  */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,10 +14,12 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 const { build } = createRequire(join(root, "js/package.json"))("esbuild");
-const [folder, outfile] = process.argv.slice(2);
+const [folder, outfile, reducers] = process.argv.slice(2);
 
 const ours = (name, exported, file) =>
-  `export { ${exported} as ${name} } from ${JSON.stringify(join(root, "js/src/state", file))};`;
+  reducers
+    ? `export { ${name} } from ${JSON.stringify(resolve(reducers))};`
+    : `export { ${exported} as ${name} } from ${JSON.stringify(join(root, "js/src/state", file))};`;
 const STAND_INS = new Map([
   ["channels-root/reducer", ours("rootReducer", "reduceRoot", "root.ts")],
   ["channels-session/reducer", ours("sessionReducer", "reduceSession", "session.ts")],
@@ -41,8 +44,8 @@ const types = {
 
 function found(path) {
   const source = path.replace(/\.js$/, ".ts");
-  if (existsSync(source)) return { path: source };
   const name = source.slice(source.indexOf("types/") + 6).replace(/\.ts$/, "");
+  if (existsSync(source) && !(reducers && STAND_INS.has(name))) return { path: source };
   if (!STAND_INS.has(name)) throw new Error(`no ${source}`);
   return { path: name, namespace: "stand-in" };
 }

@@ -109,6 +109,10 @@ const DO: Record<string, (line: Json) => Promise<Json> | Json> = {
     applySnapshot(result.snapshot);
     return result.snapshot;
   },
+  take({ snapshot }) {
+    applySnapshot(snapshot);
+    return snapshot.state;
+  },
   request: ({ method, params }) => client.request(method, params),
   dispatch({ uri, action }) {
     return client.dispatch(uri, action);

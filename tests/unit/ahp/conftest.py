@@ -11,7 +11,7 @@ import pytest
 import agentnb
 from agentnb import Server
 from agentnb.host import current_host
-from tests.unit.ahp.client import Client
+from tests.unit.ahp.client import VERSIONS, Client
 from tests.unit.ahp.relay import Relay
 
 
@@ -36,13 +36,19 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 def connect(server: Server) -> Iterator[Connect]:
-    """Connect a client: ``connect(token)``, initialized as ``connect(token, "me", "ahp-root://")``."""
+    """Connect a client: ``connect(token)``, or ``connect(token, "me", "ahp-root://")``; of 0.5 by default."""
     opened: list[Client] = []
 
-    def begin(token: str | None = None, client_id: str = "me", *uris: str, **options: Any) -> Client:
+    def begin(
+        token: str | None = None,
+        client_id: str = "me",
+        *uris: str,
+        versions: tuple[str, ...] = VERSIONS,
+        **options: Any,
+    ) -> Client:
         client = Client(server.address, server.token if token is None else token, **options)
         opened.append(client)
-        client.initialize(client_id, *uris)
+        client.initialize(client_id, *uris, versions=versions)
         return client
 
     yield begin

@@ -1,6 +1,7 @@
 """Any schedule of writing slowly, cutting and coming back: every mirror ends as the host is, nothing lost or twice.
 
-``AGENTNB_AHP_SCHEDULES`` says how many schedules are tried (100 unless told, 2,000 in ``make soak``).
+``AGENTNB_AHP_SCHEDULES`` says how many schedules are tried (100 unless told, 2,000 in ``make soak``) of the newest
+version; of the oldest form a quarter.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import random
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from agentnb.ahp.access import Grants
@@ -17,9 +19,13 @@ from agentnb.ahp.connection import Connection
 from agentnb.ahp.feed import Feed
 from agentnb.ahp.projection import state_to_ahp
 from agentnb.ahp.uris import to_ahp
+from agentnb.ahp.versions import OWN_FORM, SPOKEN
 from agentnb.state import (
     ActiveTurn,
     ChatDelta,
+    ChatInputCompleted,
+    ChatInputRequest,
+    ChatInputRequested,
     ChatReasoning,
     ChatResponsePart,
     ChatState,
@@ -38,6 +44,7 @@ from agentnb.state import (
     reduce_session,
     to_json,
 )
+from tests.unit.ahp import later_mirror
 from tests.unit.comm.world import World
 
 SCHEDULES = int(os.environ.get("AGENTNB_AHP_SCHEDULES", "100"))
@@ -54,11 +61,12 @@ REDUCERS: dict[str, tuple[type[Any], Any]] = {
 class Mirror:
     """A client that reduces what it hears, on a wire that is written slowly and cut now and then."""
 
-    def __init__(self, world: World, feed: Feed, number: int) -> None:
+    def __init__(self, world: World, feed: Feed, number: int, version: str) -> None:
         grants = Grants()
         token = grants.add("mirror", ["drive", "approve"])
         self.grant = next(each for each in grants if grants.find(token) is each)
-        self.world, self.feed, self.number = world, feed, number
+        self.world, self.feed, self.number, self.version = world, feed, number, version
+        self.is_ours = version == OWN_FORM
         self.uris = [to_ahp(world.session), to_ahp(world.chat)]
         self.states: dict[str, Any] = {}
         self.seq = 0
@@ -87,7 +95,7 @@ class Mirror:
         if self.states:
             params: dict[str, Any] = {"lastSeenServerSeq": self.seq, "subscriptions": self.uris}
         else:
-            params = {"protocolVersions": ["0.5.0"], "initialSubscriptions": self.uris}
+            params = {"protocolVersions": [self.version], "initialSubscriptions": self.uris}
         self.say("reconnect" if self.states else "initialize", {"channel": "ahp-root://", "clientId": "me", **params})
         self.hear(connection)
 
@@ -122,7 +130,7 @@ class Mirror:
             self.apply(envelope)
         for snapshot in result.get("snapshots", []):
             kind, _ = REDUCERS[snapshot["resource"].partition(":")[0]]
-            self.states[snapshot["resource"]] = decode(kind, snapshot["state"])
+            self.states[snapshot["resource"]] = decode(kind, snapshot["state"]) if self.is_ours else snapshot["state"]
             self.seq = snapshot["fromSeq"]
             self.snapshots += 1
 
@@ -130,8 +138,12 @@ class Mirror:
         """One action; numbers only grow, so nothing comes twice."""
         assert envelope["serverSeq"] > self.seq
         self.seq = envelope["serverSeq"]
-        _, reduce = REDUCERS[envelope["channel"].partition(":")[0]]
-        self.states[envelope["channel"]] = reduce(self.states[envelope["channel"]], decode_action(envelope["action"]))
+        uri, action = envelope["channel"], envelope["action"]
+        if self.is_ours:
+            _, reduce = REDUCERS[uri.partition(":")[0]]
+            self.states[uri] = reduce(self.states[uri], decode_action(action))
+        else:
+            self.states[uri] = later_mirror.reduce(uri, self.states[uri], action)
 
     def seen(self) -> dict[str, str]:
         """What it has, as text."""
@@ -140,12 +152,15 @@ class Mirror:
     def truth(self) -> dict[str, str]:
         """What the host has of what it was given."""
         session, chat = (self.world.host.channel(uri) for uri in (self.world.session, self.world.chat))
-        given = len(self.states[self.uris[1]].turns)
+        mirrored = self.states[self.uris[1]]
+        given = len(mirrored.turns if self.is_ours else mirrored["turns"])
         entry = self.feed.chat(self.world.session)
         assert entry is not None
         whole = replace(session.state, chats=(entry,), default_chat=entry.resource)
         cut = replace(chat.state, turns=tuple(chat.state.turns)[len(chat.state.turns) - given :])
-        return dict(zip(self.uris, (settled(state_to_ahp(each, "0.5.0")) for each in (whole, cut)), strict=True))
+        cursor = mirrored["turns"][0]["id"] if not self.is_ours and given < len(chat.state.turns) else None
+        told = (state_to_ahp(each, self.version, self.feed.context(cursor=cursor)) for each in (whole, cut))
+        return dict(zip(self.uris, map(settled, told), strict=True))
 
 
 def settled(value: Any) -> str:
@@ -166,9 +181,14 @@ def happen(world: World, dice: random.Random) -> None:
     if dice.random() < 0.15:
         conversation.dispatch(SessionTitleChanged(title=str(dice.random())))
     elif turn is None:
-        conversation.dispatch(ChatTurnStarted(turn_id=str(dice.random()), message=USER, time=1))
+        conversation.dispatch(ChatTurnStarted(turn_id=str(dice.random()), message=USER, started_at=1, time=1))
     elif dice.random() < 0.1:
-        conversation.dispatch(ChatTurnComplete(turn_id=turn.id, time=1))
+        conversation.dispatch(ChatTurnComplete(turn_id=turn.id, ended_at=1 + dice.randrange(9), time=1))
+    elif chat.input_requests:
+        conversation.dispatch(ChatInputCompleted(request_id=chat.input_requests[0].id, response="decline", time=1))
+    elif dice.random() < 0.1:
+        request = ChatInputRequest(id=str(dice.random()), message="Which?")
+        conversation.dispatch(ChatInputRequested(request=request, time=1))
     else:
         part = dice.choice(["m", "r"])
         if not any(getattr(each, "id", None) == part for each in turn.response_parts):
@@ -178,14 +198,15 @@ def happen(world: World, dice: random.Random) -> None:
         conversation.dispatch(delta(turn_id=turn.id, part_id=part, content=dice.choice(["a", "b\n", "\u2603"])))
 
 
-def test_any_schedule_ends_with_the_hosts_state() -> None:
+@pytest.mark.parametrize(("version", "schedules"), [(SPOKEN[0], SCHEDULES), (OWN_FORM, SCHEDULES // 4)])
+def test_any_schedule_ends_with_the_hosts_state(version: str, schedules: int) -> None:
     """The mirror's session and chat are the host's, byte for byte beside times, after each schedule."""
     dice, snapshots = random.Random(17), 0
-    for first in range(0, SCHEDULES, 50):
+    for first in range(0, schedules, 50):
         world = World(pages=0)
         feed = Feed(world.host, lambda _notice: None, max_entries=ENTRIES)
-        mirrors = [Mirror(world, feed, (first + at) * 1_000) for at in range(2)]
-        for _ in range(min(50, SCHEDULES - first)):
+        mirrors = [Mirror(world, feed, (first + at) * 1_000, version) for at in range(2)]
+        for _ in range(min(50, schedules - first)):
             for mirror in mirrors:
                 mirror.connect_again()
             for _ in range(STEPS):
@@ -196,7 +217,7 @@ def test_any_schedule_ends_with_the_hosts_state() -> None:
             for mirror in mirrors:
                 assert mirror.seen() == mirror.truth()
         snapshots += sum(mirror.snapshots for mirror in mirrors)
-    assert snapshots > 2 * SCHEDULES / 50  # some fell out of the feed
+    assert snapshots > 2 * schedules / 50  # some fell out of the feed
 
 
 def befall(world: World, mirror: Mirror, dice: random.Random) -> None:

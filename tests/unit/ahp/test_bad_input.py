@@ -17,11 +17,12 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
+from agentnb.ahp.versions import SPOKEN
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
 
 SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
-"""How many messages the fuzzer sends; 100,000 in ``make soak``."""
+"""How many messages the fuzzer sends, as a client of the newest version; 100,000 in ``make soak``."""
 
 
 def code_of(client: Client) -> int | None:
@@ -223,6 +224,9 @@ ACTIONS = [
     "x-agentnb/modeChanged",
     "x-agentnb/configOptionChosen",
     "chat/delta",
+    "chat/turnResume",
+    "chat/turnsLoaded",
+    "chat/isReadChanged",
     "nothing",
 ]
 
@@ -241,8 +245,20 @@ def message(dice: random.Random, session: Session) -> Any:
 
     channel = dice.choice([chat_of(session), session_of(session), "ahp-root://", "ahp-session:/../../etc", "", 7])
     action = {"type": dice.choice(ACTIONS), "turnId": value(), "message": value(), "title": value(), "config": value()}
+    action |= {dice.choice(["startedAt", "duration", "part", "turns", "enablement"]): value()}
     params = {"channel": channel, "clientSeq": dice.choice([1, 2, -5, 2**70, "1", 1.5]), "action": action}
-    params |= {dice.choice(["uri", "limit", "before", "provider", "operationId", "subscriptions"]): value()}
+    names = [
+        "uri",
+        "limit",
+        "before",
+        "provider",
+        "operationId",
+        "subscriptions",
+        "cursor",
+        "view",
+        "workingDirectories",
+    ]
+    params |= {dice.choice(names): value()}
     made: Any = {"jsonrpc": dice.choice(["2.0"] * 9 + [2]), "method": dice.choice(METHODS), "params": params}
     if dice.random() < 0.7:
         made["id"] = dice.choice([1, "a", None, 1.5, {}])
@@ -254,8 +270,9 @@ def test_messages_made_at_random_break_nothing(
 ) -> None:
     """No request hangs, no exception is unhandled, and the state stays readable by a good client."""
     dice = random.Random(17)
-    good, chatty = connect(None, "good", session_of(session)), connect(server.add_client("b", rights=["drive"]), "b")
-    name = "b"
+    name, newest = "b", SPOKEN[:1]
+    good = connect(None, "good", session_of(session))
+    chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
     opened = len(good.ask("listSessions", {})["items"])
     for number in range(SOAK):
         text = json.dumps(message(dice, session))
@@ -269,7 +286,7 @@ def test_messages_made_at_random_break_nothing(
             chatty.close()  # it has used up what it may send
             server.revoke(name)
             name = str(number)
-            chatty = connect(server.add_client(name, rights=["drive"]), "b")
+            chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
     assert chatty.ask("ping", {}) == {}
     assert good.snapshot(session_of(session))["summary"]["resource"] == session_of(session)
     assert [record.getMessage() for record in caplog.records if record.name.startswith("agentnb.ahp")] == []

@@ -12,24 +12,34 @@ import agentnb
 from agentnb import Server, Session
 from agentnb.ahp.projection import OWN_FIELDS
 from agentnb.ahp.uris import place_of, to_ahp
+from agentnb.ahp.versions import SPOKEN
 from agentnb.api.policy import policy
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
 
 
 @pytest.mark.parametrize(
-    ("offered", "chosen"), [(("0.4.0",), "0.4.0"), (("0.9.0", "0.4.0", "0.5.0"), "0.5.0"), (("0.5.0", "x"), "0.5.0")]
+    ("offered", "chosen"),
+    [
+        (("0.4.0",), "0.4.0"),
+        (("0.4.0", "0.5.1", "0.5.0"), "0.5.0"),
+        (("0.5.0", "x"), "0.5.0"),
+        (("0.9.0", "0.4.0", "0.5.0"), "0.9.0"),
+        (("1.0.0", "0.9.0"), "1.0.0"),
+        (("0.9.0", "1.2.0", "2.0.0", "1.0.0"), "1.2.0"),
+        (("0.9.3", "0.10.0"), "0.9.3"),
+    ],
 )
 def test_initialize_answers_with_the_highest_version_that_both_speak(
     server: Server, offered: tuple[str, ...], chosen: str
 ) -> None:
-    """Whatever the order; what is no version is passed over."""
+    """Whatever the order; what is no version is passed over. From 0.9 on a number stands for all compatible with it."""
     client = Client(server.address, server.token)
     assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
     client.close()
 
 
-@pytest.mark.parametrize("offered", [("0.9.0",), ("0.5.1", "1.0.0"), (), ("latest",)])
+@pytest.mark.parametrize("offered", [("0.8.0",), ("0.5.1", "2.0.0"), ("0.10.0",), (), ("latest",)])
 def test_initialize_without_a_common_version_is_refused_and_says_which_there_are(
     server: Server, offered: tuple[str, ...]
 ) -> None:
@@ -37,7 +47,7 @@ def test_initialize_without_a_common_version_is_refused_and_says_which_there_are
     client = Client(server.address, server.token)
     with pytest.raises(Failed) as failed:
         client.initialize("me", versions=offered)
-    assert (failed.value.code, failed.value.data) == (-32005, {"supportedVersions": ["0.5.0", "0.4.0"]})
+    assert (failed.value.code, failed.value.data) == (-32005, {"supportedVersions": list(SPOKEN)})
     client.close()
 
 

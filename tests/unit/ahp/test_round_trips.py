@@ -51,10 +51,10 @@ READ: dict[str, Callable[[Any], Any]] = {
     "StringOrMarkdown": lambda value: to_json(msgspec.convert(value, str | Markdown)),
     "ChangesetOperationTarget": lambda value: to_json(msgspec.convert(value, ChangesetTarget)),
     "ChatInputQuestion": lambda value: to_json(msgspec.convert(value, ChatInputQuestion)),
-    "SessionSummary": lambda value: summary_to_ahp(decode(SessionSummary, value)),
+    "SessionSummary": lambda value: summary_to_ahp(decode(SessionSummary, value), "0.5.0"),
     "SessionAddedParams": lambda value: {
         "channel": value["channel"],
-        "summary": summary_to_ahp(decode(SessionSummary, value["summary"])),
+        "summary": summary_to_ahp(decode(SessionSummary, value["summary"]), "0.5.0"),
     },
     "PartialSessionSummary": partial_summary,
 }

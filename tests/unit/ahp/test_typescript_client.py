@@ -2,75 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agentnb import Server, Session
 from agentnb.comm.service import Service
 from agentnb.host import current_host
-from tests.conftest import ROOT
 from tests.unit.ahp.attached_page import AttachedPage
-from tests.unit.ahp.client import USER, Client, chat_of, session_of
+from tests.unit.ahp.client import USER, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
-
-HERE = ROOT / "tests/ahp_client"
-TIMES = {"modifiedAt", "createdAt"}
-"""What a client reads from its own clock when it reduces."""
-
-
-class Peer:
-    """The client, in a process of its own."""
-
-    def __init__(self, bundle: Path) -> None:
-        node = shutil.which("node") or ""
-        command = [node, "--no-warnings", "--experimental-websocket", str(bundle)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def do(self, what: str, **fields: Any) -> Any:
-        """Have it do something, and return what came of it."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"do": what, **fields}) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        assert "error" not in answer, answer
-        return answer["result"]
-
-    def dispatch(self, uri: str, kind: str, **fields: Any) -> None:
-        """Have it dispatch an action."""
-        self.do("dispatch", uri=uri, action={"type": kind, **fields})
-
-    def close(self) -> None:
-        """End it."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
+from tests.unit.ahp.typescript_client import Peer, make_bundle, states
 
 
 @pytest.fixture(scope="module")
 def bundle(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The test's driver with the client."""
-    folder = shared / "peers/ahp/clients/typescript"
-    if not folder.is_dir():
-        pytest.skip(f"no client of the Agent Host Protocol at {folder}")
-    node = shutil.which("node")
-    if node is None or not (ROOT / "js/node_modules/esbuild").is_dir():
-        pytest.skip("node, or js/node_modules, is not installed")
-    into = tmp_path_factory.mktemp("ahp") / "drive.mjs"
-    made = subprocess.run(
-        [node, str(HERE / "bundle.mjs"), str(folder), str(into)], capture_output=True, text=True, check=False
-    )
-    assert made.returncode == 0, made.stderr
-    return into
+    return make_bundle(shared, tmp_path_factory.mktemp("ahp"))
 
 
 @pytest.fixture
@@ -79,27 +29,6 @@ def peer(bundle: Path) -> Iterator[Peer]:
     peer = Peer(bundle)
     yield peer
     peer.close()
-
-
-def settled(value: Any) -> str:
-    """JSON without what a client's own clock says, and without what is absent."""
-
-    def keep(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: keep(item) for name, item in value.items() if name not in TIMES and item is not None}
-        return [keep(item) for item in value] if isinstance(value, list) else value
-
-    return json.dumps(keep(value), sort_keys=True, ensure_ascii=False)
-
-
-def states(peer: Peer, host: Client, *uris: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What the client's mirror has, and what the host has, both as text, once nothing more happens."""
-    truth: dict[str, str] = {}
-    mirrored: dict[str, str] = {}
-    while truth != (truth := {uri: settled(host.snapshot(uri)) for uri in uris}):
-        peer.do("request", method="ping", params={"channel": "ahp-root://"})  # answered after all that happened before
-        mirrored = {uri: settled(peer.do("state", uri=uri)) for uri in uris}
-    return mirrored, truth
 
 
 def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(

@@ -1,0 +1,71 @@
+"""Lists and histories a page at a time, as AHP 0.5.1 and later have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentnb.ahp.projection import turn_to_ahp
+from agentnb.comm import window
+
+if TYPE_CHECKING:
+    from agentnb.ahp.version_forms import Context
+    from agentnb.state import ChatState
+
+MOST_TURNS = 100
+"""Turns that are sent at once."""
+
+
+def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:
+    """A page of a list of sessions.
+
+    Args:
+        items: All of it.
+        limit: How many at most; None for all.
+        cursor: The last one of the page before.
+
+    Returns:
+        AHP's result; None where the cursor's session is not in the list any more.
+
+    Example:
+        >>> page_of([{"resource": "a"}, {"resource": "b"}], 1, None)
+        {'items': [{'resource': 'a'}], 'nextCursor': 'a'}
+    """
+    begin = 0
+    if cursor is not None:
+        begin = next((at for at, each in enumerate(items, 1) if each["resource"] == cursor), 0)
+        if begin == 0:
+            return None
+    page = items[begin:] if limit is None else items[begin : begin + limit]
+    is_last = begin + len(page) == len(items)
+    return {"items": page, **({} if is_last else {"nextCursor": page[-1]["resource"]})}
+
+
+def older_turns(chat: ChatState, before: str | None, limit: int, version: str, *, own: bool) -> dict[str, Any]:
+    """The answer of `fetchTurns` up to 0.5.0, and to another kernel of ours.
+
+    Args:
+        chat: The chat.
+        before: The turn that they come before; None for the chat's end.
+        limit: How many at most.
+        version: The version that the client speaks.
+        own: Whether the client is given what is ours, too.
+    """
+    turns, earlier = window.before(chat, before, min(limit, MOST_TURNS))
+    return {"turns": [turn_to_ahp(turn, version, own=own) for turn in turns], "hasMore": earlier > 0}
+
+
+def turns_loaded(chat: ChatState, cursor: str | None, limit: int, version: str, context: Context) -> dict[str, Any]:
+    """The action that brings older turns from 0.5.1 on: to the client that asked, which knows the turns after them.
+
+    Args:
+        chat: The chat.
+        cursor: The first turn that the client has; None for that of a snapshot made now.
+        limit: How many at most.
+        version: The version that the client speaks.
+        context: What the state does not say.
+    """
+    given = window.latest(chat)[0].turns
+    first = cursor or (given[0].id if given else None)
+    turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))
+    action = {"type": "chat/turnsLoaded", "turns": [turn_to_ahp(turn, version, context) for turn in turns]}
+    return {**action, "turnsNextCursor": turns[0].id} if earlier else action

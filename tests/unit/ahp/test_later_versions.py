@@ -1,0 +1,318 @@
+"""Versions 0.9 and 1.0, heard over a WebSocket and reduced by a mirror that shares no code with the host."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from agentnb import Server, Session
+from agentnb.ahp.version_forms import CHANGES, Context, Question, read, tell
+from agentnb.ahp.versions import OWN_FORM, is_known_in
+from agentnb.errors import ProtocolError
+from tests.unit.ahp.client import USER, Client, Failed, chat_of, session_of
+from tests.unit.ahp.later_mirror import is_time, reduce
+
+LATER = ("1.0.0", "0.9.0")
+ROOT_URI = "ahp-root://"
+QUESTION = {"id": "q", "message": "Which?", "questions": []}
+
+
+class Mirror(Client):
+    """A client of a later version that keeps the states of what it follows."""
+
+    def begin(self, *uris: str, versions: tuple[str, ...] = LATER) -> None:
+        """Introduce itself, and follow *uris*."""
+        self.initialize("mirror", *uris, versions=versions)
+        self.states = dict(self.snapshots)
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Reduce an action."""
+        if message.get("method") == "action" and "rejectionReason" not in message["params"]:
+            self.reduce(message["params"])
+
+    def reduce(self, envelope: dict[str, Any]) -> None:
+        """Take an action in; numbers only grow."""
+        assert envelope["serverSeq"] > self.seq
+        self.seq = envelope["serverSeq"]
+        uri = envelope["channel"]
+        self.states[uri] = reduce(uri, self.states[uri], envelope["action"])
+
+    def until(self, uri: str, text: str) -> Any:
+        """The state, once its JSON has *text* in it."""
+        while text not in json.dumps(self.states[uri]):
+            self.take(self.hear(lambda _: True))
+        return self.states[uri]
+
+    def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask for something; what came before the answer is taken in."""
+        result = super().ask(method, params)
+        heard, self.heard = self.heard, []
+        for message in heard:
+            self.take(message)
+        return result
+
+    def snapshot(self, uri: str) -> Any:
+        """The host's own state of a channel that is followed already."""
+        return self.ask("subscribe", {"channel": uri})["snapshot"]["state"]
+
+    def start_turn(self, session: Session, text: str) -> str:
+        """Prompt as a later version does, with a time of its own."""
+        turn_id = str(uuid.uuid4())
+        message = {"text": text, "origin": USER}
+        said = {"turnId": turn_id, "startedAt": "2001-01-01T00:00:00.000Z", "message": message}
+        self.dispatch(chat_of(session), {"type": "chat/turnStarted", **said})
+        return turn_id
+
+
+@pytest.fixture
+def mirror(server: Server) -> Any:
+    """A mirror that has not begun."""
+    opened = Mirror(server.address, server.token)
+    yield opened
+    opened.close()
+
+
+def settled(value: Any) -> Any:
+    """Without the time of the last change, which a client derives from turns."""
+    if isinstance(value, dict):
+        return {name: settled(item) for name, item in value.items() if name != "modifiedAt"}
+    return [settled(item) for item in value] if isinstance(value, list) else value
+
+
+def check(mirror: Mirror, *uris: str) -> None:
+    """What the mirror has is what the host has, once nothing more happens."""
+    truth: Any = None
+    while truth != (truth := [settled(mirror.snapshot(uri)) for uri in uris]):
+        pass
+    assert [settled(mirror.states[uri]) for uri in uris] == truth
+
+
+@pytest.mark.parametrize("version", LATER)
+def test_a_mirror_of_a_later_version_is_the_hosts_state(
+    server: Server, session: Session, mirror: Mirror, version: str
+) -> None:
+    """Through text, an approval, a question, a queued message, a cancelled turn and an error."""
+    uris = (session_of(session), chat_of(session))
+    mirror.begin(*uris, versions=(version,))
+    chat = uris[1]
+    mirror.start_turn(session, "/say well met")
+    turn = mirror.until(chat, '"state": "complete"')["turns"][0]
+    assert (turn["startedAt"] > "2020", is_time(turn["startedAt"]), turn["duration"] >= 0) == (True, True, True)
+
+    asking = mirror.start_turn(session, "/ask execute")
+    asked = mirror.until(chat, '"status": "pending-confirmation"')
+    check(mirror, *uris)
+    call = asked["activeTurn"]["responseParts"][-1]["toolCall"]["toolCallId"]
+    approval = {"turnId": asking, "toolCallId": call, "approved": True, "confirmed": "user-action"}
+    mirror.dispatch(chat, {"type": "chat/toolCallConfirmed", **approval})
+    session.turns[1].wait()
+    check(mirror, *uris)
+
+    mirror.start_turn(session, "/form")
+    parts = mirror.until(chat, '"kind": "inputRequest"')["activeTurn"]["responseParts"]
+    request = next(part["request"]["id"] for part in parts if part["kind"] == "inputRequest")
+    check(mirror, *uris)
+    mirror.dispatch(chat, {"type": "chat/inputCompleted", "requestId": request, "response": "decline"})
+    session.turns[2].wait()
+    check(mirror, *uris)
+
+    hanging = mirror.start_turn(session, "/hang")
+    mirror.until(chat, "I am silent until you cancel.")
+    queued = {"id": str(uuid.uuid4()), "kind": "queued", "message": {"text": "/say later", "origin": USER}}
+    mirror.dispatch(chat, {"type": "chat/pendingMessageSet", **queued})
+    mirror.until(chat, '"queuedMessages"')
+    check(mirror, *uris)
+    mirror.dispatch(chat, {"type": "chat/turnCancelled", "turnId": hanging, "duration": 1})
+    mirror.until(chat, '"state": "cancelled"')
+    check(mirror, *uris)
+
+    mirror.dispatch(chat, {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": queued["id"]})
+    mirror.start_turn(session, "/fail")
+    failed = mirror.until(chat, '"state": "error"')["turns"][-1]
+    check(mirror, *uris)
+    assert (failed["responseParts"][-1]["kind"], "error" in failed) == ("error", False)
+    assert "inputRequest" in [part["kind"] for part in mirror.states[chat]["turns"][2]["responseParts"]]
+
+
+def test_older_turns_come_as_an_action_to_who_asked(server: Server, session: Session, mirror: Mirror) -> None:
+    """The answer is empty; another client hears nothing of it, and no number comes twice."""
+    for number in range(5):
+        session.prompt(f"/say {number}").wait()
+    chat = chat_of(session)
+    mirror.begin()
+    other = Mirror(server.address, server.add_client("other"))
+    other.begin(chat)
+    told = mirror.ask("subscribe", {"channel": chat, "view": {"turns": 2}})["snapshot"]
+    mirror.states[chat] = told["state"]
+    pages = []
+    while cursor := mirror.states[chat].get("turnsNextCursor"):
+        pages.append(mirror.ask("fetchTurns", {"channel": chat, "cursor": cursor, "limit": 2}))
+    session.prompt("/say more").wait()
+    check(mirror, chat)
+    check(other, chat)
+    other.close()
+    assert (pages, len(mirror.states[chat]["turns"])) == ([{}, {}], 6)
+
+
+def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Server, session: Session) -> None:
+    """What a client missed comes as it would have come."""
+    first = Mirror(server.address, server.token)
+    first.begin(chat_of(session))
+    first.close()
+    session.prompt("/fail").wait(check=False)
+    again = Mirror(server.address, server.token)
+    params = {"clientId": "mirror", "lastSeenServerSeq": first.seq, "subscriptions": [chat_of(session)]}
+    replay = again.ask("reconnect", params)
+    for envelope in replay["actions"]:
+        first.reduce(envelope)
+    again.states = first.states
+    check(again, chat_of(session))
+    again.close()
+    assert replay["type"] == "replay"
+
+
+def test_terminals_say_whether_they_run_and_which_chat_owns_them(session: Session, mirror: Mirror) -> None:
+    """In the root's list and in their own states."""
+    mirror.begin(ROOT_URI)
+    session.permissions = "allow"
+    session.prompt("/run echo fitted").wait()
+    (listed,) = mirror.until(ROOT_URI, '"exited"')["terminals"]
+    claim = {"kind": "session", "session": session_of(session), "chat": chat_of(session)}
+    assert (listed["claim"], listed["lifecycle"]) == (claim, {"status": "exited", "exitCode": 0})
+    state = mirror.snapshot(listed["resource"])
+    assert (state["claim"], state["lifecycle"]) == (claim, {"status": "exited", "exitCode": 0})
+
+
+def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Session, mirror: Mirror) -> None:
+    """As later versions have them."""
+    mirror.begin(ROOT_URI)
+    first = mirror.ask("listSessions", {"limit": 1})
+    found = list(first["items"])
+    while "nextCursor" in first:
+        first = mirror.ask("listSessions", {"limit": 1, "cursor": first["nextCursor"]})
+        found += first["items"]
+    (listed,) = [each for each in found if each["resource"] == session_of(session)]
+    assert (is_time(listed["createdAt"]), "workingDirectory" in listed) == (True, False)
+    assert listed["workingDirectories"] == mirror.snapshot(session_of(session))["workingDirectories"]
+    with pytest.raises(Failed) as failed:
+        mirror.ask("listSessions", {"cursor": "ahp-session:/gone"})
+    assert failed.value.code == -32602
+
+
+def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> None:
+    """Of several folders, too."""
+    mirror.begin(ROOT_URI)
+    params = {"channel": f"ahp-session:/{uuid.uuid4()}", "provider": "eliza", "workingDirectories": ["file:///etc"]}
+    with pytest.raises(Failed) as failed:
+        mirror.ask("createSession", params)
+    assert failed.value.code == -32009
+
+
+ERROR = {"errorType": "agent-died", "message": "It ended."}
+MESSAGE = {"text": "hi", "origin": USER}
+CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "turn",
+        {
+            "id": "t",
+            "message": MESSAGE,
+            "responseParts": [],
+            "state": "error",
+            "error": ERROR,
+            "startedAt": 1000,
+            "endedAt": 3500,
+        },
+        {
+            "id": "t",
+            "message": MESSAGE,
+            "responseParts": [{"kind": "error", "error": ERROR}],
+            "state": "error",
+            "startedAt": "1970-01-01T00:00:01.000Z",
+            "duration": 2500,
+        },
+    ),
+    (
+        "chat/error",
+        {"turnId": "t", "error": ERROR, "endedAt": 1250},
+        {"turnId": "t", "part": {"kind": "error", "error": ERROR}, "duration": 250},
+    ),
+    ("chat/turnComplete", {"turnId": "t", "endedAt": 1000}, {"turnId": "t", "duration": 0}),
+    ("chat/turnStarted", {"turnId": "t", "startedAt": 9999}, {"turnId": "t", "startedAt": "1970-01-01T00:00:09.999Z"}),
+    (
+        "customization",
+        {"type": "plugin", "enabled": False},
+        {"type": "plugin", "enablement": [{"kind": "session", "enabled": False}]},
+    ),
+    ("customization", {"type": "mcpServer", "enabled": True}, {"type": "mcpServer"}),
+    ("customization", {"type": "directory", "enabled": False}, {"type": "directory", "enabled": False}),
+    ("terminal", {"exitCode": 0}, {"lifecycle": {"status": "exited", "exitCode": 0}}),
+    ("terminal", {}, {"lifecycle": {"status": "running"}}),
+    ("chat", {"turns": [], "workingDirectory": "file:///a"}, {"turns": [], "workingDirectories": ["file:///a"]}),
+    (
+        "session",
+        {
+            "summary": {
+                "resource": "x:/1",
+                "provider": "x",
+                "title": "Fit",
+                "status": 1,
+                "createdAt": 0,
+                "modifiedAt": 0,
+            },
+            "lifecycle": "creationFailed",
+        },
+        {"provider": "x", "title": "Fit", "status": 1, "lifecycle": "failed"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours", "theirs"), CASES, ids=[f"{kind} {at}" for at, (kind, _, _) in enumerate(CASES)]
+)
+def test_each_form_is_told_and_read_again(kind: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Nothing is lost on the way; up to 0.5 it stays as it is."""
+    context = Context(began=lambda _turn_id: 1000, resource="x:/1")
+    told = tell(kind, json.loads(json.dumps(ours)), "1.0.0", context)
+    assert told == theirs
+    assert read(kind, told, "1.0.0", context) == ours
+    assert tell(kind, json.loads(json.dumps(ours)), OWN_FORM, context) == ours
+
+
+def test_a_question_stands_where_it_was_asked_and_is_read_while_it_waits() -> None:
+    """One that is answered is in the answer only."""
+    done, open_ = (
+        {"kind": "inputRequest", "request": QUESTION, "response": "decline"},
+        {"kind": "inputRequest", "request": {**QUESTION, "id": "r"}},
+    )
+    context = Context(questions=lambda _turn_id: (Question(0, done), Question(1, open_)))
+    text = {"kind": "markdown", "id": "p1", "content": "a"}
+    chat = {
+        "turns": [],
+        "activeTurn": {"id": "t", "startedAt": 0, "responseParts": [text]},
+        "inputRequests": [open_["request"]],
+    }
+    told = tell("chat", json.loads(json.dumps(chat)), "1.0.0", context)
+    assert [told["activeTurn"]["responseParts"], "inputRequests" in told] == [[done, text, open_], False]
+    assert read("chat", told, "1.0.0", context) == chat
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"turns": [{"responseParts": 1}]}, {"activeTurn": {"startedAt": "soon"}, "turns": []}]
+)
+def test_what_a_host_sends_in_another_form_is_an_error_that_says_so(told: dict[str, Any]) -> None:
+    """Never one of Python's own."""
+    kind = "session" if not told else "chat"
+    if kind == "session":
+        told = {"lifecycle": "ready", "customizations": [1, {"type": "plugin", "enablement": 3}]}
+    with pytest.raises(ProtocolError):
+        read(kind, told, "1.0.0")
+
+
+def test_no_version_is_told_of_actions_that_it_does_not_have() -> None:
+    """Neither of later ones nor of those that are gone."""
+    known = [is_known_in(name, "1.0.0") for name in ("session/modelChanged", "chat/turnsLoaded", "canvas/stateChanged")]
+    assert known == [False, True, True]
+    assert [change.since for change in CHANGES] == sorted(change.since for change in CHANGES)
