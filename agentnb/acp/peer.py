@@ -106,15 +106,15 @@ class Peer:
     @property
     def confined(self) -> str:
         """What it is confined to, in a line; empty where it is not."""
-        return self._process.confined if self._process is not None else ""
+        return self._process.agent.confined if self._process is not None else ""
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits as the agent."""
-        return self._process.confined_command(command) if self._process is not None else list(command)
+        return self._process.agent.confined_command(command) if self._process is not None else list(command)
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
         """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
-        return self._process.refused_accesses(text) if self._process is not None else ()
+        return self._process.agent.refused_accesses(text) if self._process is not None else ()
 
     @property
     def closed(self) -> bool:
@@ -129,12 +129,12 @@ class Peer:
     @property
     def pid(self) -> int:
         """Its process id, which is its process group's as well."""
-        return self._process.pid if self._process is not None else 0
+        return self._process.agent.pid if self._process is not None else 0
 
     @property
     def stderr_tail(self) -> str:
         """The last lines it wrote to stderr, without secrets."""
-        return self._process.stderr_tail if self._process is not None else ""
+        return self._process.agent.stderr_tail if self._process is not None else ""
 
     async def wait_closed(self) -> None:
         """Wait until it, all that it started, and all work here for it have ended."""
@@ -207,7 +207,7 @@ class Peer:
     def _refused(self, method: str, error: RpcError) -> AgentError:
         spec = self.spec
         failure = refused(spec.title, method, error, methods=self.auth_methods, login=spec.login, program=spec.command)
-        message = failure.message if self._process is None else self._process.redact(failure.message)
+        message = failure.message if self._process is None else self._process.agent.redact(failure.message)
         if isinstance(failure, CassetteMismatch):
             CASSETTE_MISMATCHED.tell(error=message)
         if not isinstance(failure, AgentRefused):
@@ -240,9 +240,9 @@ class Peer:
         await self._spawned.wait()
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._process.exited.wait(), _EXIT_SECONDS)
-            if self._process.over:  # on a busy machine its exit code arrives later
-                await self._process.exited.wait()
+                await asyncio.wait_for(self._process.agent.exited.wait(), _EXIT_SECONDS)
+            if self._process.agent.over:  # on a busy machine its exit code arrives later
+                await self._process.agent.exited.wait()
         self._connection.close(self._death())
 
     def _closed(self, reason: Exception | None) -> None:
@@ -268,7 +268,7 @@ class Peer:
             if not self.started:
                 return AgentStartFailed(self._process.failure, hint="Start the session without it, or mend it.")
             return AgentDied(self._process.failure, hint=_RESTARTS)
-        how = _how(self._process.returncode if self._process is not None else None)
+        how = _how(self._process.agent.returncode if self._process is not None else None)
         if not self.started:
             return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())
         return AgentDied(

@@ -31,7 +31,12 @@ T = TypeVar("T")
 BELOW_SUBREAPER = sys.platform == "linux"
 
 DRAIN = 0.25
-"""Seconds that output may still come after the program ended (a child of its own can hold the pipe open for ever)."""
+"""Seconds without output behind the program's end until its output counts as complete.
+
+A child of its own can hold the pipe open for ever.
+"""
+MOST_DRAINS = 20
+"""How often these seconds begin anew because there was output; while nobody reads it, they always do."""
 
 
 class Child(asyncio.SubprocessProtocol):
@@ -58,6 +63,8 @@ class Child(asyncio.SubprocessProtocol):
         self._pending = b""
         self._started: asyncio.Future[int] | None = None
         self._status: int | None = None
+        self._paused = False
+        self._reads = 0
 
     @classmethod
     async def spawn(
@@ -214,12 +221,14 @@ class Child(asyncio.SubprocessProtocol):
         stdout = self._pipe(1)
         if stdout is not None and not stdout.is_closing():
             cast("asyncio.ReadTransport", stdout).pause_reading()
+            self._paused = True
 
     def resume(self) -> None:
         """Read output again."""
         stdout = self._pipe(1)
         if stdout is not None and not stdout.is_closing():
             cast("asyncio.ReadTransport", stdout).resume_reading()
+            self._paused = False
 
     async def stop(self, patience: float = 2.5) -> None:
         """End the program and everything it started: close its stdin, then terminate, then kill.
@@ -307,6 +316,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """It wrote something."""
+        self._reads += fd == 1
         self._on_output(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
@@ -339,7 +349,18 @@ class Child(asyncio.SubprocessProtocol):
         self._status = status
         self.exited.set()
         PROCESS_ENDED.tell(pid=self.pid, status=status)
-        asyncio.get_running_loop().call_later(DRAIN, self._ended)
+        self._drain(MOST_DRAINS)
+
+    def _drain(self, rounds: int, reads: int = -1) -> None:
+        """Wait for output that is still in the pipe, as long as there is some."""
+        if self._on_end is None:
+            return
+        if self._paused:
+            rounds += 1
+        if (reads == self._reads and not self._paused) or not rounds:
+            self._ended()
+        else:
+            asyncio.get_running_loop().call_later(DRAIN, self._drain, rounds - 1, self._reads)
 
     def _ended(self) -> None:
         on_end, self._on_end = self._on_end, None

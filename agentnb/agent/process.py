@@ -87,50 +87,13 @@ class RunningProcess(Protocol):
     """What runs for a client: an agent's process (:class:`AgentProcess`), or a chain that looks like one."""
 
     @property
-    def pid(self) -> int:
-        """The agent's process id."""
-        ...
-
-    @property
-    def returncode(self) -> int | None:
-        """How the agent ended, or None while it runs."""
-        ...
-
-    @property
-    def over(self) -> bool:
-        """Whether the agent has ended."""
-        ...
-
-    @property
-    def exited(self) -> asyncio.Event:
-        """Set when the agent has ended."""
-        ...
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines that the agent wrote to stderr, without credentials."""
+    def agent(self) -> AgentProcess:
+        """The agent's own process."""
         ...
 
     @property
     def failure(self) -> str | None:
         """Which component ended it, and how; None where none did."""
-        ...
-
-    @property
-    def confined(self) -> str:
-        """What the agent is confined to, in a line; empty where it is not."""
-        ...
-
-    def confined_command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* as confined as the agent is."""
-        ...
-
-    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
-        ...
-
-    def redact(self, text: str) -> str:
-        """*text* without credentials."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -240,6 +203,11 @@ class AgentProcess:
         return self._confinement.command(command)
 
     @property
+    def agent(self) -> AgentProcess:
+        """It: what runs is the agent alone (:class:`RunningProcess`)."""
+        return self
+
+    @property
     def _running(self) -> Child:
         if self._child is None:
             raise RuntimeError("spawn() makes an AgentProcess")
@@ -303,6 +271,10 @@ class AgentProcess:
     def write(self, data: bytes) -> None:
         """Hand *data* to its stdin."""
         self._running.write(data)
+
+    def close_stdin(self) -> None:
+        """Tell it that nothing more comes; what was written before is handed over first."""
+        self._running.close_stdin()
 
     @property
     def unwritten(self) -> int:

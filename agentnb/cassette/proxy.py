@@ -9,10 +9,11 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from agentnb.acp.stdio import CHUNK
 from agentnb.cassette.files_setting import keeps_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import Recorder, check_place
-from agentnb.cassette.stdio import CHUNK, say
+from agentnb.cassette.stdio import say
 from agentnb.cassette.turn_files import TurnFiles
 from agentnb.errors import CassetteBroken, UsageError
 

@@ -1,25 +1,20 @@
-"""JSON-RPC over this process's stdin and stdout, whatever they are: pipes, files, terminals."""
+"""JSON-RPC over this process's stdin and stdout, and lines for people."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import queue
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import wire
+from agentnb.acp.stdio import Output, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-CHUNK = 256 * 1024
-
 
 class Stdio:
-    """Reads and writes on threads of its own, so that neither side can stop the other.
+    """Reads and writes messages.
 
     Args:
         source: The descriptor to read.
@@ -29,13 +24,12 @@ class Stdio:
     def __init__(self, source: int = 0, sink: int = 1) -> None:
         self._source = source
         self._sink = sink
-        self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._writer = threading.Thread(target=self._write_all, daemon=True, name="agentnb-replay-write")
+        self._output: Output | None = None
 
     async def serve(self, on_message: Callable[[wire.Message], None]) -> None:
         """Hand over each message as it comes, until there are no more."""
-        loop = asyncio.get_running_loop()
-        ended = loop.create_future()
+        self._output = Output(sink=self._sink, name="agentnb-replay-write")
+        ended = asyncio.get_running_loop().create_future()
         lines = wire.Lines()
 
         def take(data: bytes) -> None:
@@ -46,40 +40,19 @@ class Stdio:
             if not data and not ended.done():
                 ended.set_result(None)
 
-        def read_all() -> None:
-            data = b"-"
-            while data:
-                try:
-                    data = os.read(self._source, CHUNK)
-                except OSError:
-                    data = b""
-                with contextlib.suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(take, data)
-
-        self._writer.start()
-        threading.Thread(target=read_all, daemon=True, name="agentnb-replay-read").start()
+        read_input(take, source=self._source, name="agentnb-replay-read")
         await ended
 
     def send(self, messages: Iterable[dict[str, Any]]) -> None:
         """Write *messages* at once."""
         data = b"".join(wire.encode({"jsonrpc": "2.0", **message}) for message in messages)
-        if data:
-            self._out.put(data)
+        if data and self._output is not None:
+            self._output.write(data)
 
     def flush(self) -> None:
         """Wait until everything is written, or nobody reads it."""
-        self._out.put(None)
-        if self._writer.is_alive():
-            self._writer.join(5)
-
-    def _write_all(self) -> None:
-        while (data := self._out.get()) is not None:
-            view = memoryview(data)
-            while view:
-                try:
-                    view = view[os.write(self._sink, view) :]
-                except OSError:
-                    return
+        if self._output is not None:
+            self._output.finish()
 
 
 def say(text: str) -> None:

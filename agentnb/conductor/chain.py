@@ -11,11 +11,13 @@ Everything here runs on one loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from agentnb.acp.failure import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from agentnb.acp.fields import mapping
@@ -38,6 +40,10 @@ START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
 """What may take as long as it takes: a person decides, or a tool runs."""
+LAST_SECONDS = 10.0
+"""Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
+QUIET_SECONDS = 2.5
+"""Seconds that a place may be silent while its last messages are waited for."""
 MOST_STRAYS_TOLD = 5
 _LONGEST_ID = 20  # digits; ours count from 1
 
@@ -79,6 +85,13 @@ class Place:
 
     def give_up(self) -> None:
         """What it was asked is answered in its place: it took too long."""
+
+    async def finish(self, deadline: float) -> None:
+        """Nothing more comes to it: return once all that it still sends has been carried on.
+
+        Args:
+            deadline: Until when it may take, by the loop's clock, in seconds.
+        """
 
     def close(self) -> None:
         """The chain has ended."""
@@ -157,6 +170,10 @@ class Chain:
         self._patience = patience
         self._start_patience = start_patience
         self._failed = False
+        self._ending: asyncio.Task[None] | None = None
+        self._is_finishing = False
+        self._left_open: set[str] = set()
+        self._all_answered = asyncio.Event()
         self._asked: dict[int, Asked] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
@@ -169,6 +186,7 @@ class Chain:
         self._awaited = [0] * count
         self._seen = [0.0] * count
         self._watched: dict[int, asyncio.TimerHandle] = {}
+        self._is_watching = True
         self.loop = asyncio.get_running_loop()
         for index, place in enumerate(self.places):
             place.chain, place.index = self, index
@@ -232,6 +250,8 @@ class Chain:
         if asked is None or asked.target != target:
             self.stray(target, "answered a request that it was not sent, or has answered already")
             return
+        if message.error and _plain(asked.method) in self._left_open:
+            return  # whoever ended left it open: the client is told that, not what a component makes of it
         self._drop(number, asked)
         asked.done(message)
 
@@ -264,6 +284,8 @@ class Chain:
         if self._numbers.get(key) == number:
             del self._numbers[key]
         self._awaited[asked.origin] -= 1
+        if not self._awaited[0]:
+            self._all_answered.set()
         self._held[asked.target].discard(number)
         self._seen[asked.origin] = self.loop.time()
 
@@ -351,23 +373,57 @@ class Chain:
     # --- failures ---
 
     def fail(self, index: int, message: str) -> None:
-        """End the chain: the place *index* cannot go on."""
+        """End the chain: the place *index* cannot go on. What it said last reaches the client first."""
+        if self._failed or self._is_finishing or self._ending is not None:
+            return
+        self._left_open = {_plain(asked.method) for asked in self._asked.values() if asked.target == index}
+        self._ending = asyncio.ensure_future(self._fail(Failure(self.places[index].name, message, ()), index))
+
+    async def _fail(self, failure: Failure, index: int) -> None:
+        await self.finish(index)
         if self._failed:
             return
         self._failed = True
-        for timer in self._watched.values():
-            timer.cancel()
         unanswered = tuple(asked.origin_id for asked in self._asked.values() if asked.origin == 0)
-        self._on_failed(Failure(self.places[index].name, message, unanswered))
+        self._on_failed(replace(failure, unanswered=unanswered))
+
+    async def finish(self, index: int) -> None:
+        """Carry what is on its way to the client, from below the place *index* on; no component takes part after that.
+
+        They are ended one after the other, towards the client: each passes on what it has been given, and only then
+        does the next one hear that nothing more comes.
+        """
+        self._is_finishing = True
+        self._stop_watching()
+        deadline = self.loop.time() + LAST_SECONDS
+        for place in reversed(self.places[1:index]):
+            await place.finish(deadline)
+
+    async def until_answered(self, patience: float) -> None:
+        """Wait until every request of the client has its answer, or nobody in the chain has said anything for a while.
+
+        Args:
+            patience: How long nobody may say anything, in seconds.
+        """
+        while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
+            self._all_answered.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._all_answered.wait(), left)
 
     def close(self) -> None:
         """The chain was ended on purpose: nothing is carried any more, and nothing is a failure."""
         self._failed = True
+        self._stop_watching()
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _stop_watching(self) -> None:
+        self._is_watching = False
         for timer in self._watched.values():
             timer.cancel()
 
     def _watch(self, index: int) -> None:
-        if self.places[index].is_component and index not in self._watched:
+        if self._is_watching and self.places[index].is_component and index not in self._watched:
             self._watched[index] = self.loop.call_later(self._limit(index), self._look_after, index)
 
     def _watch_anew(self, index: int) -> None:
@@ -421,6 +477,11 @@ class Chain:
 def sentence(text: str) -> str:
     """*text* with a capital letter."""
     return text[:1].upper() + text[1:]
+
+
+def _plain(method: str) -> str:
+    """*method* as ACP has it: components are initialized by others."""
+    return method.removeprefix("_").removeprefix("proxy/")
 
 
 def _own_id(received: Any) -> int:

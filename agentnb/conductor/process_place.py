@@ -21,7 +21,7 @@ import msgspec
 from agentnb.acp import wire
 from agentnb.acp.failure import INVALID_PARAMS, RpcError
 from agentnb.agent.process import AgentProcess
-from agentnb.conductor.chain import DOWN, INITIALIZE, UP, Place, sentence
+from agentnb.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.conductor.rpc_message import EMPTY, NO_ID, RpcMessage, are_updates, encoded, read_line, refusal
 from agentnb.errors import AgentError, ProtocolError
 
@@ -75,6 +75,8 @@ class ProcessPlace(Place):
         self._prefix = "_proxy/"
         self._is_old = False
         self._stopping = False
+        self._paused = False
+        self._reads = 0
         self._dying: asyncio.Task[None] | None = None
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
@@ -102,13 +104,27 @@ class ProcessPlace(Place):
         if self.process is not None:
             await self.process.stop(patience)
 
+    async def finish(self, deadline: float) -> None:
+        """See :meth:`Place.finish`: its stdin is closed, and its output read until it ends, or says nothing more."""
+        if self.process is None:
+            return
+        self.process.close_stdin()
+        while not self.ended.is_set() and (left := deadline - self.chain.loop.time()) > 0:
+            reads = self._reads
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), min(QUIET_SECONDS, left))
+            if not self._paused and self._reads == reads:
+                break
+
     def pause(self) -> None:
         """See :meth:`Place.pause`."""
+        self._paused = True
         if self.process is not None:
             self.process.pause()
 
     def resume(self) -> None:
         """See :meth:`Place.resume`."""
+        self._paused = False
         if self.process is not None:
             self.process.resume()
 
@@ -157,6 +173,7 @@ class ProcessPlace(Place):
             self.chain.fail(self.index, sentence(f"{self.name} has stopped reading what it is sent."))
 
     def _received(self, data: bytes) -> None:
+        self._reads += 1
         try:
             block = self._lines.feed(data)
         except ProtocolError:

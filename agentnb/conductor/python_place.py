@@ -10,7 +10,7 @@ from agentnb.acp.failure import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.acp.fields import mapping
 from agentnb.acp.services import own_info
 from agentnb.components.component import overrides
-from agentnb.conductor.chain import DOWN, INITIALIZE, UP, Place, sentence
+from agentnb.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.conductor.rpc_message import RpcMessage, encoded, refusal, request, result
 from agentnb.ids import new_id
 
@@ -87,6 +87,13 @@ class PythonPlace(Place):
         """See :meth:`Place.give_up`."""
         if self._working is not None:
             self._working.cancel()
+
+    async def finish(self, deadline: float) -> None:
+        """See :meth:`Place.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
+        left = deadline - self.chain.loop.time()
+        looked_at = self._tasks - {task for task, _ in self._calls.values()} - {self._working}
+        if looked_at and left > 0:
+            await asyncio.wait(looked_at, timeout=min(QUIET_SECONDS, left))
 
     def close(self) -> None:
         """See :meth:`Place.close`."""

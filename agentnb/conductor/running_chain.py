@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine
     from agentnb.agent.process import AgentProcess
-    from agentnb.agent.refused_access import RefusedAccess
     from agentnb.conductor.chain import Way
     from agentnb.conductor.rpc_message import RpcMessage
 
@@ -220,53 +219,12 @@ class ChainProcess:
         return process
 
     @property
-    def _agent(self) -> AgentProcess:
+    def agent(self) -> AgentProcess:
+        """The agent's own process."""
         last = self._running.last if self._running is not None else None
         if not isinstance(last, ProcessPlace) or last.process is None:
             raise RuntimeError("spawn() makes a ChainProcess")
         return last.process
-
-    @property
-    def pid(self) -> int:
-        """The agent's process id."""
-        return self._agent.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """How the agent ended, or None while it runs."""
-        return self._agent.returncode
-
-    @property
-    def over(self) -> bool:
-        """Whether the agent has ended."""
-        return self._agent.over
-
-    @property
-    def exited(self) -> asyncio.Event:
-        """Set when the agent has ended."""
-        return self._agent.exited
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines that the agent wrote to stderr, without credentials."""
-        return self._agent.stderr_tail
-
-    @property
-    def confined(self) -> str:
-        """What the agent is confined to, in a line; empty where it is not. Components are not confined."""
-        return self._agent.confined
-
-    def confined_command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* as confined as the agent is."""
-        return self._agent.confined_command(command)
-
-    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What the agent's confinement refused, as *text* tells."""
-        return self._agent.refused_accesses(text)
-
-    def redact(self, text: str) -> str:
-        """*text* without credentials."""
-        return self._agent.redact(text)
 
     def write(self, data: bytes) -> None:
         """Take what the client says."""

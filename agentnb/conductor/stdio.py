@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import queue
 import sys
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.failure import INTERNAL_ERROR, RpcError
+from agentnb.acp.stdio import Output, read_input, watch_reader
 from agentnb.conductor.chain import INITIALIZE, PATIENCE, Chain, Failure, Place
 from agentnb.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, Envelope, read_envelope
 from agentnb.conductor.rpc_message import RpcMessage, encoded, read_line, refusal
@@ -25,62 +22,8 @@ if TYPE_CHECKING:
     from agentnb.conductor.chain import Way
     from agentnb.conductor.running_chain import Entry
 
-CHUNK = 256 * 1024
-FULL = 1024 * 1024
-"""How many bytes may wait for a client that does not read, before nothing more is read from the agent, in bytes."""
-PATIENT_STOP = 2.5
+STOP_SECONDS = 1.0
 OK, FAILED = 0, 1
-
-
-class Output:
-    """Writes on a thread of its own, so that a client that does not read stops only what is read for it.
-
-    Args:
-        on_full: Called on the loop with True when much waits to be written, with False when it is written.
-        sink: The descriptor to write to.
-    """
-
-    def __init__(self, on_full: Callable[[bool], None], sink: int = 1) -> None:
-        self._sink = sink
-        self._on_full = on_full
-        self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._waiting = 0
-        self._is_full = False
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._write_all, daemon=True, name="agentnb-conductor-write")
-        self._thread.start()
-
-    def write(self, data: bytes) -> None:
-        """Write *data* as soon as it can be."""
-        with self._lock:
-            self._waiting += len(data)
-            if becomes := self._waiting > FULL and not self._is_full:
-                self._is_full = True
-        self._queue.put(data)
-        if becomes:
-            self._on_full(True)
-
-    def finish(self) -> None:
-        """Wait until all is written, for five seconds at most."""
-        self._queue.put(None)
-        self._thread.join(5)
-
-    def _write_all(self) -> None:
-        while (data := self._queue.get()) is not None:
-            view = memoryview(data)
-            while view:
-                try:
-                    view = view[os.write(self._sink, view) :]
-                except OSError:
-                    return
-            with self._lock:
-                self._waiting -= len(data)
-                if drained := self._is_full and self._waiting <= FULL // 4:
-                    self._is_full = False
-            if drained:
-                with contextlib.suppress(RuntimeError):  # the loop has ended
-                    self._loop.call_soon_threadsafe(self._on_full, False)
 
 
 class Successor(Place):
@@ -118,9 +61,12 @@ class ConductorProgram:
     """
 
     def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
-        self._output = Output(self._client_full)
+        self._output = Output(self._client_full, name="agentnb-conductor-write")
         self._client = ClientPlace(self._output.write)
-        self._ended: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
+        self._patience = patience
+        self._left = asyncio.Event()
+        self._unread = asyncio.Event()
+        self._failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
         last = agent or Successor(self._output.write)
         self._last = last if isinstance(last, Successor) else None
         self._running = RunningChain(self._client, components, last, self._failed, patience=patience)
@@ -137,18 +83,40 @@ class ConductorProgram:
             _say(str(error))
             self._output.finish()
             return FAILED
-        threading.Thread(target=self._read_all, daemon=True, name="agentnb-conductor-read").start()
-        failure = await self._ended
-        if failure is not None:
-            _say(failure.message)
-            told = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name}).to_json()
-            for unanswered in failure.unanswered:
-                self._output.write(refusal(unanswered, told).line())
-        self._client.flush()
-        await self._running.stop(PATIENT_STOP)
+        read_input(self._receive, name="agentnb-conductor-read")
+        left = asyncio.ensure_future(self._client_left())
+        ends: set[asyncio.Future[Any]] = {self._failure, left}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        left.cancel()
+        if self._failure.done():
+            self._tell(self._failure.result())
+        await self._running.stop(STOP_SECONDS)
         self._client.flush()
         self._output.finish()
-        return OK if failure is None else FAILED
+        return FAILED if self._failure.done() else OK
+
+    async def _client_left(self) -> None:
+        """Wait until the client's side is closed, and it has read what it may still want to read."""
+        await self._left.wait()
+        watch_reader(self._unread.set)
+        unread, rest = asyncio.ensure_future(self._unread.wait()), asyncio.ensure_future(self._say_the_rest())
+        try:
+            await asyncio.wait({unread, rest}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            unread.cancel()
+            rest.cancel()
+
+    async def _say_the_rest(self) -> None:
+        """Wait for the answers to what the client has asked, then for what was on its way."""
+        if self._last is None:  # else whoever would answer has gone as well
+            await self._chain.until_answered(self._patience)
+        await self._chain.finish(len(self._chain.places))
+
+    def _tell(self, failure: Failure) -> None:
+        _say(failure.message)
+        told = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name}).to_json()
+        for unanswered in failure.unanswered:
+            self._output.write(refusal(unanswered, told).line())
 
     @property
     def _chain(self) -> Chain:
@@ -156,27 +124,14 @@ class ConductorProgram:
 
     def _failed(self, failure: Failure) -> None:
         self._client.flush()
-        if not self._ended.done():
-            self._ended.set_result(failure)
+        self._failure.set_result(failure)
 
     def _client_full(self, is_full: bool) -> None:
         self._chain.full(0, is_full=is_full)
 
-    def _read_all(self) -> None:
-        loop = self._chain.loop
-        data = b"-"
-        while data:
-            try:
-                data = os.read(0, CHUNK)
-            except OSError:
-                data = b""
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._receive, data)
-
     def _receive(self, data: bytes) -> None:
         if not data:
-            if not self._ended.done():
-                self._ended.set_result(None)
+            self._left.set()
             return
         try:
             self._client.receive(data, self._take if self._last is not None else None)

@@ -5,6 +5,7 @@
 """
 
 import os
+import signal
 import sys
 
 import wire
@@ -14,6 +15,7 @@ INITIALIZE = {"new": "proxy/initialize", "sdk": "_proxy/initialize", "old": "ini
 numbers = iter(range(1000, 10_000_000))
 waiting = {}
 kept = []
+late = []
 ENVELOPES = ("proxy/successor", "_proxy/successor", "_proxy/successor/request", "_proxy/successor/notification")
 
 
@@ -36,6 +38,8 @@ def send(message, done=None):
 
 def reply(message, answer):
     """Answer *message* as the successor has answered."""
+    if message["method"] == "session/prompt":
+        dies("answer_to_prompt")
     answer = {"id": message["id"], **{key: answer[key] for key in ("result", "error") if key in answer}}
     CHANGES.get(BEHAVIOUR, wire.send)(answer) if message["method"] != INITIALIZE else wire.send(answer)
 
@@ -124,9 +128,16 @@ def from_client(message):
         down(message)
 
 
+def works():
+    """Takes its time: as long as a component may that looks at what it passes on."""
+    sum(number * number for number in range(20_000))
+
+
 def from_successor(message):
     inner = {key: message["params"][key] for key in ("method", "params") if key in message["params"]}
     dies(inner["method"])
+    if BEHAVIOUR == "slow":
+        works()
     if BEHAVIOUR == "serves_tools" and inner["method"].startswith("mcp/") and "id" in message:
         serve(message, inner)
     elif "id" in message:
@@ -150,9 +161,14 @@ def serve(message, inner):
         wire.answer(message, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info})
 
 
-dies("start")
-while True:
-    message = wire.receive()
+def is_told_late(message):
+    """Whether it passes *message* on only when its stdin ends: what the agent says in a turn, and the answer."""
+    if BEHAVIOUR != "late":
+        return False
+    return bool(late) or message.get("params", {}).get("method") == "session/update"
+
+
+def take(message):
     if "method" not in message:
         waiting.pop(message["id"])(message)
     elif message["method"] == "$/cancel_request":
@@ -161,3 +177,26 @@ while True:
         from_successor(message)
     else:
         from_client(message)
+
+
+def end():
+    """Its stdin has ended."""
+    for each in late:
+        take(each)
+    if BEHAVIOUR == "refuses_at_the_end":
+        for done in [*waiting.values()]:
+            done({"error": {"code": -32603, "message": "The successor is gone."}})
+    if BEHAVIOUR == "stays":
+        signal.pause()
+
+
+dies("start")
+try:
+    while True:
+        received = wire.receive()
+        if is_told_late(received):
+            late.append(received)
+        else:
+            take(received)
+except SystemExit:
+    end()

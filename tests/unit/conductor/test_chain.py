@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from agentnb.acp import Agent, OpenRequest, RpcError
+from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
 from agentnb.conductor import Chain, ChainProcess, Place
-from agentnb.conductor.stdio import Output
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
@@ -265,7 +265,7 @@ async def test_output_says_when_nobody_reads_and_when_all_is_read() -> None:
     """More than a megabyte waits: full; read: not full."""
     source, sink = os.pipe()
     said: asyncio.Queue[bool] = asyncio.Queue()
-    output = Output(said.put_nowait, sink)
+    output = Output(said.put_nowait, sink=sink)
     line = b"x" * 65_535 + b"\n"
     for _ in range(40):
         output.write(line)

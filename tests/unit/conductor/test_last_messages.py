@@ -1,0 +1,158 @@
+"""What was on its way through the components when the agent, a component or the client ended arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentnb.acp import Agent, OpenRequest
+from agentnb.agent import AgentSpec
+from agentnb.components import Component
+from agentnb.conductor import ChainProcess
+from agentnb.errors import AgentDied
+from tests.conftest import ROOT
+from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.conductor.conducted import PROXY, SESSION, conducted, proxy
+
+PYTHON = f"{sys.executable} -S"
+
+
+class Looks(Component):
+    """Looks at each update, and changes nothing."""
+
+    def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
+        return update
+
+
+CONDUCTOR = AgentSpec(
+    name="conductor",
+    title="conductor",
+    command=(sys.executable, "-m", "agentnb.conductor", "proxy", f"{PYTHON} {PROXY} late new", f"{PYTHON} {PROXY}"),
+    env={"PYTHONPATH": str(ROOT)},
+)
+COMPONENTS: dict[str, Component | AgentSpec] = {
+    "late": proxy("late", name="late"),
+    "slow": proxy("slow", "sdk", name="slow"),
+    "plain": proxy("plain", "old"),
+    "python": Looks(),
+}
+
+
+def words(count: int) -> str:
+    return "".join(f"{number} " for number in range(count))
+
+
+async def _arrives(components: list[Component | AgentSpec], count: int, *, is_answered: bool) -> None:
+    async with conducted(*components, agent="says_and_leaves") as client:
+        turn = asyncio.ensure_future(client.prompt(f"{count}{' answered' * is_answered}"))
+        failure = await asyncio.wait_for(client.failed, PATIENCE)
+        assert client.text == words(count)
+        assert (failure.name, failure.message) == (
+            "says_and_leaves",
+            "Says_and_leaves stopped unexpectedly (exit code 7).",
+        )
+        assert len(failure.unanswered) == (not is_answered)
+        if is_answered:
+            assert await turn == {"stopReason": "end_turn"}
+        turn.cancel()
+        assert client.strays == {}
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(sorted(COMPONENTS)), min_size=1, max_size=3), st.integers(0, 400), st.booleans())
+def test_all_that_an_agent_said_before_it_ended_arrives(names: list[str], count: int, is_answered: bool) -> None:
+    """Through any components, also such that pass it on only when nothing more comes; an answer arrives, too."""
+    asyncio.run(_arrives([COMPONENTS[name] for name in names], count, is_answered=is_answered))
+
+
+async def test_more_than_a_component_takes_at_once_arrives() -> None:
+    """The agent is gone while most of what it said still waits in the pipes."""
+    await _arrives([proxy("late"), proxy("slow")], 5_000, is_answered=True)
+
+
+async def test_a_conductor_that_is_a_component_passes_the_rest_on() -> None:
+    """Its own components are ended as the outer one's are: from the agent to the client."""
+    await _arrives([CONDUCTOR], 200, is_answered=True)
+
+
+async def test_what_a_component_said_before_it_died_passes_those_above_it() -> None:
+    """The failure is told after it."""
+    async with conducted(proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")) as client:
+        turn = asyncio.ensure_future(client.prompt("last words"))
+        failure = await asyncio.wait_for(client.failed, PATIENCE)
+        assert (failure.name, client.text) == ("the component 'odd'", "last words")
+        turn.cancel()
+
+
+async def test_a_component_that_never_ends_delays_the_failure_and_does_not_prevent_it() -> None:
+    """It ignores that its stdin has ended; what it had passed on has arrived."""
+    async with conducted(proxy("stays"), agent="says_and_leaves") as client:
+        turn = asyncio.ensure_future(client.prompt("3"))
+        failure = await asyncio.wait_for(client.failed, PATIENCE)
+        assert (failure.name, client.text) == ("says_and_leaves", words(3))
+        turn.cancel()
+
+
+async def test_a_component_that_refuses_what_the_agent_left_open_does_not_speak_for_it() -> None:
+    """The client is told that the agent died, not the component's own error about it."""
+    async with conducted(proxy("refuses_at_the_end"), agent="says_and_leaves") as client:
+        turn = asyncio.ensure_future(client.prompt("3"))
+        failure = await asyncio.wait_for(client.failed, PATIENCE)
+        assert (client.text, len(failure.unanswered), turn.done()) == (words(3), 1, False)
+        turn.cancel()
+
+
+async def test_a_turn_has_all_of_its_text_when_its_agent_dies(tmp_path: Path) -> None:
+    """A session of agentnb's: the text first, then the failure."""
+    spawn = partial(ChainProcess.spawn, components=[Looks(), proxy("late")])
+    agent = await Agent.launch(scripted("says_and_leaves"), cwd=tmp_path, spawn=spawn)
+    listener = RecordingListener()
+    opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
+    with pytest.raises(AgentDied, match=r"stopped unexpectedly \(exit code 7\)"):
+        await Talk(agent, opened.session_id, listener).prompt("300")
+    assert listener.text == words(300)
+
+
+@pytest.mark.parametrize("components", [[], ["plain"], ["slow new", "slow old"]])
+def test_a_client_that_leaves_at_once_reads_every_answer(components: list[str]) -> None:
+    """It writes its requests, closes its side and reads: `printf … | python -m agentnb.conductor agent …`."""
+    asked = [
+        ("initialize", {"protocolVersion": 1}),
+        ("session/new", {"cwd": "/", "mcpServers": []}),
+        ("session/prompt", {"sessionId": SESSION, "prompt": [{"type": "text", "text": "hi"}]}),
+    ]
+    requests = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(asked)
+    ]
+    programs = [f"{PYTHON} {PROXY} {each}" for each in components]
+    command = [
+        sys.executable,
+        "-m",
+        "agentnb.conductor",
+        "agent",
+        *programs,
+        f"{PYTHON} {ROOT / 'tests/agents/echo.py'}",
+    ]
+    # A client waits for the answer to initialize, so it is alone in the first write.
+    with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=ROOT, text=True) as conductor:
+        assert conductor.stdin is not None
+        assert conductor.stdout is not None
+        conductor.stdin.write(requests[0] + "\n")
+        conductor.stdin.flush()
+        first = conductor.stdout.readline()
+        out, errors = conductor.communicate("\n".join(requests[1:]) + "\n")
+    said = [json.loads(line) for line in (first + out).splitlines()]
+    assert [each["id"] for each in said if "id" in each] == [0, 1, 2]
+    assert [each["params"]["update"]["content"]["text"] for each in said if "method" in each] == ["hi"]
+    assert (conductor.returncode, errors) == (0, "")
