@@ -57,7 +57,41 @@ def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_v
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
 
-def test_an_agent_of_ones_own_is_added_and_removed(lab: Lab, side: Side) -> None:
+def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab, side: Side) -> None:
+    """Another change goes both ways meanwhile; what was typed counts once the focus leaves the field."""
+
+    def in_editor(name: str) -> Locator:
+        return lab.page.locator(f"[id='jp-SettingsEditor-agentnb:plugin_{name}']")
+
+    lab.open("half-typed.ipynb", notebook("1", kernel="ipykernel7"))
+    side.open()
+    side.expect_chat()
+    lab.command("agentnb:settings")
+    panel = side.chat.get_by_role("region", name="Settings", exact=True)
+    expect(panel.get_by_role("combobox", name="Density")).to_have_value("comfortable")
+    file = Path(panel.get_by_text("Written to settings.toml.").first.get_attribute("title") or "")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('agent = "claude"\n', encoding="utf-8")
+    lab.command("settingeditor:open", query="agentnb")
+    expect(in_editor("agent")).to_have_value("claude")
+    in_editor("agent").press("End")
+    in_editor("agent").press_sequentially("-co")
+    expect(in_editor("agent")).to_be_focused()
+    file.write_text('agent = "claude"\nfont_size = "large"\n', encoding="utf-8")
+    expect(in_editor("font_size")).to_have_value("2")
+    assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude"
+    expect(lab.page.locator(".jp-Dialog, .Toastify__toast--error")).to_have_count(0)
+    in_editor("agent").press_sequentially("de")
+    in_editor("agent").blur()
+    expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("claude-code")
+    assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude-code"
+    file.unlink()
+    expect(in_editor("agent")).not_to_have_value("claude-code")  # else the editor would write it again
+    lab.command("application:close")
+    expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
+
+
+def test_an_agent_of_ones_own_is_added_and_started(lab: Lab, side: Side) -> None:
     """In the settings, by command and variable; what the variable holds is written, and not shown."""
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()

@@ -445,6 +445,8 @@ declare module "@jupyterlab/settingregistry" {
   export interface Settings {
     /** What the user has set; the defaults are not in it. */
     readonly user: Readonly<Record<string, unknown>>;
+    /** What holds where the user has set nothing. */
+    default(key: string): unknown;
     readonly changed: Signal<unknown>;
     set(key: string, value: unknown): Promise<void>;
     remove(key: string): Promise<void>;

@@ -8,6 +8,9 @@
  *
  * JupyterLab stores what is typed letter by letter. What is in a text field counts once the focus leaves it: half a
  * path is neither written nor asked about nor refused.
+ *
+ * Half a second after the last letter the editor's form saves all its fields as it knows them: a value that came from
+ * a file meanwhile is set back. It is shown again, and not taken for what the user wants.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
 import { plain, reason } from "../view/plain";
@@ -16,7 +19,7 @@ import type { SettingsAccess } from "../view/store";
 
 /** What both sides had when they were equal last, over a reload. */
 const EQUAL = "agentnb settings";
-/** A pause in typing, in milliseconds. */
+/** A pause in typing, in milliseconds: longer than the form waits until it saves. */
 const PAUSE = 800;
 
 type Values = Map<string, unknown>;
@@ -33,12 +36,22 @@ interface Kernel {
   inFiles: Values;
 }
 
+/** A value that came from a file, and what the form may still hold instead. */
+interface Shown {
+  readonly value: unknown;
+  readonly before: readonly unknown[];
+}
+
 export class SettingsSync {
   readonly #settings: Settings;
   readonly #ui: Ui;
   readonly #kernels = new Set<Kernel>();
   /** What the editor had when it was last looked at. */
   #known: Values;
+  /** When something was last typed or chosen in the form, in milliseconds. */
+  #editedAt = Number.NEGATIVE_INFINITY;
+  /** What came from files while the form had not saved yet, by the setting's name. */
+  readonly #shownLately = new Map<string, Shown>();
   /** One thing after another. */
   #work: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,15 +61,38 @@ export class SettingsSync {
     this.#ui = ui;
     this.#known = this.#values();
     settings.changed.connect(() => this.#writeSoon());
+    for (const event of ["input", "change", "click"])
+      document.addEventListener(event, ({ target }) => {
+        if (target instanceof Element && target.closest(".jp-SettingsPanel")) this.#editedAt = Date.now();
+      });
   }
 
   #writeSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
+      const isTyping = typedIn() !== null;
+      void this.#then(async () => {
+        await this.#showAgain();
+        if (!isTyping) await this.#write();
+      });
       // Asked again and again: no event tells that a field is gone with its tab.
-      if (isTyping()) this.#writeSoon();
-      else void this.#then(() => this.#write());
+      if (isTyping || this.#shownLately.size > 0) this.#writeSoon();
     }, PAUSE);
+  }
+
+  /** Shows again what the form has set back. */
+  async #showAgain(): Promise<void> {
+    const lately = [...this.#shownLately];
+    if (!this.#isUnsaved()) this.#shownLately.clear();
+    for (const [name, { value, before }] of lately) {
+      const now = this.#values().get(name);
+      if (before.some((one) => isSame(now, one)) && !isOf(typedIn(), name)) await this.#show(name, value);
+    }
+  }
+
+  /** Whether the form may yet save, and with it values older than those that came from files. */
+  #isUnsaved(): boolean {
+    return Date.now() - this.#editedAt < PAUSE;
   }
 
   /** A kernel whose files are followed from now on; resolves when both sides are equal. */
@@ -87,7 +123,7 @@ export class SettingsSync {
       const isEdited = equal
         ? !isSame(inEditor, equal.get(name)) && isSame(inFile, equal.get(name))
         : inFile === undefined;
-      if (isEdited && isTyping()) {
+      if (isEdited && typedIn()) {
         this.#known.set(name, inFile); // so that it is written once the field is left
         this.#writeSoon();
         continue;
@@ -146,11 +182,17 @@ export class SettingsSync {
   /** Shows a value in the editor; undefined: the default. */
   async #show(name: string, value: unknown): Promise<void> {
     this.#known.set(name, value);
-    if (isSame(this.#values().get(name), value)) return;
+    const now = this.#values().get(name);
+    if (isSame(now, value)) return;
+    if (this.#isUnsaved()) {
+      const before = [...(this.#shownLately.get(name)?.before ?? []), now, this.#settings.default(name)];
+      this.#shownLately.set(name, { value, before: before.filter((one) => !isSame(one, value)) });
+    }
     try {
       await (value === undefined ? this.#settings.remove(name) : this.#settings.set(name, value));
     } catch (error) {
       console.debug("agentnb:", error); // a setting of a newer kernel
+      this.#shownLately.delete(name);
       this.#known.set(name, this.#values().get(name));
     }
   }
@@ -177,12 +219,15 @@ function finished(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((one) => typeof one !== "string" || one.trim()) : value;
 }
 
-/** Whether the focus is in a text field of JupyterLab's Settings editor; its editor of JSON has a command to save. */
-function isTyping(): boolean {
+/** The text field of JupyterLab's Settings editor that has the focus; its editor of JSON has a command to save. */
+function typedIn(): Element | null {
   const field = document.activeElement;
   const isText = field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && !CHOSEN.has(field.type));
-  return isText && field.closest(".jp-SettingsPanel") !== null;
+  return isText && field.closest(".jp-SettingsPanel") ? field : null;
 }
+
+/** Whether a field of the form is that of a setting, or of one of its list. */
+const isOf = (field: Element | null, name: string): boolean => `${field?.id}_`.includes(`_${name}_`);
 
 /** Fields in which nothing is typed. */
 const CHOSEN = new Set(["checkbox", "radio", "range", "color", "button", "submit"]);

@@ -24,6 +24,10 @@ class Editor {
     for (const slot of this.#slots) slot(this, undefined);
   }
 
+  default(key: string): unknown {
+    return key === "warm" ? [] : undefined;
+  }
+
   async set(key: string, value: unknown): Promise<void> {
     if (key === "timeout") throw new Error("not in the schema");
     this.edit({ ...this.user, [key]: value });
@@ -178,6 +182,15 @@ test("kernels with different files do not overwrite each other's", async () => {
   await written(other, { agent: "b", warm: ["x"] });
 });
 
+/** What the form does half a second after a letter: it saves all fields as it knows them. */
+async function typed(box: HTMLInputElement, editor: Editor, saved: Values, meanwhile: () => void): Promise<void> {
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  meanwhile();
+  await vi.advanceTimersByTimeAsync(500);
+  editor.edit(saved);
+  await vi.advanceTimersByTimeAsync(5_000);
+}
+
 /** A field of JupyterLab's Settings editor, with the focus in it. */
 function field(): HTMLInputElement {
   const panel = document.body.appendChild(document.createElement("div"));
@@ -258,4 +271,37 @@ test("what is half typed when a chat opens is written once the focus leaves the 
   box.blur();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(next.file).toEqual({ agent: "codex" });
+});
+
+test("what comes from a file while one types outlives that the form saves all fields as it knew them", async () => {
+  const [editor, kernel] = [new Editor({ agent: "claude", cwd: "/a" }), new Kernel({ agent: "claude", cwd: "/a" })];
+  await joined(editor, kernel).ready;
+  vi.useFakeTimers();
+  const box = field();
+  for (const [index, agent] of ["c", "co", "cod"].entries()) {
+    const file = { agent: "claude", cwd: `/b${index}`, warm: ["x"] };
+    const stale = index ? { agent, cwd: `/b${index - 1}`, warm: ["x"] } : { agent, cwd: "/a", warm: [] };
+    await typed(box, editor, stale, () => kernel.write(file));
+    expect(editor.user).toEqual({ ...file, agent });
+  }
+  const last = { agent: "claude", cwd: "/d", warm: ["x"] };
+  await typed(box, editor, { agent: "code", cwd: "/b2", warm: ["x"] }, () => {
+    kernel.write(last);
+    box.blur();
+  });
+  expect(editor.user).toEqual({ ...last, agent: "code" });
+  expect(kernel.file).toEqual({ ...last, agent: "code" });
+  expect(kernel.changes.map(({ name }) => name)).toEqual(["agent"]);
+  await typed(box, editor, { agent: "code", cwd: "/b2", warm: ["x"] }, () => box.blur()); // by the user
+  expect(kernel.file.cwd).toBe("/b2");
+});
+
+test("a field that the user types in is not set to what a file says", async () => {
+  const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
+  await joined(editor, kernel).ready;
+  vi.useFakeTimers();
+  const box = field();
+  box.id = "jp-SettingsEditor-agentnb:plugin_agent";
+  await typed(box, editor, { agent: "claude" }, () => kernel.write({ agent: "codex" }));
+  expect([editor.user, kernel.file]).toEqual([{ agent: "claude" }, { agent: "codex" }]);
 });
