@@ -282,3 +282,19 @@ class UsageError(AgentnbError):
 
 class UnknownMention(UsageError):
     """``@name`` in a prompt names no variable, file or cell."""
+
+
+def unexpected(error: BaseException) -> str:
+    """What nobody expected, and where in agentnb it was raised; for a report of it. Its text may be the user's data.
+
+    Example:
+        >>> unexpected(ValueError("secret"))
+        'ValueError'
+    """
+    name, traceback, place = type(error).__name__, error.__traceback__, ""
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] == __package__:
+            place = f" in {module}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return f"{name}{place}"

@@ -33,6 +33,7 @@ from agentnb.errors import (
     UnknownAgent,
     UnknownSession,
     UnsupportedVersion,
+    unexpected,
 )
 from agentnb.host.channels import ROOT, session_config
 from agentnb.safe_json import is_too_deep
@@ -283,7 +284,7 @@ class Connection:
             data = {"supportedVersions": list(SPOKEN)}
         elif not isinstance(error, (AgentnbError, msgspec.ValidationError)):
             log.error("answering %s failed", message.method, exc_info=error)
-            text = f"The kernel failed: {type(error).__name__}."
+            text = f"The kernel failed: {unexpected(error)}."
         self._fail(message.id, code, text, data)
         if isinstance(error, UnsupportedVersion):
             self._close(1002, "No common version.")

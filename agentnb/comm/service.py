@@ -23,7 +23,7 @@ from agentnb.comm.requests import Requests
 from agentnb.comm.settings_notices import SettingsNotices
 from agentnb.comm.settings_requests import SettingsRequests
 from agentnb.credentials import logger
-from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion
+from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion, unexpected
 from agentnb.host.intents import carry_out
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
@@ -190,7 +190,7 @@ class PageService:
             self._fail(message, CODES.get(type(error), m.REFUSED), str(error))
         except Exception as error:
             log.exception("answering %s failed", message.method)
-            self._fail(message, m.REFUSED, f"The kernel failed: {type(error).__name__}.")
+            self._fail(message, m.REFUSED, f"The kernel failed: {unexpected(error)}.")
 
     def _take(self, message: m.FromPage) -> None:
         method = self._notifications.get(message.method)

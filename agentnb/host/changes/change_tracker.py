@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from agentnb.changes import path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.errors import AgentnbError, ChangesError
+from agentnb.errors import AgentnbError, ChangesError, unexpected
 from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
 from agentnb.host.changes.items import file_item, kernel_item, numbers, stored_content
 from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
@@ -457,4 +457,4 @@ def _explained(error: Exception) -> AgentnbError:
     if isinstance(error, AgentnbError):
         return error
     log.error("the changes of a turn could not be found", exc_info=error)
-    return ChangesError(f"The changes of this turn are not known: {type(error).__name__}.")
+    return ChangesError(f"The comparison failed: {unexpected(error)}.", hint="Report it with this line.")
