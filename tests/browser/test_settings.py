@@ -91,13 +91,17 @@ def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
 
-def test_an_agent_of_ones_own_is_added_and_started(lab: Lab, side: Side) -> None:
-    """In the settings, by command and variable; what the variable holds is written, and not shown."""
+def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Side) -> None:
+    """In the settings, by command and variable; what the variable holds is written, and not shown.
+
+    The start page offers it at once, its conversation outlives its removal, and Escape closes the settings each time.
+    """
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_chat()
     lab.command("agentnb:settings")
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
+    expect(panel).to_be_focused()
     panel.get_by_role("combobox", name="Agent to describe").select_option(label="an agent of your own")
     panel.get_by_role("textbox", name="Name of the agent").fill("mine")
     panel.get_by_role("textbox", name="Command of the agent").fill(f"{sys.executable} -m agentnb eliza")
@@ -112,6 +116,15 @@ def test_an_agent_of_ones_own_is_added_and_started(lab: Lab, side: Side) -> None
     expect(panel.get_by_text("with MY_KEY")).to_be_visible()
     assert "s3cret" not in lab.page.content()
     expect(panel.get_by_role("combobox", name="Default agent")).to_contain_text("mine")
+    lab.page.keyboard.press("Escape")
+    side.start("mine")
+    side.say("/say I am yours.")
+    expect(side.chat.get_by_text("I am yours.", exact=True)).to_be_visible()
+    lab.picture("own-agent-answers")
+    lab.command("agentnb:settings")
     panel.get_by_role("button", name="Remove the agent mine").click()
     panel.get_by_role("button", name="Change it").click()
     expect(panel.get_by_text("Agent mine removed.")).to_be_visible()
+    lab.page.keyboard.press("Escape")
+    side.say("/say Still here.")
+    expect(side.chat.get_by_text("Still here.", exact=True)).to_be_visible()

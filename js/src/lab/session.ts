@@ -253,9 +253,10 @@ export class Session {
   }
 
   #focusBox(): boolean {
-    const view = this.node.node.querySelector(".agentnb-view");
-    const box = view?.shadowRoot?.querySelector<HTMLElement>("textarea:not(:disabled)");
-    box?.focus();
+    const root = this.node.node.querySelector(".agentnb-view")?.shadowRoot;
+    // The history or the settings, or else the box: these have boxes, too.
+    const box = root?.querySelector<HTMLElement>(".panel[tabindex='-1'], .prompt textarea:not(:disabled)");
+    if (!box?.contains(root?.activeElement ?? null)) box?.focus();
     return box !== null && box !== undefined;
   }
 

@@ -2,6 +2,9 @@
 
 const BOX = ".prompt textarea";
 const TAB = "[role=tab][aria-selected=true]";
+/** The history or the settings, which stand in the place of the conversation. */
+const PANEL = ".panel[tabindex='-1']";
+const CONTROL = "button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea, [tabindex='0']";
 /** How long what is to be focused may take to come. */
 const PATIENCE = 5_000;
 
@@ -20,10 +23,12 @@ export function refocus(root: ShadowRoot): Refocus {
     wanted = selector;
     until = Date.now() + PATIENCE;
   };
-  const look = () => {
+  const look = (changes: readonly MutationRecord[]) => {
     if (had && !had.isConnected) {
-      want(had.classList.contains("tab") ? TAB : BOX);
+      const gone = had;
       had = undefined;
+      want(gone.classList.contains("tab") ? TAB : BOX);
+      if (!isElsewhere(root)) besides(gone, changes)?.focus();
     }
     if (wanted === undefined) return;
     const element = root.querySelector<HTMLElement>(wanted);
@@ -53,6 +58,14 @@ export function refocus(root: ShadowRoot): Refocus {
     },
     dispose: () => observer.disconnect(),
   };
+}
+
+/** In a panel: the first control of the group that `gone` was taken out of, else the panel itself. */
+function besides(gone: HTMLElement, changes: readonly MutationRecord[]): HTMLElement | null | undefined {
+  const removal = changes.find(({ removedNodes }) => [...removedNodes].some((node) => node.contains(gone)));
+  const place = removal?.target as HTMLElement | undefined;
+  const panel = place?.closest<HTMLElement>(PANEL);
+  return panel && (place?.closest("[role=group]")?.querySelector<HTMLElement>(CONTROL) ?? panel);
 }
 
 /** Whether something has the focus, here or in another part of the page. */

@@ -41,6 +41,25 @@ describe("when what has the focus goes away, the focus goes", () => {
     await page.until(() => expect(page.root.activeElement).toBe(page.find("[role=tab]")));
   });
 
+  test("in a panel: to the group that it was in, and Escape closes the panel", async () => {
+    const mount = (into: HTMLElement) => {
+      into.innerHTML =
+        "<div role='group'><button class='stays'>Edit</button><p><button class='goes'>Yes</button></p></div>";
+      return () => into.replaceChildren();
+    };
+    const store = Object.assign(readyStore(), { module: () => Promise.resolve({ default: mount }) });
+    const page = open(store, { kind: "chat" });
+    press(page.find(".prompt textarea"), "h", { code: "KeyH", altKey: true });
+    await page.until(() => page.find(".goes"));
+    page.find(".goes").focus();
+    page.find("p").remove();
+    await page.until(() => expect(page.root.activeElement).toBe(page.find(".stays")));
+    page.find("[role=group]").remove();
+    await page.until(() => expect(page.root.activeElement).toBe(page.find("[aria-label=History]")));
+    press(page.find("[aria-label=History]"), "Escape");
+    await page.until(() => expect(page.all("[aria-label=History]")).toEqual([]));
+  });
+
   test("nowhere, where the reader is elsewhere in the page", async () => {
     const store = readyStore();
     startTurn(store, "t", "x");
