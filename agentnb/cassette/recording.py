@@ -80,6 +80,13 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
     before: FileState | None = None
     after: FileState | None = None
 
+    @property
+    def left(self) -> FileState | None:
+        """What is there then; of a file that was moved as it was the content is that of *before*, the mode its own."""
+        if self.after is None or self.after.missing != "moved" or self.before is None:
+            return self.after
+        return msgspec.structs.replace(self.before, mode=self.after.mode)
+
 
 class Exchange(msgspec.Struct, kw_only=True):
     """A request of the client, what the agent did until it answered, and what it did after that.

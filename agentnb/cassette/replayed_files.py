@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agentnb.cassette.changed_files import (
     content_of,
     digest_of,
@@ -151,20 +153,21 @@ class ReplayedFiles:
         steps.append(Step(path=path_from_json(path), base=self._version(path, entry), target=self._target(path, after)))
 
     def _move(self, row: RecordedFile, steps: list[Step], wrong: list[str]) -> None:
-        """A file was moved as it was: its content is here, not in the cassette."""
-        was, before = str(row.was), row.before
+        """A file was moved as it was, but perhaps for its mode: its content is here, not in the cassette."""
+        was, before, moved = str(row.was), row.before, row.left
         source, there = self._entry(was), self._entry(row.path)
-        if source is None and self._is_at(there, before):
+        if source is None and self._is_at(there, moved):
             return
         if source is None or not self._is_at(source, before):
             if not (self._runs and self._has_changed(was, source)):
                 wrong.append(self._other(was, before, source, "before this turn was recorded"))
             return
-        if not self._is_at(there, before) and not self._may_change(row.path, there, None):
+        if not self._is_at(there, moved) and not self._may_change(row.path, there, None):
             wrong.append(f"{row.path} exists already; the turn moves {was} there.")
             return
-        target = self._version(was, source)
-        steps.append(Step(path=path_from_json(was), base=target))
+        base = self._version(was, source)
+        target = base if base is None or moved is None else msgspec.structs.replace(base, mode=moved.mode)
+        steps.append(Step(path=path_from_json(was), base=base))
         steps.append(Step(path=path_from_json(row.path), base=self._version(row.path, there), target=target))
 
     def _may_change(self, path: str, entry: Entry | None, before: FileState | None) -> bool:

@@ -87,8 +87,7 @@ class Store:
         for section in self.sections:
             for turn in section.turns:
                 for each in turn.files:
-                    moved = each.after is not None and each.after.missing == "moved"
-                    self.left.setdefault(each.path, []).append(each.before if moved else each.after)
+                    self.left.setdefault(each.path, []).append(each.left)
                     if each.was is not None:
                         self.left.setdefault(each.was, []).append(None)
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]

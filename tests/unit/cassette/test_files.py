@@ -100,6 +100,7 @@ def begun(work: Path) -> None:
     (work / "in").mkdir()
     (work / "in/only.txt").write_text("leaves its folder empty\n")
     (work / "run.sh").write_text("echo\n")
+    (work / "tool.txt").write_text("#!/bin/sh\necho tool\n")
 
 
 STEPS: list[list[Any]] = [
@@ -113,6 +114,8 @@ STEPS: list[list[Any]] = [
     ["link", "latest", "sub/deep/new.txt"],
     ["folder", "out"],
     ["move", "in/only.txt", "only.txt"],
+    ["move", "tool.txt", "tool.sh"],
+    ["executable", "tool.sh"],
 ]
 
 
@@ -134,14 +137,14 @@ def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     turns: list[list[list[Any]]] = [
         [["write", "a.txt", "1\n"], ["write", "b.txt", "to be moved\n" * 9]],
-        [["write", "a.txt", "2\n"], ["move", "b.txt", "c.txt"]],
+        [["write", "a.txt", "2\n"], ["move", "b.txt", "c.txt"], ["executable", "c.txt"]],
         [["delete", "a.txt"]],
     ]
     record(path, work, *turns)
     assert [line.get("was") for line in files(path)] == [None, None, None, "b.txt", None]
     play(path, work, *turns[:2])
     play(path, work, *turns)
-    assert tree(work) == {"c.txt": ("file", b"to be moved\n" * 9)}
+    assert tree(work) == {"c.txt": ("executable", b"to be moved\n" * 9)}
 
 
 def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) -> None:
