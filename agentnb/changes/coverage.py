@@ -221,13 +221,15 @@ class Look:
 
     def _is_behind_link(self, folder: str) -> bool:
         """Whether *folder*, or one that it is in, is a link."""
-        if not folder:
-            return False
-        known = self._behind_links.get(folder)
-        if known is None:
-            known = self._is_behind_link(os.path.dirname(folder)) or os.path.islink(f"{self._root}/{folder}")  # noqa: PTH114, PTH120
-            self._behind_links[folder] = known
-        return known
+        unknown: list[str] = []
+        while folder and folder not in self._behind_links:
+            unknown.append(folder)
+            folder = os.path.dirname(folder)  # noqa: PTH120 - a Path takes longer
+        is_behind = self._behind_links.get(folder, False)
+        for each in reversed(unknown):
+            is_behind = is_behind or os.path.islink(f"{self._root}/{each}")  # noqa: PTH114 - as above
+            self._behind_links[each] = is_behind
+        return is_behind
 
     def _kind(self, path: str, state: os.stat_result) -> Verdict:
         if ".git" in path.lower().split("/"):
@@ -313,15 +315,33 @@ def read_file(path: str, most: int, folder: int | None = None) -> bytes:
 
 
 def normal_names(workspace: Path, named: Iterable[str]) -> frozenset[str]:
-    """Named paths, relative to *workspace*; what lies outside of it, and ``.git``, is dropped."""
+    """Named paths, relative to *workspace*; what lies outside of it, ``.git``, and what names no file is dropped."""
     found = set()
     root = os.fspath(workspace)
-    for each in named:
+    for each in filter(is_file_name, named):
         path = os.path.relpath(os.path.join(root, each), root)  # noqa: PTH118 - names with undecodable bytes
         parts = PurePath(path).parts
         if path != "." and parts[0] != ".." and not any(part.lower() == ".git" for part in parts):
             found.add("/".join(parts))
     return frozenset(found)
+
+
+_LONGEST_NAME = 4_096
+"""Bytes of a path: Linux opens no longer one."""
+
+
+def is_file_name(path: str) -> bool:
+    r"""Whether a file may have the name *path*: agents name what they like, and programs refuse the rest.
+
+    Example:
+        >>> is_file_name("naïve.txt"), is_file_name("a\0b"), is_file_name("a" + chr(0xD800))
+        (True, False, False)
+    """
+    try:
+        name = os.fsencode(path)
+        return 0 < len(name) <= _LONGEST_NAME and b"\0" not in name
+    except UnicodeEncodeError:
+        return False
 
 
 def ignores_case(workspace: Path) -> bool:

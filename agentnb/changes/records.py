@@ -10,6 +10,7 @@ import msgspec
 
 from agentnb.atomic_write import write_atomically
 from agentnb.changes.comparison import Manifest
+from agentnb.changes.coverage import is_file_name
 from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import ChangesError
@@ -59,7 +60,8 @@ class Records:
         self._user = os.open(self._users / self.owner, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
         try_lock(self._user)
         found = _decoded(self._named_file, Named) or Named()
-        self.named = frozenset(map(path_from_json, found.named))
+        # One that no file can have was written by 0.2 and earlier.
+        self.named = frozenset(filter(is_file_name, map(path_from_json, found.named)))
         self._forced = frozenset(map(path_from_json, found.forced))
 
     def __del__(self) -> None:

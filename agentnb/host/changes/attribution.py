@@ -6,6 +6,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from agentnb.changes.coverage import is_file_name
 from agentnb.state import ToolCallResponsePart, ToolDiffContent
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ _WRITES = frozenset({"edit", "delete", "move"})
 def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
     """The files that tool calls say they change: in the workspace (relative, with slashes), and outside of it.
 
-    Calls that were denied or failed count, too: what they name is only looked at.
+    Calls that were denied or failed count, too: what they name is only looked at. Names that no
+    file can have do not.
 
     Args:
         parts: Of a turn.
         workspace: The workspace, absolute.
     """
     inside, outside = set[str](), set[str]()
-    for path in _paths(parts):
+    for path in filter(is_file_name, _paths(parts)):
         real = _normal(workspace, path)
         found = PurePath(real)
         if found.is_relative_to(workspace):

@@ -46,6 +46,26 @@ def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store
     assert covered(store, workspace, *paths) == {"a.py", "keep.log", "sub/other"}
 
 
+@pytest.mark.parametrize(
+    "name", ["a\0b", "\0", "a" + chr(0xD800), "", "x" * 5_000, "d/" * 3_000 + "x", "\udcff", "a\nb", "-x"]
+)
+@pytest.mark.parametrize("files", [1, 20_000])
+def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: Path, name: str, files: int) -> None:
+    """Agents name what they like in tool calls: other files are covered, in this and all later snapshots."""
+    limits = Limits(files=files)
+    store = opened(limits=limits)
+    write(workspace / "seen.txt")
+    write(workspace / "b.txt")
+    before = store.take(["seen.txt"])
+    write(workspace / "seen.txt", "other\n")
+    after = store.take(["seen.txt", name, f"sub/{name}"])
+    assert changed(store, before, after) == {"seen.txt": "changed"}
+    write(workspace / "seen.txt", "again\n")
+    assert changed(opened(limits=Limits(files=files)), after, opened(limits=Limits(files=files)).take()) == {
+        "seen.txt": "changed"
+    }
+
+
 def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
     """In later snapshots, too; what was there before it was named is not said to be added."""
     write(workspace / ".gitignore", "out/\n")

@@ -61,6 +61,21 @@ def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, 
         _ = turn.changes
 
 
+@pytest.mark.parametrize("name", ["a\0b", "d/" * 3_000 + "x", "x" * 1_000_000, "\0"])
+def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes_known(
+    open_session: Open, tmp_path: Path, name: str
+) -> None:
+    """Those of its turn and of all later ones in the folder; nothing is said of the name."""
+    session = open_session("writes_files")
+    first = does(session, ["claim", name], ["claim", f"/{name}"], ["write", "a.txt", "a"])
+    assert [(each.name, each.status) for each in first.changes] == [("a.txt", "added")]
+    known = session.chat.turns[0].changes
+    assert known is not None
+    assert not [each for each in known.notes or () if name[:50] in each]
+    second = does(session, ["write", "a.txt", "b"])
+    assert [(each.name, each.status) for each in second.changes] == [("a.txt", "changed")]
+
+
 def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: Path) -> None:
     """The next one fails as ever, by itself."""
     session = open_session("writes_files")
