@@ -99,7 +99,7 @@ def without_half_characters(value: Any) -> Any:
         return value if value.isascii() else value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):
         return {without_half_characters(key): without_half_characters(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [without_half_characters(item) for item in value]
     return value
 

@@ -14,7 +14,7 @@ import msgspec
 
 from agentnb.credentials import logger
 from agentnb.errors import ProtocolError
-from agentnb.safe_json import NESTING_LIMIT, is_too_deep, read_first_json, without_deep_values
+from agentnb.safe_json import NESTING_LIMIT, is_too_deep, read_first_json, without_deep_values, without_half_characters
 
 log = logger("agentnb.acp")
 
@@ -118,4 +118,7 @@ def _message(data: bytes) -> Message | None:
 
 def encode(message: dict[str, Any]) -> bytes:
     """One line of JSON, ended."""
-    return _encoder.encode(message) + b"\n"
+    try:
+        return _encoder.encode(message) + b"\n"
+    except UnicodeEncodeError:  # such as of a folder whose name is no UTF-8
+        return _encoder.encode(without_half_characters(msgspec.to_builtins(message))) + b"\n"

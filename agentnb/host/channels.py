@@ -10,6 +10,7 @@ from agentnb.clock import now_ms
 from agentnb.log import ChannelLog
 from agentnb.policy.settings import CellReview
 from agentnb.policy.situation import Mode
+from agentnb.safe_json import without_half_characters
 from agentnb.state import (
     Changeset,
     ChatResponsePart,
@@ -25,6 +26,7 @@ from agentnb.state import (
     reduce_chat,
     reduce_session,
 )
+from agentnb.state.codec import encodable
 from agentnb.state.status import ACTIVITY_MASK, with_activity, with_flag
 
 if TYPE_CHECKING:
@@ -77,10 +79,16 @@ class Channel(Generic[S]):
 
     def accept(self, action: Any, origin: ActionOrigin | None = None) -> Envelope:
         """Reduce *action* into the state, give it the next index and log it."""
-        self.state = self._reduce(self.state, action)
-        self.index += 1
-        envelope = Envelope(channel=self.uri, index=self.index, action=action, origin=origin)
+        try:
+            return self._accept(action, origin)
+        except UnicodeEncodeError:
+            return self._accept(encodable(action), origin)
+
+    def _accept(self, action: Any, origin: ActionOrigin | None) -> Envelope:
+        state = self._reduce(self.state, action)
+        envelope = Envelope(channel=self.uri, index=self.index + 1, action=action, origin=origin)
         self.log.append(envelope)
+        self.state, self.index = state, envelope.index
         self.emit(envelope)
         return envelope
 
@@ -138,7 +146,7 @@ class SessionChannels:
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
-        uri, title = f"{spec.name}:/{tab_id}", title or spec.title
+        uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
         config = session_config(mode, has_kernel_tools=has_kernel_tools, review=review)
         session = _new_session(uri, spec.name, title, cwd, config, is_hidden=is_hidden)
         if has_changesets:

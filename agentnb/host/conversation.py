@@ -34,6 +34,7 @@ from agentnb.host.turns.turns import Turns
 from agentnb.kernel.changes import KernelChanges
 from agentnb.policy.places import PROJECT
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged, ToolCallDetails
+from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -441,6 +442,7 @@ class Conversation:
             raise SessionError(self.barred.message, hint=self.barred.hint)
         if self.channels.knows_turn(turn_id):
             return False
+        message = encodable(message)
         self._name_after(message.text)
         self.show_review()
         if self.agent is not None:

@@ -451,4 +451,4 @@ def _named(place: Place) -> str:
 
 
 def _class_name(error: BaseException) -> str:
-    return str(type.__dict__["__name__"].__get__(type(error)))
+    return cut(str(type.__dict__["__name__"].__get__(type(error))), LONGEST_LINE)

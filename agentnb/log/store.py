@@ -18,6 +18,7 @@ from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
 from agentnb.log.watch import LogWatch
 from agentnb.log.writer import Writer, enter, insert
+from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
 from agentnb.state.status import ACTIVITY_MASK
 
@@ -177,11 +178,13 @@ class Store:
         Raises:
             LogError: If the file cannot be read.
         """
+        search = without_half_characters(search)
         with self._reading() as connection:
             if connection is None:
                 return Found([], {}, 0)
             hits, left = self._index.find(connection, search) if search else ({}, 0)
-            asked: dict[str, Any] = {**_EVERY, **which, "search": search.casefold(), "found": json.dumps([*hits])}
+            wanted = {**_EVERY, **without_half_characters(dict(which))}
+            asked: dict[str, Any] = {**wanted, "search": search.casefold(), "found": json.dumps([*hits])}
             sessions = _listed(connection, asked)
         return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 

@@ -16,6 +16,7 @@ from agentnb.errors import LogDamaged, LogError, LogUnavailable
 from agentnb.log import database
 from agentnb.log.merge import merge_envelopes
 from agentnb.log.process import machine, started
+from agentnb.safe_json import without_half_characters
 from agentnb.state import ChatState, encode
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ def _begin_anew(connection: sqlite3.Connection, channel: str, index: int, state:
 
 def _session_row(session: SessionRecord, host_id: str) -> tuple[object, ...]:
     what = (session.uri, session.agent, session.title, session.cwd, session.place, session.agent_session)
-    return (*what, host_id, int(session.open), session.created_at, session.modified_at, session.gap)
+    times = (session.created_at, session.modified_at)
+    return (*map(without_half_characters, what), host_id, int(session.open), *times, session.gap)
 
 
 def _row(envelope: Envelope) -> tuple[str, int, int, bytes, int]:

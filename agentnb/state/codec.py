@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from agentnb.errors import ProtocolError
+from agentnb.safe_json import without_half_characters
 from agentnb.state import (  # noqa: F401 - each declares actions
     changeset,
     chat_actions,
@@ -97,6 +98,26 @@ def encode(value: Any) -> bytes:
         b'{"type":"session/ready","time":1}'
     """
     return _ENCODER.encode(value)
+
+
+def encodable(value: T) -> T:
+    r"""*value*; a copy with U+FFFD for each half surrogate pair where it has some, which no UTF-8 can hold.
+
+    Such halves come from names of files that are no UTF-8, and from texts that were cut between two halves.
+
+    Example:
+        >>> from agentnb.state import SessionTitleChanged
+        >>> encodable(SessionTitleChanged(title="caf\udce9")).title == "caf\ufffd"
+        True
+    """
+    try:
+        encode(value)
+    except UnicodeEncodeError:
+        whole = without_half_characters(msgspec.to_builtins(value, enc_hook=_encode_hook))
+        if isinstance(value, (UnknownAction, UnknownResponsePart)):
+            return type(value)(whole)
+        return msgspec.convert(whole, type(value), dec_hook=_decode_hook)
+    return value
 
 
 def to_json(value: Any) -> Any:

@@ -11,6 +11,7 @@ from agentnb.host.history.restore import ELSEWHERE, recorder_of
 from agentnb.host.intents import FROM_PYTHON, carry_out
 from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
+from agentnb.safe_json import without_half_characters
 from agentnb.state import SessionTitleChanged
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def checked_title(title: str) -> str:
     Raises:
         UsageError: If it is empty, too long or on several lines.
     """
-    words = title.strip()
+    words: str = without_half_characters(title.strip())
     if not words or len(words) > LONGEST_TITLE or len(words.splitlines()) > 1:
         message = f"A title is one line of 1 to {LONGEST_TITLE} characters, not {title[:60]!r}."
         raise UsageError(message, hint='For example title="Residuals".')

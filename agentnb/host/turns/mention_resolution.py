@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.state import ChatPendingMessageSet, PendingMessageKind
+from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,6 +116,6 @@ class MentionResolution:
 def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
     """What *text* mentions, or why that cannot be said: the user's objects may do anything when looked at."""
     try:
-        return tuple(shell.mentions.attach(text, cwd)), None
+        return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None
     except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
         return (), f"looking at it raised {type(error).__name__}"

@@ -209,3 +209,9 @@ def test_a_traceback_can_be_told_while_its_objects_change() -> None:
     finally:
         over.set()
         thread.join()
+
+
+def test_a_class_with_a_name_without_end_leaves_room_for_the_frames() -> None:
+    """Whoever names it, as code that makes classes does."""
+    text = told(failing("class E(Exception): pass\nE.__name__ = 'x' * 100_000\nraise E('y')")).text
+    assert (text.splitlines()[0].endswith(": y"), "raise E('y')" in text, len(text) < LONGEST) == (True, True, True)

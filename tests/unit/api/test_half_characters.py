@@ -1,0 +1,27 @@
+"""Half surrogate pairs, as in names of files that are no UTF-8: no JSON and no database can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import agentnb
+from agentnb import Session
+from agentnb.ids import new_id
+from tests.unit.api.conftest import PATIENCE
+
+Start = Callable[..., Session]
+HALF, PAIR = "\udce9", "\N{GRINNING FACE}"
+
+
+def test_half_a_surrogate_pair_is_replaced_wherever_a_person_can_write_one(start: Start) -> None:
+    """In prompts, titles, attachments, and what is searched for; the log goes on, and whole pairs stay."""
+    word = new_id()
+    session = start(title=f"{word} caf{HALF} {PAIR}")
+    turn = session.prompt(f"/say {word} a{HALF}b {PAIR}", [f"x{HALF}y", {f"caf{HALF}.csv": 1}]).wait(PATIENCE)
+    assert (turn.text, session.title) == (f"{word} a\ufffdb {PAIR}", f"{word} caf\ufffd {PAIR}")
+    session.prompt(f"/say later {word}").wait(PATIENCE)
+    (row,) = agentnb.history(word)
+    assert (row.title, row.turns) == (session.title, 2)
+    assert [each.id for each in agentnb.history(f"{word} a{HALF}b")] == [row.id]
+    agentnb.update_session(row, title=f"{word} {HALF}")
+    assert session.title == f"{word} \ufffd"
