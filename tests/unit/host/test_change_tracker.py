@@ -76,6 +76,19 @@ def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes
     assert [(each.name, each.status) for each in second.changes] == [("a.txt", "changed")]
 
 
+def test_attacks_in_every_field_of_tool_calls_leave_the_changes_of_all_turns_known(open_session: Open) -> None:
+    """Those of the turns that say them, and of the next agent's in the same folder."""
+    attackers = open_session("hostile")
+    folder = AGENTS.parent / "cases" / "attacks"
+    count = sum(len(json.loads(path.read_text(encoding="utf-8"))["messages"]) for path in folder.glob("*.json"))
+    for start in range(0, count, 40):
+        attackers.prompt(f"{start} {start + 40}").wait(PATIENCE, check=False)
+    session = open_session("writes_files")
+    turn = does(session, ["write", "a.txt", "a"])
+    assert [(each.name, each.status) for each in turn.changes] == [("a.txt", "added")]
+    assert [each.changes.status for each in attackers.chat.turns if each.changes] == ["ready"] * (count // 40 + 1)
+
+
 def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: Path) -> None:
     """The next one fails as ever, by itself."""
     session = open_session("writes_files")
