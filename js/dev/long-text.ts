@@ -26,6 +26,20 @@ function call(start: object, ready: object = {}, result: object = {}): object[] 
     { type: "chat/toolCallComplete", ...ids, result: { success: false, pastTenseMessage: "Failed", ...result } },
   ];
 }
+/** A call that waits for an answer: nothing behind it comes. */
+const question = (details: object, text: string) => [
+  ...call({ displayName: text, details }).slice(0, 1),
+  {
+    type: "chat/toolCallReady",
+    turnId: TURN,
+    toolCallId: "c",
+    invocationMessage: text,
+    confirmationTitle: text,
+    toolInput: text,
+    options: ["approve", "deny"].map((kind) => ({ id: kind, label: text, kind })),
+    risk: { severity: "critical", reason: text, like: text },
+  },
+];
 const content = (one: object) => call({ details: { kind: "execute", content: [one] } });
 const terminal = (output: string) => [
   { type: "x-agentnb/terminalOpened", terminal: { id: "t", command: "make", output, exited: false } },
@@ -58,6 +72,38 @@ const FIELDS: Record<string, (text: string) => object[]> = {
   input: (text) => call({}, { toolInput: text }),
   json: (text) => call({}, { toolInput: JSON.stringify({ text }) }),
   result: (text) => call({ details: { rawOutput: { text } } }),
+  places: (text) => call({ details: { kind: "read", locations: [{ path: text, line: 1 }] } }),
+  link: (text) =>
+    part({
+      kind: "x-agentnb/content",
+      block: { type: "resource_link", name: text, title: text, uri: `file:///${text}`, description: text },
+    }),
+  command: (text) => question({ kind: "execute", rawInput: { command: text } }, text),
+  cell: (text) =>
+    question(
+      { kind: "edit", cell: { notebook: text, action: "replace", cellId: text, oldText: "a", newText: text } },
+      text,
+    ),
+  deletion: (text) => question({ kind: "delete", locations: [{ path: text }] }, text),
+  form: (text) => [
+    {
+      type: "chat/inputRequested",
+      request: {
+        id: "q",
+        message: text,
+        questions: [
+          { kind: "text", id: "a", title: text, message: text, defaultValue: text },
+          { kind: "single-select", id: "b", title: text, message: text, options: [{ id: text, label: text }] },
+        ],
+      },
+    },
+  ],
+  waiting: (text) => [
+    { type: "chat/pendingMessageSet", kind: "queued", id: "w", message: { text, origin: { kind: "user" } } },
+  ],
+  failure: (text) => [
+    { type: "chat/error", turnId: TURN, error: { errorType: "agent", message: text }, stopReason: text },
+  ],
   user: (text) => part({ kind: "x-agentnb/userMessage", content: text }),
   prompt: () => [],
 };

@@ -53,6 +53,10 @@ AT_ONCE = [
     *[("cell", "message", name) for name in ("stars", "words", "paragraphs", "a list", "code")],
     *[("chat", field, name) for field in ("prompt", "user", "input", "change") for name in PLAIN],
     *[("chat", field, "stars") for field in ("notification", "plan", "title", "outcome", "path", "unknown")],
+    *[
+        ("chat", field, "stars")
+        for field in ("places", "link", "command", "cell", "deletion", "form", "waiting", "failure")
+    ],
     *[("chat", field, "marks") for field in ("thought", "written plan", "resource", "json", "result")],
     *[("chat", field, name) for field in ("output", "terminal") for name in TERMINALS],
     *[("chat", "rewrite", name) for name in ("one long line", "lines")],
@@ -67,7 +71,8 @@ STREAMED = [
 if os.environ.get("AGENTNB_LONG_TEXTS") != "all":  # all of them take a quarter of an hour
     AT_ONCE = [
         *[("chat", "message", name) for name in ("stars", "a list", "code")],
-        *[("cell", "message", "paragraphs"), ("chat", "user", "stars"), ("chat", "output", "overwritten")],
+        *[("cell", "message", "paragraphs"), ("chat", "user", "stars"), ("chat", "path", "stars")],
+        *[("chat", "command", "stars"), ("chat", "output", "overwritten")],
     ]
     STREAMED = [("chat", "message", "paragraphs"), ("chat", "terminal", "overwritten")]
 SIZE = 2_000_000

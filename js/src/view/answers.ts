@@ -6,6 +6,9 @@ import type { ChatInputAnswer, ChatInputAnswerValue, ChatInputQuestion } from ".
 export type Given = string | boolean | readonly string[];
 export type Answers = Record<string, Given>;
 
+/** In characters: a field of one line that holds more holds up the page, and nobody reads what they would send. */
+const LONGEST_DEFAULT = 10_000;
+
 export const asList = (given: Given | undefined): readonly string[] => (Array.isArray(given) ? given : []);
 
 export function initial(questions: readonly ChatInputQuestion[]): Answers {
@@ -16,7 +19,8 @@ export function initial(questions: readonly ChatInputQuestion[]): Answers {
         const chosen = question.options.filter((option) => option.recommended).map((option) => option.id);
         return [question.id, question.kind === "single-select" ? chosen.slice(0, 1) : chosen];
       }
-      return [question.id, question.defaultValue === undefined ? "" : String(question.defaultValue)];
+      const text = question.defaultValue === undefined ? "" : String(question.defaultValue);
+      return [question.id, text.length > LONGEST_DEFAULT ? "" : text];
     }),
   );
 }

@@ -1,6 +1,7 @@
 /** Says what went wrong, and what can be done. */
 import type { ComponentChildren } from "preact";
 import { Icon } from "./icons";
+import { LongText } from "./parts/long-text";
 import { plain } from "./plain";
 
 interface ErrorCardProps {
@@ -15,7 +16,9 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        <div class="error-message">{plain(message)}</div>
+        <div class="error-message">
+          <LongText text={message} draw={plain} />
+        </div>
         {action}
       </div>
     </div>

@@ -7,6 +7,7 @@ import { type Answers, answersOf, type Given, initial, trouble } from "./answers
 import { useMemory, usePlace, useView } from "./context";
 import { Icon } from "./icons";
 import { safeHref } from "./links";
+import { LongText } from "./parts/long-text";
 import { plain } from "./plain";
 import { Field } from "./question";
 
@@ -57,7 +58,11 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
         <Icon name="question" />
         <strong id={title}>{agent} asks</strong>
       </div>
-      {request.message && <div class="plain">{plain(request.message)}</div>}
+      {request.message && (
+        <div class="plain">
+          <LongText text={request.message} draw={plain} />
+        </div>
+      )}
       {request.url && <Address url={request.url} />}
       {questions.map((question) => (
         <Field
@@ -97,7 +102,9 @@ function Address({ url }: { url: string }) {
   const host = href && hostOf(href);
   return (
     <div class="address">
-      <code>{plain(url)}</code>
+      <code>
+        <LongText text={url} draw={plain} />
+      </code>
       {host ? (
         <p class="note">
           <Icon name="alert" /> The agent asks you to visit <strong>{host}</strong>. Continue only if you know this

@@ -24,9 +24,14 @@ export function line(text: unknown, limit = 200): string {
   return whole.length > limit ? `${whole.slice(0, limit - 1)}…` : whole;
 }
 
-/** The last name of a path and what stands before it. */
+/** Twice the longest path that a system takes: a longer one is no file, and laying it out would hold up the page. */
+const LONGEST_PATH = 8_192;
+
+/** The last name of a path and what stands before it; one that is too long to be a path is cut in its middle. */
 export function splitPath(path: string): { folder: string; name: string } {
-  const clean = plain(path).replace(/^file:\/\//, "");
+  const half = LONGEST_PATH / 2;
+  const near = path.length > LONGEST_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
+  const clean = plain(near).replace(/^file:\/\//, "");
   const cut = Math.max(clean.lastIndexOf("/"), clean.lastIndexOf("\\")) + 1;
   return { folder: clean.slice(0, cut), name: clean.slice(cut) || clean };
 }

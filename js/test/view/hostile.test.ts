@@ -296,6 +296,47 @@ describe.each(Object.entries(FIELDS))("hostile text in: %s", (name, fill) => {
   }, 120_000);
 });
 
+/** In characters: what the browser lays out at once without holding up the page. */
+const LONGEST_TEXT = 30_000;
+/** What a screen reader hears or a link leads to: never laid out. */
+const NOT_DRAWN = new Set(["href", "src", "id", "data-key"]);
+
+/** The texts of the page that are longer than the browser lays out in a moment, by where they stand. */
+function longTexts(page: Page): string[] {
+  const found: string[] = [];
+  const walker = document.createTreeWalker(page.find(".root"), NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node instanceof Text) {
+      if (node.data.length > LONGEST_TEXT) found.push(`${node.parentElement?.outerHTML.slice(0, 120)}`);
+      continue;
+    }
+    const element = node as HTMLInputElement;
+    if (/^(select|option)$/.test(element.localName)) continue; // A choice's id, which is not drawn.
+    for (const { name, value } of element.attributes)
+      if (value.length > LONGEST_TEXT && !NOT_DRAWN.has(name)) found.push(`${element.localName} ${name}`);
+    if ((element.value?.length ?? 0) > LONGEST_TEXT) found.push(`${element.localName}'s value`);
+  }
+  return found;
+}
+
+describe.each(Object.entries(FIELDS))("a text of 400,000 characters in: %s", (name, fill) => {
+  test.each(["*", "some words ", "a/", "a\n"])(
+    "is drawn in pieces, or cut: %j",
+    async (unit) => {
+      const store = readyStore();
+      startTurn(store, "t", "Hi");
+      fill(store, unit.repeat(400_000 / unit.length));
+      for (const page of views(store, name, true)) {
+        await unfold(page);
+        expect(longTexts(page)).toEqual([]);
+        page.unmount();
+      }
+    },
+    60_000,
+  );
+});
+
 test("marks that hide or reorder are written out where trust is at stake", () => {
   const store = readyStore();
   startTurn(store, "t1", "Hi");

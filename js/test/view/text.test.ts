@@ -109,6 +109,12 @@ describe("plain text", () => {
     expect(duration(65_000)).toEqual("1 min 5 s");
   });
 
+  test("a path that is too long to be one is cut in its middle", () => {
+    const { folder, name } = splitPath(`/home/${"*".repeat(2_000_000)}/fit.py`);
+    expect([folder.startsWith("/home/***"), name, folder.length < 10_000]).toEqual([true, "fit.py", true]);
+    expect(splitPath("*".repeat(2_000_000)).name.length).toBeLessThan(10_000);
+  });
+
   test("ids are UUIDs of version 4, also where crypto.randomUUID is missing", () => {
     const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
     expect(uuid()).toMatch(uuid4);
