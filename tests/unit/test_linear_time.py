@@ -46,7 +46,24 @@ CREDENTIAL_UNITS = (
     "key: ",
     "BEGIN ",
 )
-READER_UNITS = ("a/", "../", "x x\n", "secret", "```\n", '{"code":', "[[1,", "a[", "/*", "$a/")
+READER_UNITS = (
+    "a/",
+    "../",
+    "x x\n",
+    "secret",
+    "```\n",
+    '{"code":',
+    "[[1,",
+    "a[",
+    "/*",
+    "$a/",
+    "open(",
+    "open(,",
+    "unlink ",
+    "\n!",
+    "](",
+    "<a ",
+)
 
 
 def ring(text: str) -> str:

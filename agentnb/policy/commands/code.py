@@ -27,13 +27,20 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
         Finding("critical", "The code deletes folders and everything in them."),
     ),
     (
+        (
+            r"(?:^|[\n;])[ \t]*!{1,2}[ \t]*[\w./]|\bget_ipython\b|\brun_(?:line|cell)_magic\b"
+            r"|(?:^|\n)[ \t]*%{1,2}(?:bash|sh|system|sx|script|run)\b"
+        ),
+        Finding("high", "The code starts other programs."),
+    ),
+    (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
         Finding("critical", "The code lets agents act in a folder without asking."),
     ),
     (
         (
             r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
-            r"|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
+            r"|runpy|exec_module|load_module|execfile|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
         ),
         Finding("high", "The code starts other programs."),
     ),
@@ -52,7 +59,9 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
         (
             r"\bos\.(?:remove|unlink|rmdir|truncate)\b|\.(?:unlink|rmdir|truncate)\s*\(|\b(?:unlink|rmdir|truncate)\s*[(\"'$@]"
             r"|\bFile\.(?:delete|unlink|truncate)|(?:unlink|rmdir|truncate)Sync|\bfs\.(?:promises\.)?(?:rm|unlink|rmdir)\b"
-            r"|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
+            r"|write_(?:text|bytes)\(\s{0,9}(?:b?''|b?\"\")?\s{0,9}\)|(?:writeFile\w*|File\.write)\([^()]{0,200},\s{0,9}(?:''|\"\")\s{0,9}\)"
+            r"|\bopen\([^()]{0,200},\s{0,9}[\"']w[bt+]{0,2}[\"']\s{0,9}\)(?:\.close\b|[\s;]{0,9}\Z)"
+            r"|\bunlink\s*(?:[;}]|\Z)|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
         ),
         Finding("high", "The code deletes or empties files."),
     ),

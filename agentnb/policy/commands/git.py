@@ -33,6 +33,7 @@ _PROGRAM_OPTIONS = (
     "--textconv",
 )
 _PROGRAM_OPTIONS_OF = {"rebase": "-x", "grep": "-O", "difftool": "-x", "clone": "-u", "fetch": "-u"}
+_SHOWS = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list")
 _RUNNING = {"bisect": "run", "submodule": "foreach"}
 LOSES = "Loses work in the repository, or rewrites its history."
 
@@ -49,7 +50,7 @@ def rate_git(options: Options) -> Finding | None:
         return Finding("high", "Makes git run another program.")
     if options.has("--unsafe-paths", "--no-index") or (verb == "worktree" and _above(options)):
         return Finding("high", "Lets git work outside the repository.")
-    if verb in _LOOKS or verb == "":
+    if verb in _LOOKS or verb == "" or (verb == "config" and options.has("l", *_SHOWS)):
         return Finding("medium", "Writes a file.") if options.has("--output") else None
     if _loses(verb, options):
         return Finding("medium", LOSES)

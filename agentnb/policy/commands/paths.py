@@ -72,7 +72,15 @@ _OUTPUT = re.compile(
     r"(?:-o|-O|-C|-t|-d|--(?:output|out|target|prefix|root|directory|dest|destination|outdir|output-dir|chdir)[\w-]*)"
 )
 _NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
-_TEXT = {"git": frozenset({"-m", "--message"}), "find": _NAMES, "pytest": frozenset({"-k", "-m"})}
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
+_IN_CONTAINER = frozenset({"-w", "--workdir"})
+_MOUNTS = frozenset({"-v", "--volume"})
+_TEXT = {
+    "git": frozenset({"-m", "--message"}),
+    "find": _NAMES,
+    "pytest": frozenset({"-k", "-m"}),
+    **dict.fromkeys(_CONTAINERS, _IN_CONTAINER),
+}
 _OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wW]\s+(\S+)")
 _LEADS = ("/", "~", "../", "./", "$")
 
@@ -101,7 +109,9 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     code = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
     for at, word in enumerate(words):
         before = words[at - 1].text if at else ""
-        if at == pattern or before in _TEXT.get(program, ()):
+        if program in _CONTAINERS and before in _MOUNTS:  # the machine's folder; behind the colon is the container's
+            yield Place(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
+        elif at == pattern or before in _TEXT.get(program, ()):
             yield from _inside(program, word)
         elif before in code or (before.startswith("-") and code and before.endswith("c")):
             yield from (Place(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands import files, system, tools
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
-from agentnb.policy.commands.table import rate_by_table
+from agentnb.policy.commands.table import rate_by_table, rate_unknown
 from agentnb.policy.severity import Finding, worst
 
 if TYPE_CHECKING:
@@ -134,11 +133,6 @@ _LOOKS = frozenset(
     }
     | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
 )
-_DELETING = re.compile(
-    r"(?:--?)?(?:(?:\w{1,40}[-_:])?(?:delete|destroy|drop|purge|wipe|erase|uninstall|truncate|nuke|terminate|obliterate)"
-    r"(?:[-_:](?!only|marker|mode)\w{1,40})?|force[-_]reset|factory[-_]reset|rm|rmi)"
-)
-"""Verbs and options by which a program that is not known here most likely deletes something."""
 _UNKNOWN = ", of which nothing is known here."
 _EDITORS = frozenset({"vi", "vim", "nvim", "ex", "view", "emacs", "ed", "nano"})
 
@@ -189,9 +183,7 @@ def _rated_by_code(program: str, options: Options) -> Finding | None:
     found = files.prefixed(program)
     if found is not None or program in _LOOKS:
         return found
-    if any(_DELETING.fullmatch(word) for word in (*options.operands[:2], *options.long)):
-        return Finding("high", f"{program} is told to delete something.")
-    return Finding("low", f"Runs {program}{_UNKNOWN}")
+    return rate_unknown(program, options) or Finding("low", f"Runs {program}{_UNKNOWN}")
 
 
 def is_read(program: str) -> bool:

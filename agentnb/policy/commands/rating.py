@@ -73,7 +73,7 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
     """Rates the command as each shell dialect reads it and keeps the worst: which shell will run it is not known."""
     try:
-        walked = [_walked(command, Walk(dialect, dict(patterns), env)) for dialect in _DIALECTS]
+        walked = [_walked(command, dialect, dict(patterns), env) for dialect in _DIALECTS]
     except TooManyWords:
         return Rating(severity="high", reason=TOO_MANY_WORDS, units=(command,), readable=False, asks=True)
     walks = [walk for walk in walked if walk is not None]
@@ -102,9 +102,14 @@ def _asks(findings: list[Finding]) -> bool:
     return any(rank(each.severity) >= rank("low" if admin else "high") for each in others)
 
 
-def _walked(command: str, walk: Walk) -> Walk | None:
+def _walked(command: str, dialect: Dialect, patterns: Patterns, env: tuple[tuple[str, str], ...]) -> Walk | None:
+    """A walk through *command*; a second one where the first met variables that have more than one value."""
+    walk = Walk(dialect, patterns, env)
     try:
         walk.text(command)
+        if walk.values.unsure:
+            walk = Walk(dialect, patterns, env, walk.values.unsure)
+            walk.text(command)
     except TooManyWords:
         raise
     except (Unreadable, RecursionError):

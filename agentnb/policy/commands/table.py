@@ -56,17 +56,38 @@ class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     unless: frozenset[str] = frozenset()
 
 
+class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Expressions for programs that the table does not have: what a whole word, option or name of one looks like."""
+
+    deleting: str
+    statement: str
+    staying: str
+    name: str
+
+
+class _Fed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    databases: frozenset[str]
+
+
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule: tuple[TableRule, ...]
     taking: dict[str, frozenset[str]]
     modules: dict[str, str]
+    unknown: _Unknown
+    fed: _Fed
+
+
+@functools.cache
+def _read() -> _Table:
+    """The file as it is."""
+    text = resources.files(__package__).joinpath("programs.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), _Table)
 
 
 @functools.cache
 def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]], dict[str, str]]:
     """The rules by program, the options that take a value by program, and what Python's modules are."""
-    text = resources.files(__package__).joinpath("programs.toml").read_text("utf-8")
-    read = msgspec.convert(tomllib.loads(text), _Table)
+    read = _read()
     rules: dict[str, list[TableRule]] = {}
     for rule in read.rule:
         for program in {each.lower() for each in rule.programs}:
@@ -92,6 +113,36 @@ def rate_by_table(program: str, options: Options) -> Finding | None:
         return None
     operands = _operands(options, taking.get(program, frozenset()))
     return worst(Finding(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
+
+
+def rate_unknown(program: str, options: Options) -> Finding | None:
+    """What the words of *program* say, which the table does not have: that it deletes, or goes on by itself.
+
+    Args:
+        program: Its name, lower case, without folder.
+        options: Its arguments.
+
+    Example:
+        >>> from agentnb.policy.commands.options import Options
+        >>> rate_unknown("mytool", Options.of(("remove", "x"))).severity
+        'high'
+    """
+    kinds = _read().unknown
+    deleting = _expression(kinds.deleting)
+    if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):
+        return Finding("high", f"{program} is told to delete something.")
+    if any(map(_expression(kinds.statement).fullmatch, options.words)):
+        return Finding("high", f"{program} is given a statement that deletes data.")
+    if _expression(kinds.name).fullmatch(program):
+        return Finding("high", f"{program} says by its name that it deletes.")
+    if any(map(_expression(kinds.staying).fullmatch, options.words)):
+        return Finding("high", "Leaves something running when the command is over.")
+    return None
+
+
+def databases() -> frozenset[str]:
+    """The clients of databases, which run the statements that they are fed."""
+    return _read().fed.databases
 
 
 def known_programs() -> frozenset[str]:
@@ -136,11 +187,16 @@ def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str,
         return False
     if rule.anywhere and not any(_in_order(each.split(), operands, first=False) for each in rule.anywhere):
         return False
-    if rule.options and not options.has(*rule.options) and not any(each in options.words for each in rule.options):
+    if rule.options and not options.has(*rule.options) and not _spelled(rule.options, options):
         return False
     if rule.words is not None and not any(map(_expression(rule.words).fullmatch, options.words)):
         return False
     return rule.line is None or _expression(rule.line).search(" ".join((program, *options.words))) is not None
+
+
+def _spelled(wanted: tuple[str, ...], options: Options) -> bool:
+    """Whether a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
+    return any(each in options.words for each in wanted if each.startswith(("-", "+")))
 
 
 def _in_order(wanted: list[str], operands: tuple[str, ...], *, first: bool) -> bool:

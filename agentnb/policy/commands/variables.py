@@ -1,8 +1,94 @@
-"""Variables that decide what other programs run, load or believe."""
+"""The shell's variables: which values are known, and which variables decide what other programs run or load."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentnb.policy.shell import Field
+
+
+class Values:
+    """What is known of a script's variables.
+
+    A variable counts as known only while everything in the script gives it one value: which of several it has when it
+    is used depends on conditions, loops, subshells and functions that only the running shell knows.
+
+    Args:
+        unsure: Variables that an earlier walk through the same script saw with more than one value.
+
+    Attributes:
+        known: The values by name.
+        unsure: Variables with more than one value, or one that the shell computes besides a known one.
+
+    Example:
+        >>> values = Values()
+        >>> values.set("x", "ls"), values.set("x", "rm"), values.known, values.unsure
+        (None, None, {}, {'x'})
+    """
+
+    def __init__(self, unsure: Iterable[str] = ()) -> None:
+        self.known: dict[str, str] = {}
+        self.unsure = set(unsure)
+        self._first: dict[str, str | None] = {}
+
+    def set(self, name: str, value: str | None) -> None:
+        """Gives *name* the value *value*; None is one that only the running shell knows."""
+        if self._first.setdefault(name, value) != value:
+            self.unsure.add(name)
+        if value is None or name in self.unsure:
+            self.known.pop(name, None)
+        else:
+            self.known[name] = value
+
+    def restore(self, name: str, before: str | None) -> None:
+        """Takes back what *name* was for one command only; *before* is None where nothing was known of it."""
+        if before is None or name in self.unsure:
+            self.known.pop(name, None)
+        else:
+            self.known[name] = before
+
+    def doubt_all(self) -> None:
+        """After a file's commands have run in this shell: any variable may have another value."""
+        for name in list(self.known):
+            self.set(name, None)
+
+
+_TAKING = {"read": ("-d", "-n", "-N", "-p", "-t", "-u", "-i"), "mapfile": ("-d", "-n", "-O", "-s", "-u", "-C", "-c")}
+_CHANGING = re.compile(r"-[a-zA-Z]*[luinc][a-zA-Z]*")
+
+
+def filled(program: str, arguments: Sequence[Field]) -> list[str]:
+    """The variables to which the builtin *program* gives values that only the running shell knows.
+
+    Example:
+        >>> from agentnb.policy.shell import Field
+        >>> filled("read", [Field("-r"), Field("x"), Field("y")]), filled("printf", [Field("-v"), Field("z")])
+        (['x', 'y'], ['z'])
+    """
+    texts = [word.text for word in arguments]
+    match program:
+        case "read" | "mapfile" | "readarray":
+            taking = _TAKING["read" if program == "read" else "mapfile"]
+            return [
+                text
+                for at, text in enumerate(texts)
+                if not text.startswith("-") and (at == 0 or texts[at - 1] not in taking)
+            ] or ["REPLY", "MAPFILE"]
+        case "printf":
+            return texts[1:2] if texts[:1] == ["-v"] else [text[2:] for text in texts[:1] if text.startswith("-v")]
+        case "getopts":
+            return [*texts[1:2], "OPTARG"]
+        case "unset" | "let":
+            return [text.partition("=")[0].rstrip("+-*/") for text in texts if not text.startswith("-")]
+        case "declare" | "typeset" | "local" if any(map(_CHANGING.fullmatch, texts)):
+            return [text.partition("=")[0].rstrip("+") for text in texts if not text.startswith("-")]
+        case _:
+            return []
+
 
 _DECIDES = re.compile(
     r"PATH|IFS|SHELL|ENV|HOME|CDPATH|ZDOTDIR|INPUTRC|BASH_\w+|PS[0-4]|PROMPT_COMMAND|LD_\w+|DYLD_\w+|GCONV_PATH"
@@ -31,7 +117,12 @@ _RUNS = re.compile(
     r"|SEQUENCE_EDITOR|CONFIG\w*|EXEC_PATH|TEMPLATE_DIR)|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|\w*ASKPASS|LESS(?:OPEN|CLOSE)"
     r"|PERL5OPT|PERL5DB|RUBYOPT|NODE_OPTIONS|PYTHON(?:STARTUP|WARNINGS|BREAKPOINT|HOME|INSPECT)|JAVA_TOOL_OPTIONS"
     r"|_JAVA_OPTIONS|RSYNC_RSH|TAR_OPTIONS|MAKEFLAGS|\w*_RSH|OPENSSL_CONF|GCONV_PATH"
+    r"|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|TRUSTED_HOST|CONFIG_FILE|TARGET|PREFIX)"
+    r"|UV_(?:\w*INDEX\w*|FIND_LINKS|INSECURE_HOST|CONFIG_FILE)|CONDA_CHANNELS|CONDARC"
+    r"|(?:npm_config|NPM_CONFIG)_(?:registry|REGISTRY|script_shell|SCRIPT_SHELL|userconfig|USERCONFIG|node_options"
+    r"|NODE_OPTIONS)|RUSTC_WRAPPER|RUSTC|CARGO_(?:REGISTRIES|TARGET|BUILD)_\w+|GOPROXY|GOFLAGS|GONOSUMDB|GONOSUMCHECK"
 )
+_ANYBODYS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - where every program may have written
 _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano", "code", "less -R", "less -FRX"})
 
 
@@ -48,4 +139,6 @@ def runs_programs(name: str, value: str | None) -> bool:
     """
     if name == "PATH":
         return value is not None and value.startswith(".")
+    if name in {"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}:  # of the workspace it is everyday
+        return value is not None and any(each.startswith(_ANYBODYS) for each in value.split(":"))
     return _RUNS.fullmatch(name) is not None and value not in _PLAIN

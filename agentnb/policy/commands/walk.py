@@ -28,8 +28,8 @@ from agentnb.policy.commands.paths import LISTING, Place, only_reads, places
 from agentnb.policy.commands.programs import is_read, rate_program
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.system import SUPERUSER
-from agentnb.policy.commands.table import known_programs, module_kind, rate_by_table
-from agentnb.policy.commands.variables import decides, runs_programs
+from agentnb.policy.commands.table import databases, known_programs, module_kind, rate_by_table
+from agentnb.policy.commands.variables import Values, decides, filled, runs_programs
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
@@ -37,7 +37,7 @@ from agentnb.policy.severity import Finding
 from agentnb.policy.shell import Compound, Field, Function, Pipeline, Script, Simple, Unreadable, fields, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell import Dialect, Redirect, Word
@@ -49,9 +49,6 @@ _DELETING = frozenset({"rm", "unlink", "rmdir", "shred", "trash", "truncate", "d
 _REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
 _PYTHONS = frozenset({"python", "pypy", "py"})
 _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
-_DATABASES = frozenset(
-    {"psql", "mysql", "mariadb", "sqlite3", "sqlite", "duckdb", "redis-cli", "mongosh", "mongo", "cqlsh"}
-)
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
 _READERS = _SEARCHES | {
     "cat",
@@ -90,8 +87,11 @@ class Walk:
     Args:
         dialect: What shell is imagined.
         patterns: The sensitive files.
+        env: Variables that are set for it.
+        unsure: Variables whose value counts as unknown, as an earlier walk saw several.
 
     Attributes:
+        values: What is known of variables.
         findings: What was found.
         unused: What was found in texts that are only shown or searched for, so that it is no reason to ask.
         units: Every command as a line, in order: what rules match.
@@ -99,7 +99,13 @@ class Walk:
         places: The files that are named.
     """
 
-    def __init__(self, dialect: Dialect, patterns: Patterns = SENSITIVE, env: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        patterns: Patterns = SENSITIVE,
+        env: Sequence[tuple[str, str]] = (),
+        unsure: Iterable[str] = (),
+    ) -> None:
         self.findings: list[Finding] = []
         self.unused: list[Finding] = []
         self.places: list[Place] = []
@@ -107,7 +113,7 @@ class Walk:
         self.sensitive: str | None = None
         self._dialect = dialect
         self._patterns = patterns
-        self._variables: dict[str, str] = {}
+        self.values = Values(unsure)
         self._functions: dict[str, Script] = {}
         self._loaded: set[str] = set()
         self._depth = 0
@@ -176,12 +182,12 @@ class Walk:
         """A loop, condition, group or subshell: each body is walked through, as if the shell ran all of them."""
         for word in command.words:
             self._computes(word)
-            for each in fields(word, self._variables) if command.kind in {"for", "select"} else ():
+            for each in fields(word, self.values.known) if command.kind in {"for", "select"} else ():
                 self._place(Place(each.text, dynamic=each.dynamic))
         for redirect in command.redirects:
             self._redirect(redirect)
         if command.name is not None:
-            self._variables.pop(command.name, None)
+            self.values.set(command.name, None)
         before = self._through
         repeats = command.kind in {"for", "while", "until", "select"}
         self._repeating += repeats
@@ -208,7 +214,7 @@ class Walk:
             program, arguments = innermost(words)
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
-            if place and program in _DATABASES:
+            if place and program in databases():
                 self._asked(program, carried)
             if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
                 self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
@@ -248,11 +254,28 @@ class Walk:
 
     def _simple(self, command: Simple, followed: Sequence[Command] = ()) -> list[Field]:
         """One command as the parser gives it: variables and substitutions are put in. Returns its words."""
+        before = {name: self.values.known.get(name) for name, _ in command.assignments}
         for name, value in command.assignments:
             self._assign(name, value)
+        words = self._one(command, followed)
+        if words:  # what stood in front of them was for this command only
+            for name, known in before.items():
+                self.values.restore(name, known)
+            self._fills(program_name(words[0].text), words[1:])
+        return words
+
+    def _fills(self, program: str, arguments: Sequence[Field]) -> None:
+        """The variables that the command has changed by now, in ways that only the running shell knows."""
+        for name in filled(program, arguments):
+            self.values.set(name, None)
+        if program in {"source", "."}:
+            self.values.doubt_all()
+
+    def _one(self, command: Simple, followed: Sequence[Command]) -> list[Field]:
+        """The words of one command and its redirections. Returns the words."""
         for word in command.words:
             self._computes(word)
-        words = [field for word in command.words for field in fields(word, self._variables)]
+        words = [field for word in command.words for field in fields(word, self.values.known)]
         for redirect in command.redirects:
             self._redirect(redirect)
         self._empties(command, words)
@@ -276,7 +299,7 @@ class Walk:
         fed_file = any(each.operator in {"<", "<>"} for each in command.redirects)
         if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
-        if program in _DATABASES and (document is not None or fed_file):
+        if program in databases() and (document is not None or fed_file):
             self._asked(program, document)
         self.argv(words)
         return words
@@ -377,6 +400,8 @@ class Walk:
         if not name:
             return
         rest, kind = list(arguments[at:]), module_kind(name)
+        if kind is not None and [word.text for word in rest] in (["--help"], ["-h"]):
+            return
         if "$" in name:
             self._find("high", f"What it runs is only known when it runs: -m {name}.")
         if kind == "program":
@@ -530,7 +555,7 @@ class Walk:
     def _redirect(self, redirect: Redirect) -> None:
         """A redirection: the file that it reads or writes, also one that the shell computes."""
         self._computes(redirect.word)
-        for place in fields(redirect.target, self._variables) if not redirect.document else ():
+        for place in fields(redirect.target, self.values.known) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
                 self._place(Place(place.text, writes=writes(redirect), dynamic=place.dynamic))
             if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
@@ -548,7 +573,7 @@ class Walk:
         """The text of the last here-document or here-string, which the command reads from stdin; None without one."""
         for redirect in reversed(command.redirects):
             if redirect.document or redirect.operator == "<<<":
-                return " ".join(field.text for field in fields(redirect.word, self._variables))
+                return " ".join(field.text for field in fields(redirect.word, self.values.known))
         return None
 
     def _assign(self, name: str, value: Word) -> None:
@@ -556,7 +581,7 @@ class Walk:
         self._computes(value)
         if removal(value.source):
             self._find("critical", f"{name}, if something runs it, removes for good.")
-        known = fields(value, self._variables)
+        known = fields(value, self.values.known)
         fixed = " ".join(field.text for field in known) if not any(field.dynamic for field in known) else None
         if name == "PATH" and known and known[0].text.startswith("."):
             self._find("high", "Looks for programs in the workspace first.")
@@ -568,10 +593,7 @@ class Walk:
             self._find(
                 "high" if runs_programs(name, value) else "medium", f"Changes {name}, which decides what is run."
             )
-        if value is None:
-            self._variables.pop(name, None)
-        else:
-            self._variables[name] = value
+        self.values.set(name, value)
 
     def _computes(self, word: Word) -> None:
         """Walks through the command substitutions in *word*: they run, and their ``cd`` ends with them."""

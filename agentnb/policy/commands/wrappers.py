@@ -73,7 +73,7 @@ _WRAPPERS: dict[str, _Shape] = {
     "flock": _shape("-w -E --timeout", 1, "-c --command"),
     "watch": _shape("-n --interval", joined=True),
     "xargs": _shape("-I -n -P -L -d -a -E -s --max-args --max-procs --delimiter --replace --arg-file"),
-    "parallel": _shape("-j --jobs -a -S --delay --timeout", joined=True),
+    **dict.fromkeys(("parallel", "rush", "gargs", "xjobs"), _shape("-j --jobs -a -S --delay --timeout", joined=True)),
     "strace": _shape("-e -o -p -s -u"),
     "ltrace": _shape("-e -o -p -s -u"),
     "unshare": _shape("--setuid --setgid"),
