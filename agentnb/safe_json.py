@@ -9,7 +9,11 @@ from __future__ import annotations
 import json
 import re
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+
+_Kind = TypeVar("_Kind")
 
 NESTING_LIMIT = 200
 """How many arrays and objects may lie inside each other: functions that walk a value need some stack for each."""
@@ -49,6 +53,32 @@ def read_json(data: bytes | str, *, repair: bool = True) -> Any:
         raise ValueError(f"the JSON is nested deeper than {WRAPPED_LIMIT} levels")
     value = json.loads(text, parse_int=_integer)
     return without_half_characters(value) if repair else value
+
+
+def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
+    """Read the JSON of a file as a value of *kind*.
+
+    Args:
+        data: The file's content.
+        kind: A type that msgspec reads.
+
+    Raises:
+        ValueError: Whatever is wrong with it: no JSON, another kind of value, no UTF-8, nested too deep.
+
+    Example:
+        >>> read_record(b"[1, 2]", list[int])
+        [1, 2]
+        >>> read_record(b"[" * 100_000, list[int])
+        Traceback (most recent call last):
+        ValueError: the JSON is nested too deep
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except RecursionError:
+        message = "the JSON is nested too deep"
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        message = str(error)
+    raise ValueError(message)
 
 
 def read_first_json(text: str) -> Any:

@@ -49,6 +49,11 @@ def parsed(text: str) -> dict[str, Any]:
     except RecursionError:
         message = "it is nested too deeply"
         raise ValueError(message) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # Python turns no more than 4,300 digits into a number
+        message = "a number in it has too many digits"
+        raise ValueError(message) from None
 
 
 def toml_value(value: Any) -> str:

@@ -24,11 +24,7 @@ from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import Runner, older, runner_of
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -359,11 +355,11 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
         ('my-agent',)
     """
     try:
-        data: dict[str, Any] = tomllib.loads(text)
+        data = parsed(text)
         if bases is not None and "based_on" in data:
             data = _on_base(data, bases())
         spec = msgspec.convert(data, AgentSpec)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (ValueError, msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"This is not an agent's description: {error}.") from error
     if not spec.name or not spec.command or not all(spec.command):
         raise UsageError("This is not an agent's description: it needs a name and a command.")

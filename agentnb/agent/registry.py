@@ -20,6 +20,7 @@ import msgspec
 
 from agentnb.errors import UsageError
 from agentnb.folders import config_folder
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,8 +157,8 @@ def read_registry(data: bytes) -> Registry:
     if len(data) > LARGEST:
         _refuse(f"it has more than {LARGEST // 1024:,} KB")
     try:
-        registry = msgspec.json.decode(data, type=Registry)
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        registry = read_record(data, Registry)
+    except ValueError as error:
         _refuse(_CONTROL.sub(" ", str(error))[:200])
     if len(registry.agents) > MOST_AGENTS:
         _refuse(f"it has {len(registry.agents):,} agents; the limit is {MOST_AGENTS}")

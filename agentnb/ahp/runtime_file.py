@@ -16,6 +16,7 @@ import msgspec
 from agentnb.atomic_write import write_atomically
 from agentnb.folders import data_folder
 from agentnb.log.location import log_place
+from agentnb.safe_json import read_record
 
 LARGEST = 10_000
 
@@ -109,10 +110,10 @@ def served_kernels() -> list[ServedKernel]:
     """The kernels of this user that are served on this machine."""
     found = []
     for path in sorted(runtime_folder().glob("agentnb-serve-*.json")):
-        with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        with contextlib.suppress(OSError, ValueError):
             if path.stat().st_size > LARGEST:
                 continue
-            kernel = msgspec.json.decode(path.read_bytes(), type=ServedKernel)
+            kernel = read_record(path.read_bytes(), ServedKernel)
             if kernel.is_here:
                 found.append(kernel)
             elif kernel.machine == socket.gethostname():

@@ -21,6 +21,7 @@ from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.switch import MODE
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host.environment import current_environment
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,13 +124,13 @@ class AnswerCassette:
     def _read(self) -> dict[tuple[str, int], _Line]:
         try:
             head, *lines = self.path.read_bytes().splitlines()
-            form = msgspec.json.decode(head, type=_Head).agentnb_batch
+            form = read_record(head, _Head).agentnb_batch
             if form > _FORM:
                 raise CassetteBroken(f"{self.path} was written by a newer agentnb.", hint="Update agentnb.")
-            found = [msgspec.json.decode(line, type=_Line) for line in lines]
+            found = [read_record(line, _Line) for line in lines]
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, msgspec.DecodeError) as error:
+        except (OSError, ValueError) as error:
             raise CassetteBroken(
                 f"{self.path} cannot be read: {error}.", hint="Delete it to record it anew."
             ) from error

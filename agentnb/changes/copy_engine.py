@@ -28,6 +28,7 @@ from agentnb.changes.ignore import read_rules
 from agentnb.changes.model import Version, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
 from agentnb.errors import ContentNotStored
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,7 +185,7 @@ class CopyEngine:
 
     def _read_index(self) -> dict[str, Known]:
         try:
-            found = msgspec.json.decode(self._index.read_bytes(), type=dict[str, Known])
-        except (FileNotFoundError, msgspec.DecodeError):
+            found = read_record(self._index.read_bytes(), dict[str, Known])
+        except (FileNotFoundError, ValueError):
             return {}
         return {path_from_json(path): each for path, each in found.items()}

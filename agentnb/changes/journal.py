@@ -27,6 +27,7 @@ from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.changes.objects import blob_id
 from agentnb.errors import ChangesError, OutsideWorkspace
 from agentnb.open_without_links import open_entry, open_folder
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,10 +159,10 @@ class Transaction:
     def recover(self) -> str | None:
         """Finish or roll back what a killed process left; a sentence for the user, or None where nothing was left."""
         try:
-            journal = msgspec.json.decode(self._path.read_bytes(), type=Journal)
+            journal = read_record(self._path.read_bytes(), Journal)
         except FileNotFoundError:
             return None
-        except msgspec.DecodeError:  # written in one piece: so another program damaged it
+        except ValueError:  # written in one piece: so another program damaged it
             self._files.forget(self._path)
             return "The journal of an undo that was interrupted is damaged; look at the files that it changed."
         if journal.done:

@@ -15,6 +15,7 @@ from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import ChangesError
 from agentnb.file_lock import try_lock
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,6 +190,6 @@ class Records:
 def _decoded(path: Path, kind: type[_Record]) -> _Record | None:
     """What a file says; None where there is none, or a damaged one."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (FileNotFoundError, msgspec.DecodeError):
+        return read_record(path.read_bytes(), kind)
+    except (FileNotFoundError, ValueError):
         return None

@@ -23,6 +23,7 @@ from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.folders import data_folder
 from agentnb.kernel.paired_connection import PairedConnection
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,6 +199,6 @@ def _read(path: Path) -> Registration | None:
             status = os.fstat(file.fileno())
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077):
                 return None
-            return msgspec.json.decode(file.read(_LARGEST_BYTES), type=Registration)
-    except (OSError, msgspec.MsgspecError):
+            return read_record(file.read(_LARGEST_BYTES), Registration)
+    except (OSError, ValueError):
         return None

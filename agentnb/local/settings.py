@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentnb.folders import config_folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,10 +97,10 @@ def is_loopback(url: str) -> bool:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise BadSettings(f"{path} cannot be read: {error}") from None
     if unknown := sorted(set(data) - set(VARIABLES)):
         raise BadSettings(f"{path} has a setting {unknown[0]!r}; it can have {', '.join(VARIABLES)}.")

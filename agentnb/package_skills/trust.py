@@ -10,6 +10,7 @@ import msgspec
 from agentnb.atomic_write import write_atomically
 from agentnb.errors import UsageError
 from agentnb.folders import config_folder
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,10 +58,10 @@ class SkillTrust:
         """
         try:
             with self.path.open("rb") as file:
-                return msgspec.json.decode(file.read(LARGEST), type=list[TrustedPackage])
+                return read_record(file.read(LARGEST), list[TrustedPackage])
         except FileNotFoundError:
             return []
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, ValueError) as error:
             message = f"{self.path} cannot be read, so no skill is trusted: {error}."
             raise UsageError(message, hint="Mend or delete the file.") from None
 

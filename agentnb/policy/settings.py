@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -20,11 +19,7 @@ from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.rules import TOOLS, InForce, Rule
 from agentnb.policy.severity import SEVERITIES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
     from agentnb.policy.rules import Source
@@ -90,8 +85,8 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
         'deny **/*.csv'
     """
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = parsed(text)
+    except ValueError as error:
         raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
     reader = _Reader(text, name, source)
     reader.known(data, _TOP, "")

@@ -29,6 +29,7 @@ from agentnb.rehearsal.result import Rehearsal, RehearsedVariable, unavailable
 from agentnb.rehearsal.running import Running, scene_options
 from agentnb.rehearsal.supervisor import Scene, supervise
 from agentnb.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang
+from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,11 +108,11 @@ class Notes:
         acts: list[Act] = []
         told: CodeNotes | None = None
         for line in self._memory[_HEAD:used].split(b"\n"):
-            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            with suppress(ValueError):
                 if line.startswith(b'{"kind"'):
-                    acts.append(msgspec.json.decode(line, type=Act))
+                    acts.append(read_record(line, Act))
                 elif line:
-                    told = msgspec.json.decode(line, type=CodeNotes)
+                    told = read_record(line, CodeNotes)
         return acts, told
 
 

@@ -17,6 +17,7 @@ import msgspec
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders
 from agentnb.rehearsal.result import Rehearsal, RehearsedFile, unavailable
+from agentnb.safe_json import read_record
 from agentnb.sandbox.processes import descendants, signal_process
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class Running:
         finally:
             self._end()
         try:
-            report = msgspec.json.decode(bytes(self._pipes[self._report]), type=Report)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            report = read_record(bytes(self._pipes[self._report]), Report)
+        except ValueError:
             last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
             report = Report(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:

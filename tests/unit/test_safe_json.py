@@ -18,9 +18,11 @@ from agentnb.cassette.file import read as read_cassette
 from agentnb.checkup.front import disabled
 from agentnb.errors import AgentnbError
 from agentnb.export.sources import of_notebook
+from agentnb.host.changes.records import read_record as read_conversation_record
 from agentnb.ipython.saved_notebook import read_cells
+from agentnb.package_skills.trust import SkillTrust
 from agentnb.policy.settings import load
-from agentnb.safe_json import read_json
+from agentnb.safe_json import read_json, read_record
 from tests.unit.hostile_lines import hostile_lines
 
 PACKAGE = Path(agentnb.__file__).parent
@@ -50,17 +52,35 @@ def test_json_from_outside_is_read_in_one_place_only() -> None:
     assert set(calls) == {"safe_json.py"}
 
 
+def test_files_of_ours_are_read_where_whatever_is_wrong_is_a_value_error() -> None:
+    """`msgspec` and `tomllib` raise RecursionError and UnicodeDecodeError, too."""
+    sources = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    calls = {
+        (name, ast.unparse(node.func))
+        for name, source in sources.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and (
+            ast.unparse(node.func) == "tomllib.loads"
+            or (ast.unparse(node.func) == "msgspec.json.decode" and ".read" in ast.unparse(node.args[0]))
+        )
+    }
+    ours = {("policy/commands/table.py", "tomllib.loads"), ("eliza/doctor.py", "tomllib.loads")}  # files of the package
+    assert calls == ours | {("toml_file.py", "tomllib.loads")}
+
+
 READERS: dict[str, Callable[[Path], Any]] = {
     "cassette": read_cassette,
     "notebook to export": of_notebook,
     "cells of a notebook": lambda path: read_cells(str(path), outputs=True),
     "MCP servers": mcp_servers,
+    "trust in skills": lambda path: SkillTrust(path).trusted(),
 }
 """What reads a file of JSON that a user or a program wrote, and raises an error of ours."""
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3_000, "\udcff"])
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3_000, '{"a":' * 3_000 + "1" + "}" * 3_000, "\udcff", "\0"])
 def test_a_file_that_cannot_be_read_is_an_error_that_names_it(name: str, text: str, tmp_path: Path) -> None:
     """Whatever is wrong with it."""
     path = tmp_path / "file.json"
@@ -85,6 +105,28 @@ def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
     assert "policy.toml" in problem
     with pytest.raises(AgentnbError):
         read_agent("a = " + "[" * 50_000)
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 3_000 + b"1" + b"}" * 3_000, b"\xff", b"9" * 5_000])
+def test_a_record_that_is_damaged_is_one_that_is_not_there(content: bytes, tmp_path: Path) -> None:
+    """What a kernel has stored of its own, it can do without."""
+    path = tmp_path / "record.json"
+    path.write_bytes(content)
+    assert read_conversation_record(path) is None
+    with pytest.raises(ValueError, match=r"\S"):
+        read_record(content, dict[str, str])
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "-" + "1" * 6_000])
+def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, tmp_path: Path) -> None:
+    """Python refuses to read it with another error than that of a slip."""
+    path = tmp_path / "policy.toml"
+    path.write_text(f"a = {number}\n")
+    problem = load(path, "project").problem
+    assert problem is not None
+    assert "too many digits" in problem
+    with pytest.raises(AgentnbError, match="too many digits"):
+        read_agent(f"name = {number}")
 
 
 def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:

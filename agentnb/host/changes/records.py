@@ -11,6 +11,7 @@ from agentnb.atomic_write import write_atomically
 from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
+from agentnb.safe_json import read_record as read_json_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -184,10 +185,10 @@ def record_file(records: Path, tab_id: str) -> Path:
 def read_record(path: Path) -> ConversationRecord | None:
     """What the file *path* says; None where there is none, or it is damaged."""
     try:
-        record = msgspec.json.decode(path.read_bytes(), type=ConversationRecord)
+        record = read_json_record(path.read_bytes(), ConversationRecord)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         log.warning("%s cannot be read, so its turns cannot be undone: %s", path, error)
         return None
     return _with_paths(record, path_from_json)
