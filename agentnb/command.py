@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
 
 
 @dataclass(frozen=True)
@@ -71,3 +75,9 @@ class Command:
     run: Callable[[argparse.Namespace], int]
     options: tuple[Option, ...] = ()
     words: tuple[str, str] | None = None
+
+
+def complain(message: str) -> int:
+    """Say on stderr why a command failed; its exit code."""
+    print(f"agentnb: {message}", file=sys.stderr)
+    return FAILED

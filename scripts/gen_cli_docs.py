@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
 # The command line
 
-<!-- Written by scripts/gen_cli_docs.py: change agentnb/cli.py, then run it. -->
+<!-- Written by scripts/gen_cli_docs.py: change agentnb/cli, then run it. -->
 
 ```
 agentnb COMMAND

@@ -11,6 +11,6 @@ def test_an_agent_is_told_names_and_descriptions_and_reads_a_skill_whole(tools: 
     assert "jupyter-agentnb/agentnb (jupyter-agentnb" in listed
     assert "Look before you run" not in listed
     assert "Look before you run" in tools.text("read_skill", skill="jupyter-agentnb/agentnb")
-    assert tools.call("read_skill", skill="jupyter-agentnb/agentnb", file="../agentnb/../../../cli.py")["isError"]
+    assert tools.call("read_skill", skill="jupyter-agentnb/agentnb", file="../agentnb/../../../command.py")["isError"]
     assert tools.call("read_skill", skill="nope")["isError"]
     assert {request.kind for request in tools.requests} == {"read"}

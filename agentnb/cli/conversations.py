@@ -1,0 +1,251 @@
+"""Commands for what is kept: conversations, what their turns changed and used, and the room that they take."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.command import OK, Command, Option, complain
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def _changes(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.export.changes import conversation, conversations
+
+    try:
+        words = arguments.words
+        text = "\n\n".join(conversation(word, diffs=arguments.diff) for word in words) if words else conversations()
+        sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    except AgentnbError as error:
+        return complain(str(error))
+    return OK
+
+
+def _conversation(arguments: argparse.Namespace) -> int:
+    from agentnb.api.history import change_kept
+    from agentnb.errors import AgentnbError
+
+    asked = {"title": arguments.title, "duplicated": arguments.duplicate, "deleted": arguments.delete}
+    asked["pinned"] = True if arguments.pin else False if arguments.unpin else None
+    asked["archived"] = True if arguments.archive else False if arguments.unarchive else None
+    if not arguments.words:
+        return complain("Which conversation? `agentnb history` lists them; the beginning of an id is enough.")
+    if all(value in (None, False) for value in asked.values()) and not (arguments.unpin or arguments.unarchive):
+        return complain("What is to be done with it? `agentnb conversation --help` lists what there is.")
+    failed = OK
+    for word in arguments.words:
+        try:
+            text = change_kept(word, **asked)
+            sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+        except AgentnbError as error:
+            failed = complain(str(error))
+    return failed
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import AgentnbError
+    from agentnb.export.documents import exported
+    from agentnb.export.sources import find
+
+    try:
+        text = exported(find(arguments.source), arguments.to or "md")
+        if arguments.output:
+            Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
+        else:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    except (AgentnbError, OSError) as error:
+        return complain(str(error))
+    return OK
+
+
+def _history(arguments: argparse.Namespace) -> int:
+    from agentnb.api.history import kept
+    from agentnb.errors import AgentnbError
+    from agentnb.log.store import LISTED
+
+    try:
+        limit = LISTED if arguments.limit is None else arguments.limit
+        which = {name: getattr(arguments, name) for name in ("folder", "agent", "since", "state", "archived")}
+        found = kept(" ".join(arguments.words), limit=limit, **which)
+    except AgentnbError as error:
+        return complain(str(error))
+    text = repr(found)
+    if arguments.json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode([_fields(row) for row in found])).decode()
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    """A row of the history by the names of its fields, for JSON."""
+    return {**row._asdict(), "hits": [hit._asdict() for hit in row.hits]}
+
+
+def _storage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.storage import in_words, kept_storage
+    from agentnb.errors import AgentnbError
+
+    given, dry = arguments, not arguments.yes
+    try:
+        kept = kept_storage(measure=False)
+        said: list[str] = []
+        if given.check:
+            said += kept.check() or ["The log is sound."]
+        if given.repair:
+            done = kept.repair()
+            said.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
+            said += [f"{uri} could not be read, or not whole." for uri in done.lost]
+        if given.older_than is not None or given.larger_than is not None:
+            said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
+        if given.delete_all:
+            said.append(str(kept.delete_all(dry_run=dry)))
+        if dry and (given.older_than is not None or given.larger_than is not None or given.delete_all):
+            said.append("With --yes it is done.")
+        if given.compact:
+            said.append(f"{in_words(kept.compact())} given back to the disk.")
+        if given.export is not None:
+            from agentnb.log.maintenance import WITHOUT_CHANGES
+
+            said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}. {WITHOUT_CHANGES}")
+        if given.import_from is not None:
+            added, known = kept.import_from(given.import_from)
+            said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
+        text = "\n".join(said) or _measured_storage(as_json=given.json)
+    except AgentnbError as error:
+        return complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _measured_storage(*, as_json: bool) -> str:
+    from agentnb.api.storage import kept_storage
+
+    kept = kept_storage()
+    if not as_json:
+        return repr(kept)
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode([row._asdict() for row in kept])).decode()
+
+
+def _usage(arguments: argparse.Namespace) -> int:
+    from agentnb.api.usage import LISTED, kept_usage
+    from agentnb.errors import AgentnbError
+
+    try:
+        limit = LISTED if arguments.limit is None else arguments.limit
+        which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
+        found = kept_usage(arguments.by or "day", limit=limit, **which)
+    except AgentnbError as error:
+        return complain(str(error))
+    text = repr(found)
+    if arguments.json:
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode([row._asdict() for row in found])).decode()
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+COMMANDS = (
+    Command(
+        "changes",
+        "Shows what the turns of conversations changed: files, cells and variables.",
+        "Without a session it lists the kept conversations whose turns changed something. To undo something, resume"
+        " the conversation: %agents resume ID, then %agents undo.",
+        _changes,
+        (Option("--diff", "show the differences of files, too"),),
+        ("SESSION", "the beginning of a session's id"),
+    ),
+    Command(
+        "conversation",
+        "Renames, pins, archives, duplicates or deletes kept conversations.",
+        "A conversation that a running kernel has open is renamed and deleted there. What is deleted cannot be"
+        " brought back; the agent may keep a copy of its own.",
+        _conversation,
+        (
+            Option("--title", "rename it", "TITLE"),
+            Option("--pin", "list it before all others"),
+            Option("--unpin", "list it by its time again"),
+            Option("--archive", "leave it out of lists; `agentnb history --archived` shows it"),
+            Option("--unarchive", "list it again"),
+            Option("--duplicate", "copy what was said to a new conversation"),
+            Option("--delete", "delete it for good, with what is kept of its changes"),
+        ),
+        ("ID", "the beginning of a conversation's id; several are treated alike"),
+    ),
+    Command(
+        "export",
+        "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
+        "The page carries all it needs and runs nothing, whatever the agent wrote.",
+        _export,
+        (
+            Option("SOURCE", "a notebook, a cassette, or the id of a session"),
+            Option("--to", "the form; md by default", choices=("md", "html", "jsonl", "ipynb")),
+            Option("--output", "where to write it; by default to stdout", "FILE"),
+        ),
+    ),
+    Command(
+        "history",
+        "Lists the kept conversations, or those in which a text was said.",
+        "To go on with one, type %agents resume ID in a notebook; `agentnb export ID` saves it.",
+        _history,
+        (
+            Option("--folder", "only those of this folder", "FOLDER"),
+            Option("--agent", "only those of this agent", "NAME"),
+            Option("--since", "only those in which something happened since then, as 2026-11-02", "DATE"),
+            Option(
+                "--state",
+                "only those where a turn runs, waits for an answer, or was the last and failed",
+                choices=("running", "needs-you", "failed"),
+            ),
+            Option("--archived", "only those that are archived; otherwise only those that are not"),
+            Option("--limit", "how many, at most; 50 by default", "N", kind=int),
+            Option("--json", "print them as JSON, with what was found"),
+        ),
+        ("WORD", "what to look for, in titles, prompts and answers; several words are one text"),
+    ),
+    Command(
+        "storage",
+        "Says what agentnb keeps on disk, and deletes, compacts, checks, repairs, exports or imports it.",
+        "What would be deleted is only listed; with --yes it is deleted. Pinned conversations are deleted by"
+        " --delete-all only, those that a running kernel has open never.",
+        _storage,
+        (
+            Option(
+                "--older-than", "delete conversations in which nothing has happened for so long", "DAYS", kind=float
+            ),
+            Option("--larger-than", "delete the oldest until the others have no more than this, as 2G", "SIZE"),
+            Option("--delete-all", "delete all conversations"),
+            Option("--yes", "do it, instead of saying what would be deleted"),
+            Option("--compact", "give the room of what was deleted back to the disk"),
+            Option("--check", "look through the whole log for damage"),
+            Option("--repair", "copy what can be read to a new log; the old file stays beside it"),
+            Option("--export", "write all conversations to a new file", "FILE"),
+            Option("--import-from", "add the conversations of such a file", "FILE"),
+            Option("--json", "print the figures as JSON"),
+        ),
+    ),
+    Command(
+        "usage",
+        "Adds up the tokens and the money that turns used, as far as their agents say.",
+        "Counted are the turns of the sessions that the log still has.",
+        _usage,
+        (
+            Option("--by", "what to add up by; day by default", choices=("day", "session", "turn", "agent", "folder")),
+            Option("--session", "only this session, by its id or the beginning of it", "ID"),
+            Option("--folder", "only sessions of this folder", "FOLDER"),
+            Option("--agent", "only this agent", "NAME"),
+            Option("--since", "only turns that ended since then, as 2026-11-02", "DATE"),
+            Option("--until", "only turns that ended before that", "DATE"),
+            Option("--limit", "how many rows, at most; 100 by default", "N", kind=int),
+            Option("--json", "print them as JSON"),
+        ),
+    ),
+)

@@ -1,0 +1,214 @@
+"""Commands that run agents and servers: the built-in agents, cassettes, and kernels for other programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb import __version__
+from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from agentnb.local.settings import Settings
+
+
+def _eliza(_: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
+    from agentnb.eliza.stdio import main as serve
+
+    try:
+        serve(__version__)
+    except (OSError, ValueError) as error:
+        return complain(f"eliza cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+    return OK
+
+
+def _local(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentnb.local.settings import BadSettings, read_settings
+
+    try:
+        given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
+        settings = read_settings(given)
+    except BadSettings as error:
+        return complain(str(error))
+    if arguments.check:
+        from agentnb.local.connection_check import check_connection
+
+        checked = asyncio.run(check_connection(settings))
+        print("\n".join(checked.lines))
+        return OK if checked.works else FAILED
+    if arguments.pull:
+        return asyncio.run(_pull(settings, arguments.pull))
+    if sys.stdin.isatty():
+        complain("the agent speaks ACP on stdin and stdout: start it from an ACP client. To test, type --check.")
+    from agentnb.local.stdio import main as serve
+
+    try:
+        serve(__version__, settings)
+    except (OSError, ValueError) as error:
+        return complain(f"the agent cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
+    return OK
+
+
+async def _pull(settings: Settings, name: str) -> int:
+    from agentnb.local.model_download import find_and_pull
+    from agentnb.local.server import ServerTrouble
+
+    try:
+        async for progress in find_and_pull(settings, name):
+            print(progress, flush=True)
+    except ServerTrouble as trouble:
+        return complain(str(trouble))
+    return OK
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    if sys.stdin.isatty():
+        complain("mcp speaks MCP on stdin and stdout: a terminal agent starts it. See docs/how-to/pair.md.")
+    from agentnb.kernel.terminal_server import serve
+
+    serve(arguments.notebook or "")
+    return OK
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    words = arguments.command
+    at = words.index("--") if "--" in words else len(words)
+    paths, command = words[:at], words[at + 1 :]
+    if len(paths) > 1 or not command:
+        print("agentnb: say which agent: agentnb record [PATH] -- COMMAND ...", file=sys.stderr)
+        return MISUSED
+    from agentnb.cassette.proxy import called, record
+
+    name = arguments.name or called(command)
+    path = paths[0] if paths else os.environ.get("AGENTNB_CASSETTE") or f"{name}.cassette.jsonl"
+    return record(Path(path), command, name=name)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from agentnb.cassette.replayer import replay
+
+    paced = arguments.pace == "recorded"
+    return replay(arguments.path, agent=arguments.agent, launch=arguments.launch, paced=paced)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from agentnb.ahp.remote_start import NotServed, start_in
+    from agentnb.ahp.runtime_file import served_kernels
+
+    if arguments.kernel:
+        try:
+            start_in(arguments.kernel)
+        except NotServed as error:
+            return complain(str(error))
+    kernels = served_kernels()
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.encode(kernels).decode())
+        return OK
+    if not kernels:
+        return complain("no kernel is served. Run `%agents serve` in a notebook, or `agentnb serve --kernel KERNEL`.")
+    print("\n".join(line for kernel in kernels for line in kernel.lines))
+    return OK
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from agentnb.cassette.readable import readable
+
+    try:
+        sys.stdout.buffer.write(readable(arguments.path).encode("utf-8", "replace"))
+    except OSError as error:
+        return complain(f"{arguments.path} cannot be read: {error.strerror}.")
+    return OK
+
+
+COMMANDS = (
+    Command(
+        "eliza",
+        "Runs the built-in agent over stdin and stdout.",
+        "It works offline, is deterministic, and can be used from any ACP client; /help in a prompt lists what it"
+        " does. It ends when its stdin is closed.",
+        _eliza,
+    ),
+    Command(
+        "local",
+        "Runs the agent for a model on a server of yours, over stdin and stdout.",
+        "It finds Ollama, LM Studio, vLLM and llama.cpp on this machine, or uses any server with the"
+        " OpenAI-compatible interface. See docs/how-to/local-model.md.",
+        _local,
+        (
+            Option("--check", "test the connection: say what was found, what is wrong, and what to do"),
+            Option("--pull", "download a model with Ollama", "MODEL"),
+            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, else this machine is searched", "URL"),
+            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
+            Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
+        ),
+    ),
+    Command(
+        "mcp",
+        "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",
+        "The agent starts it; what it runs is asked for in the notebook. A kernel is reachable once you have run"
+        " `%agents pair` in its notebook. See docs/how-to/pair.md.",
+        _mcp,
+        (Option("--notebook", "the notebook to use; by default the only one that is paired", "NAME"),),
+    ),
+    Command(
+        "record",
+        "Runs an agent, passes everything on between it and its client, and writes it into a cassette.",
+        "Start it from any ACP client in the agent's place. Its exit code is the agent's.",
+        _record,
+        (
+            Option("--name", "what to call the agent; by default its program's name", "NAME"),
+            Option(
+                "[PATH] -- COMMAND",
+                "the cassette ($AGENTNB_CASSETTE by default, else NAME.cassette.jsonl in this folder; one that is"
+                " there is replaced), and the agent",
+                "...",
+            ),
+        ),
+    ),
+    Command(
+        "replay",
+        "Acts as the agent of a cassette.",
+        "Start it from any ACP client in the agent's place: it needs no agent, no network and no key. It asks the"
+        " client again for files, terminals, permissions and answers. A prompt that is not as recorded is refused"
+        " with a diff. It ends when its stdin is closed, and names the turns that were not asked for.",
+        _replay,
+        (
+            Option("PATH", "the cassette", kind=Path),
+            Option("--agent", "play the sessions of this agent only", "NAME"),
+            Option("--launch", "play the sessions of its process number N only", "N", kind=int),
+            Option(
+                "--pace", "without pauses (the default), or with the recorded ones", choices=("instant", "recorded")
+            ),
+        ),
+    ),
+    Command(
+        "serve",
+        "Lists the kernels that are served to other programs (Agent Host Protocol), or has one served.",
+        "A kernel is served once you have run agentnb.serve() or `%agents serve` in it, or with --kernel. The"
+        " addresses have tokens in them: treat them as passwords. See docs/how-to/serve.md.",
+        _serve,
+        (
+            Option("--list", "list the served kernels, with the address of each client"),
+            Option("--kernel", "have this running kernel served: its id, or its connection file", "KERNEL"),
+            Option("--json", "print them as JSON"),
+        ),
+    ),
+    Command(
+        "show",
+        "Writes a cassette as text to read, with the pieces of each text joined and without the pace.",
+        "Made for reviews: `git config diff.cassette.textconv 'agentnb show'` and the line"
+        " `*.cassette.jsonl diff=cassette` in .gitattributes make `git diff` show cassettes so.",
+        _show,
+        (Option("PATH", "the cassette", kind=Path),),
+    ),
+)

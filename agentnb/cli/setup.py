@@ -1,0 +1,232 @@
+"""Commands for what agents there are and what they may do: settings, trust, skills, and the doctor."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.command import FAILED, OK, Command, Option, complain
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def _agents(arguments: argparse.Namespace) -> int:
+    from agentnb.agent.catalog import installed, known
+    from agentnb.api import agent_lines
+    from agentnb.errors import AgentnbError
+
+    try:
+        if arguments.update:
+            return _update_agents(arguments.update)
+        rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
+    except AgentnbError as error:
+        return complain(str(error))
+    if arguments.json:
+        import json
+
+        print(json.dumps(rows, indent=2))
+    else:
+        print(agent_lines.listing(rows))
+    return OK
+
+
+def _update_agents(source: str) -> int:
+    from agentnb.agent.registry_update import update_registry
+
+    updated = update_registry(source)
+    count = "1 agent" if updated.agents == 1 else f"{updated.agents} agents"
+    print(f"{updated.path} has {count} now.")
+    for line in updated.versions:
+        print(f"  {line}")
+    return OK
+
+
+def _components(arguments: argparse.Namespace) -> int:
+    from agentnb.components.listing import listing
+    from agentnb.configuration import change_setting, read_settings
+    from agentnb.errors import AgentnbError
+
+    try:
+        if arguments.words or arguments.none:
+            path = change_setting("components", arguments.words)
+            print(f"Written to {path}; new conversations follow it.")
+        print(listing(read_settings()["components"].value, Path.cwd()))
+    except AgentnbError as error:
+        return complain(str(error))
+    return OK
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from agentnb.agent.catalog import additions
+    from agentnb.api import agent_lines
+    from agentnb.checkup import examine, is_well
+    from agentnb.errors import AgentnbError
+
+    try:
+        found = asyncio.run(examine(arguments.words))
+    except AgentnbError as error:
+        return complain(str(error))
+    wrong = additions()[1]
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        print(agent_lines.checkups(found))
+    for each in wrong:
+        print(f"agentnb: {each}", file=sys.stderr)
+    return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
+
+
+def _settings(arguments: argparse.Namespace) -> int:
+    from agentnb.api.settings import kept_settings
+    from agentnb.configuration import setting
+    from agentnb.configuration.shown import public_value, shown_value
+    from agentnb.errors import AgentnbError
+
+    words = arguments.words
+    try:
+        kept = kept_settings()
+        if arguments.what_if:
+            text = kept.what_if(arguments.what_if)
+        elif len(words) > 2:  # noqa: PLR2004 - a name and a value
+            return complain("A name and a value, please; quote a value of several words.")
+        elif arguments.reset:
+            names = [each.strip() for each in arguments.reset.split(",")]
+            text = "\n".join(f"{name} is removed from {kept.reset(name)}." for name in names)
+        elif len(words) == 2:  # noqa: PLR2004 - a name and a value
+            which = setting(words[0])
+            value = which.read(words[1])
+            text = f"{which.name} is {shown_value(which.name, value)!r} in {kept.set(which.name, value)}."
+        else:
+            wanted = {setting(word).name for word in words}
+            rows = [row for row in kept if not wanted or row.name in wanted]
+            told = [row._asdict() | {"value": public_value(row.name, row.value)} for row in rows]
+            if arguments.json:
+                import json
+
+                text = json.dumps(told, indent=2, default=str, ensure_ascii=False)
+            elif words:
+                text = "\n\n".join(f"{row.name} = {shown_value(row.name, row.value)}\n{row.about}" for row in rows)
+            else:
+                text = repr(kept)
+    except AgentnbError as error:
+        return complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _skills(arguments: argparse.Namespace) -> int:
+    from agentnb.api.skills import shown_skill, skills
+    from agentnb.errors import AgentnbError
+
+    try:
+        found = skills()
+        said: list[str] = []
+        if arguments.show:
+            said.append(found.show(arguments.show))
+        if arguments.revoke:
+            was = found.revoke(arguments.revoke)
+            said.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
+        if arguments.trust and arguments.yes:
+            said.append(repr(found.trust(arguments.trust)))
+        elif arguments.trust:
+            said += [shown_skill(each) for each in found if each.package == arguments.trust]
+            said.append(f"With --yes agents get the skills of {arguments.trust}." if said else "It has no skills.")
+        if arguments.json:
+            import msgspec
+
+            said.append(msgspec.json.format(msgspec.json.encode([*found], enc_hook=str)).decode())
+        text = "\n\n".join(said) or repr(found)
+    except AgentnbError as error:
+        return complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def _trust(arguments: argparse.Namespace) -> int:
+    from agentnb.errors import PolicyError
+    from agentnb.policy.store import PolicyFiles
+
+    files = PolicyFiles()
+    for folder in (Path(word).expanduser().resolve() for word in arguments.words or ["."]):
+        if not (folder.is_dir() or arguments.remove):
+            return complain(f"{folder} is not a folder.")
+        try:
+            (files.untrust if arguments.remove else files.trust)(folder)
+        except PolicyError as error:
+            return complain(str(error))
+        print(f"{folder} is {'not trusted any more' if arguments.remove else 'trusted now'} ({files.user_path}).")
+    return OK
+
+
+COMMANDS = (
+    Command(
+        "agents",
+        "Lists the agents that agentnb knows, which of them are installed, and what to type.",
+        "An agent that is missing shows how it starts without an install, or how to install it. The versions are"
+        " those of a registry in the format of the public ACP registry; one ships with agentnb.",
+        _agents,
+        (
+            Option("--json", "print everything that is known, as JSON"),
+            Option("--update", "read a newer registry from a file or an https address, and keep it", "SOURCE"),
+        ),
+    ),
+    Command(
+        "components",
+        "Lists what can stand between you and an agent, what of it does, and what it costs in tokens.",
+        "Names and commands set which do, in that order, in your settings file.",
+        _components,
+        (Option("--none", "let none stand between you and agents"),),
+        ("NAME", "a component: a name or a quoted command; the first one is next to you"),
+    ),
+    Command(
+        "doctor",
+        "Examines Jupyter and the agents, and says what works, what is missing, too old, broken or not logged in.",
+        "What to type is the exact line. Of Jupyter it looks at versions, at every kernel (can it import agentnb?),"
+        " at the extension in JupyterLab and at the files that agentnb keeps, and fails if something is wrong with"
+        " them. Agents it starts for a moment and opens a session in an empty folder, which some keep in their"
+        " history. With names it examines those, and fails unless all are ready.",
+        _doctor,
+        (Option("--json", "print everything that was found, as JSON"),),
+        ("NAME", "an agent's name, or jupyter; everything by default"),
+    ),
+    Command(
+        "settings",
+        "Shows every setting and where its value comes from, or changes one in your settings file.",
+        "A name shows one; a name and a value write it into your file, where every kernel finds it. A kernel's"
+        " own `%config Agentnb` and `ipython_config.py`, which count before it, are not known here.",
+        _settings,
+        (
+            Option("--reset", "remove settings from your file, by their names, separated by commas", "NAMES"),
+            Option("--what-if", "say what would happen if an agent wanted to run this command", "COMMAND"),
+            Option("--json", "print everything that is known, as JSON"),
+        ),
+        ("NAME", "a setting, and its new value"),
+    ),
+    Command(
+        "skills",
+        "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
+        "Agents get those of packages that you trust, as text; nothing of a skill is run. See docs/how-to/skills.md.",
+        _skills,
+        (
+            Option("--show", "show all that agents can read of a skill", "SKILL"),
+            Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
+            Option("--revoke", "take the skills of a package from agents", "PACKAGE"),
+            Option("--yes", "do it, instead of showing what would be trusted"),
+            Option("--json", "print them as JSON"),
+        ),
+    ),
+    Command(
+        "trust",
+        "Trusts a folder and everything in it: your allow rules apply there.",
+        "In other folders its allow rules, bypass and headless ask nevertheless. See docs/reference/policy.md.",
+        _trust,
+        (Option("--remove", "remove the trust"),),
+        ("FOLDER", "a folder; the current one by default"),
+    ),
+)
