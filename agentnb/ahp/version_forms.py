@@ -80,6 +80,8 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
     "root": (("terminals", "terminal"),),
     "session": (("summary", "summary"), ("customizations", "customization"), ("chats", "entry")),
     "chat": (("turns", "turn"), ("activeTurn", "turn")),
+    "turn": (("responseParts", "part"),),
+    "chat/responsePart": (("part", "part"),),
     "terminal": (("claim", "claim"),),
     "root/terminalsChanged": (("terminals", "terminal"),),
     "session/chatAdded": (("summary", "entry"),),
@@ -250,6 +252,28 @@ def _read_summary_times(summary: Json, _context: Context) -> None:
             summary[name] = milliseconds(summary[name])
 
 
+# --- 0.7: tool calls ---
+
+
+def _read_part(part: Json, _context: Context) -> None:
+    """What a tool call waits for a login for runs, here; and input that is a reference is that reference."""
+    call = part.get("toolCall")
+    if not isinstance(call, dict):
+        return
+    if call.get("status") == "auth-required":
+        call["status"] = "running"
+    _read_input(call, _context)
+
+
+def _read_input(value: Json, _context: Context) -> None:
+    if isinstance(value.get("toolInput"), dict):
+        value["toolInput"] = value["toolInput"]["uri"]
+
+
+def _read_delta(action: Json, _context: Context) -> None:
+    action.setdefault("content", "")
+
+
 # --- 0.7: folders ---
 
 
@@ -361,6 +385,12 @@ CHANGES: tuple[Change, ...] = (
         "a session's title, status and so on stand in its state itself; lists say times as text, and no model",
         {"session": _tell_session, "summary": _tell_summary_times},
         {"session": _read_session, "summary": _read_summary_times},
+    ),
+    Change(
+        "0.7.0",
+        "a tool call can wait for a login, and its input be a reference; this host sends neither",
+        {},
+        {"part": _read_part, "chat/toolCallReady": _read_input, "chat/toolCallDelta": _read_delta},
     ),
     Change(
         "0.7.0",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from agentnb.ahp.remote.host_form import HostForm
+from agentnb.ahp.remote.older_turns import LOADED, OlderTurns
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, LOOK, ROOT, Channel, changesets_of
@@ -32,7 +34,6 @@ from agentnb.state import (
     RootState,
     SessionState,
     SessionSummary,
-    Turn,
     XSessionRemoved,
     XSessionSet,
     decode,
@@ -55,9 +56,6 @@ if TYPE_CHECKING:
 
 REMOTE_HOST = "remoteHost"
 """The value of a mirrored root's settings with the other host's address and how the connection to it stands."""
-MOST_TURNS = 2_000
-"""Finished turns of a chat that are mirrored: the latest."""
-MOST_FETCHED = 100
 MOST_SESSIONS = 500
 MOST_UNANSWERED = 200
 """Actions of pages that may wait for the other host."""
@@ -122,6 +120,9 @@ class MirroredHost:
         self._changesets: dict[str, dict[str, str]] = {}
         self._seq = 0
         self._unanswered: dict[int, _Unanswered] = {}
+        self._unlisted: set[str] = set()
+        self.form = HostForm(self._began)
+        self._older = OlderTurns(self)
 
     def use(self, client: HostClient) -> None:
         """Speak to the other host by *client*."""
@@ -203,7 +204,7 @@ class MirroredHost:
     async def _mirror(self, session: str) -> None:
         theirs = self._theirs[session]
         told = await self.client.request("subscribe", {"channel": theirs})
-        state = decode(SessionState, told["snapshot"]["state"])
+        state = decode(SessionState, self.form.read("session", told["snapshot"]["state"], theirs))
         chat_uri = state.default_chat or (state.chats[0].resource if state.chats else None)
         if chat_uri is None:
             raise UnknownSession(f"The conversation {state.summary.title!r} has no chat.")
@@ -213,9 +214,10 @@ class MirroredHost:
             if session in self.conversations or session not in self._theirs:
                 return
             self._name_channel(f"{session}/chat", chat_uri)
+            chat = self._chat(told["snapshot"]["state"], f"{session}/chat")
             self.conversations[session] = Conversation(
                 Channel(session, _session(state, session), reduce_session, self.listeners),
-                Channel(f"{session}/chat", _chat(told["snapshot"]["state"], session), reduce_chat, self.listeners),
+                Channel(f"{session}/chat", chat, reduce_chat, self.listeners),
                 {},
             )
             self._take_snapshots([told["snapshot"]])
@@ -226,7 +228,7 @@ class MirroredHost:
             "subscribe", {"channel": theirs}, lambda told: self._take_snapshots([told["snapshot"]])
         )
         if session in self.conversations:
-            await self._fetch_older(self.conversations[session].chat)
+            await self._older.fetch(self.conversations[session].chat)
 
     async def _mirror_changeset(self, session: str, uri: str) -> None:
         turn_id = uri.removeprefix(f"{session}{CHANGES}").removeprefix("/")
@@ -239,27 +241,18 @@ class MirroredHost:
             conversation = self.conversations.get(session)
             if conversation is not None:
                 self._name_channel(uri, theirs)
-                state = decode(ChangesetState, told["snapshot"]["state"])
+                state = decode(ChangesetState, self.form.read("changeset", told["snapshot"]["state"]))
                 conversation.changesets[uri] = Channel(uri, state, reduce_changeset, self.listeners)
 
         await self.client.request("subscribe", {"channel": theirs}, take)
 
-    async def _fetch_older(self, chat: Channel[ChatState]) -> None:
-        """Fetch the turns that the chat's snapshot leaves out."""
-        while chat.state.turns and len(chat.state.turns) < MOST_TURNS:
-            first = chat.state.turns[0].id
-            params = {"channel": self._theirs.get(chat.uri, ""), "before": first, "limit": MOST_FETCHED}
+    def _began(self, turn_id: str) -> int | None:
+        found = (find_turn(conversation.chat.state, turn_id) for conversation in self.conversations.values())
+        return next((turn.started_at for turn in found if turn is not None), None)
 
-            def take(told: Any, first: str = first) -> bool:
-                turns = tuple(decode(Turn, each) for each in told["turns"])
-                if not turns or chat.state.turns[0].id != first:
-                    return False
-                chat.restore(replace(chat.state, turns=(*turns, *chat.state.turns)), chat.index + 1)
-                self.snapshots_changed()
-                return bool(told.get("hasMore"))
-
-            if not await self.client.request("fetchTurns", params, take):
-                return
+    def _chat(self, told: dict[str, Any], uri: str) -> ChatState:
+        self._older.keep_cursor(uri, told)
+        return replace(decode(ChatState, self.form.read("chat", told)), resource=uri)
 
     # --- what the other host says (Listener) ---
 
@@ -271,6 +264,7 @@ class MirroredHost:
 
     def introduced(self, result: Any) -> None:
         """The answer to ``initialize`` or ``reconnect``."""
+        self.form.take(result)
         for envelope in result.get("actions", ()):
             self._take(envelope)
         if "snapshots" in result:
@@ -285,23 +279,47 @@ class MirroredHost:
 
     async def list_sessions(self) -> None:
         """Ask which sessions there are: notifications are not replayed."""
-        await self.client.request("listSessions", {"channel": ROOT}, self._take_list)
+        listed: list[SessionSummary] = []
+        cursor: dict[str, Any] = {}
+
+        def take(told: Any) -> str | None:
+            listed.extend(decode(SessionSummary, self.form.read("summary", each)) for each in told["items"])
+            more = told.get("nextCursor") if len(listed) < MOST_SESSIONS else None
+            if more is None:
+                self._take_list(listed)
+            return None if more is None else str(more)
+
+        while (more := await self.client.request("listSessions", {"channel": ROOT, **cursor}, take)) is not None:
+            if cursor == (cursor := {"cursor": more}):
+                raise ProtocolError("The other host lists the same page of sessions again and again.")
+
+    async def add_new(self, theirs: str) -> None:
+        """List a session that was made just now, where the other host lists it only once it has a turn (VS Code's)."""
+        await self.list_sessions()
+        if theirs in self._ours:
+            return
+        told = await self.client.request("subscribe", {"channel": theirs})
+        state = decode(SessionState, self.form.read("session", told["snapshot"]["state"], theirs))
+        self._unlisted.add(theirs)
+        now = now_ms()
+        self._set(replace(state.summary, resource=theirs, created_at=now, modified_at=now))
 
     async def _catch_up(self) -> None:
         try:
             await self.list_sessions()
             for conversation in tuple(self.conversations.values()):
-                await self._fetch_older(conversation.chat)
+                await self._older.fetch(conversation.chat)
         except ProtocolError as error:
             self.client.fail(error)
         except AgentnbError:
             return  # the connection was cut: it is asked for again
 
-    def _take_list(self, result: Any) -> None:
-        listed = [decode(SessionSummary, each) for each in result["items"]]
+    def _take_list(self, listed: Sequence[SessionSummary]) -> None:
         for summary in listed:
             self._set(summary)
         there = {summary.resource for summary in listed}
+        self._unlisted -= there
+        there |= self._unlisted
         for uri in [theirs for ours, theirs in self._theirs.items() if _session_of(ours) == ours and ours != ROOT]:
             if uri not in there:
                 self._forget(self._ours.get(uri))
@@ -312,7 +330,7 @@ class MirroredHost:
             case "action":
                 self._take(params)
             case "root/sessionAdded":
-                self._set(decode(SessionSummary, params.get("summary")))
+                self._set(decode(SessionSummary, self.form.read("summary", params.get("summary"))))
             case "root/sessionSummaryChanged":
                 self._change(params.get("session"), params.get("changes"))
             case "root/sessionRemoved":
@@ -329,7 +347,7 @@ class MirroredHost:
     def _take(self, told: dict[str, Any]) -> None:
         """One envelope."""
         try:
-            seq, uri, action = int(told["serverSeq"]), self._ours.get(told["channel"]), decode_action(told["action"])
+            seq, uri, kind = int(told["serverSeq"]), self._ours.get(told["channel"]), str(told["action"]["type"])
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"The other host sent an action without {error}.") from error
         origin, reason = self._origin(told.get("origin")), told.get("rejectionReason")
@@ -340,8 +358,12 @@ class MirroredHost:
         self.seen = max(self.seen or 0, seq)
         mine = None if origin is None else self._unanswered.pop(origin.client_seq, None)
         channel = None if uri is None else self.channel_or_none(uri)
-        if channel is None or told["action"].get("type") in _LEFT_OUT:
+        if channel is None or kind in _LEFT_OUT:
             return
+        if kind == LOADED and self.form.has_cursors:
+            self._older.take(channel, told["action"])
+            return
+        action = decode_action(self.form.read(kind, told["action"]))
         if channel is self.root and not isinstance(action, (RootAgentsChanged, RootActiveSessionsChanged)):
             return
         channel.accept(action, _said_by(told.get("origin")) if mine is None else mine.origin)
@@ -366,14 +388,15 @@ class MirroredHost:
     def _snapshot(self, channel: Channel[Any], uri: str, told: Any) -> Any:
         match channel.state:
             case RootState() as root:
-                state = decode(RootState, told)
+                state = decode(RootState, self.form.read("root", told))
                 return replace(root, agents=state.agents, active_sessions=state.active_sessions)
             case SessionState():
-                return _session(decode(SessionState, told), uri)
+                return _session(decode(SessionState, self.form.read("session", told)), uri)
             case ChatState() as before:
-                return _with_older(before, _chat(told, _session_of(uri)))
+                cursor = self._older.cursors.get(uri)
+                return self._older.merge(before, self._chat(told, uri), cursor)
             case _:
-                return decode(ChangesetState, told)
+                return decode(ChangesetState, self.form.read("changeset", told))
 
     def _settle_known(self, chat: Channel[ChatState]) -> None:
         """A prompt whose acceptance was lost with the connection is in the snapshot: it is not sent again."""
@@ -415,7 +438,7 @@ class MirroredHost:
         ours = self._ours.get(str(theirs))
         known = next((each for each in self.root.state.sessions or () if each.resource == ours), None)
         if known is not None and isinstance(changes, dict):
-            changed = decode(SessionSummary, {**to_json(known), **changes})
+            changed = decode(SessionSummary, {**to_json(known), **self.form.read("summary", changes)})
             self._set(replace(changed, resource=str(theirs)))
 
     def _forget(self, uri: str | None) -> None:
@@ -430,6 +453,7 @@ class MirroredHost:
             return
         self.conversations.pop(session, None)
         self._changesets.pop(session, None)
+        self._unlisted.discard(self._theirs.get(session, ""))
         for each in [each for each in self._theirs if each != ROOT and _session_of(each) == session]:
             self._unname(each)
         for seq in [seq for seq, each in self._unanswered.items() if _session_of(each.channel) == session]:
@@ -457,6 +481,7 @@ class MirroredHost:
         if self.client.state == "ended":
             raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
         self.theirs(channel)
+        self.form.tell(action)
         if any(each.origin == origin for each in self._unanswered.values()):
             return  # the page was not sure that it came through; it is on its way
         if len(self._unanswered) >= MOST_UNANSWERED:
@@ -467,7 +492,7 @@ class MirroredHost:
             self._send(self._seq, channel, action)
 
     def _send(self, seq: int, channel: str, action: Action) -> None:
-        told = {"channel": self._theirs[channel], "clientSeq": seq, "action": to_json(action)}
+        told = {"channel": self._theirs[channel], "clientSeq": seq, "action": self.form.tell(action)}
         self.client.notify("dispatchAction", told)
 
 
@@ -493,18 +518,6 @@ def _session(state: SessionState, uri: str) -> SessionState:
         default_chat=None,
         changesets=changesets_of(uri) if state.changesets else None,
     )
-
-
-def _chat(told: Any, session: str) -> ChatState:
-    return replace(decode(ChatState, told), resource=f"{session}/chat")
-
-
-def _with_older(before: ChatState, now: ChatState) -> ChatState:
-    """*now* with the turns before its first one that are known from *before*."""
-    if not now.turns:
-        return now
-    at = next((at for at, turn in enumerate(before.turns) if turn.id == now.turns[0].id), 0)
-    return replace(now, turns=(*before.turns[:at], *now.turns)) if at else now
 
 
 def _said_by(told: Any) -> ActionOrigin | None:

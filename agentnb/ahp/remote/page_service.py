@@ -67,9 +67,9 @@ class RemotePageService(PageService):
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         theirs = f"ahp-session:/{params.tab_id or uuid.uuid4()}"
         told = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
-        # The session is announced before the answer, or right after it; listing it serves for both.
+        # The session is announced before the answer, right after it, or later; adding it serves for all.
         await self._mirror.client.request("createSession", told)
-        await self._mirror.list_sessions()
+        await self._mirror.add_new(theirs)
         channel = self._mirror.ours(theirs)
         return {"channel": channel, "chat": f"{channel}/chat"}
 
@@ -84,6 +84,9 @@ class RemotePageService(PageService):
 
     def _forward(self, method: str) -> Callable[[str, bytes], Coroutine[Any, Any, Any]]:
         async def ask(_client_id: str, raw: bytes) -> Any:
+            if not self._mirror.form.is_ours:
+                what = "The other host does not offer this: it is not a notebook's kernel with agentnb."
+                raise NotOffered(what, hint=f"Use a client of that host ({method}).")
             params = msgspec.json.decode(raw, type=dict[str, Any])
             channel = self._mirror.theirs(str(params.pop("channel", None) or params.pop("changeset", ROOT)))
             told = {"channel": channel, "method": method, "params": params}

@@ -1,0 +1,104 @@
+"""The turns of another host's chats that its snapshots leave out: all of them are fetched, up to a bound.
+
+Up to version 0.5.0 they are the answer to `fetchTurns`. From 0.5.1 on a state of a chat says a cursor, and they come as
+the action `chat/turnsLoaded` before an answer that is empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.state import Turn, decode
+
+if TYPE_CHECKING:
+    from agentnb.ahp.remote.mirrored_host import MirroredHost
+    from agentnb.host.channels import Channel
+    from agentnb.state import ChatState
+
+MOST_TURNS = 2_000
+"""Finished turns of a chat that are mirrored: the latest."""
+MOST_FETCHED = 100
+LOADED = "chat/turnsLoaded"
+
+
+class OlderTurns:
+    """Fetches them. On the host's thread.
+
+    Args:
+        mirror: Whose chats.
+
+    Attributes:
+        cursors: What older turns of a chat are asked for by, by our name of it; absent where all are here.
+    """
+
+    def __init__(self, mirror: MirroredHost) -> None:
+        self.cursors: dict[str, str] = {}
+        self._mirror = mirror
+
+    def keep_cursor(self, chat: str, told: dict[str, Any]) -> None:
+        """Keep the cursor that a chat's state, or `chat/turnsLoaded`, says."""
+        self.cursors.pop(chat, None)
+        if self._mirror.form.has_cursors and told.get("turnsNextCursor") is not None:
+            self.cursors[chat] = str(told["turnsNextCursor"])
+
+    def merge(self, before: ChatState, now: ChatState, cursor: str | None) -> ChatState:
+        """A new snapshot with the turns before its first one that are known.
+
+        Args:
+            before: The chat as it was here.
+            now: The snapshot, whose cursor is kept already.
+            cursor: The cursor of before.
+        """
+        if not now.turns:
+            return now
+        at = next((at for at, turn in enumerate(before.turns) if turn.id == now.turns[0].id), 0)
+        if not at:
+            return now
+        self.keep_cursor(now.resource, {"turnsNextCursor": cursor})
+        return replace(now, turns=(*before.turns[:at], *now.turns))
+
+    def take(self, chat: Channel[ChatState], told: dict[str, Any]) -> None:
+        """The action that brings some."""
+        self.keep_cursor(chat.uri, told)
+        known = {turn.id for turn in chat.state.turns}
+        turns = [decode(Turn, each) for each in self._mirror.form.read(LOADED, told)["turns"]]
+        self._put(chat, tuple(turn for turn in turns if turn.id not in known))
+
+    async def fetch(self, chat: Channel[ChatState]) -> None:
+        """Fetch those that are not here.
+
+        Raises:
+            AgentnbError: If they cannot be asked for now.
+        """
+        if self._mirror.form.has_cursors:
+            await self._fetch_by_cursor(chat)
+        else:
+            await self._fetch_by_turn(chat)
+
+    async def _fetch_by_cursor(self, chat: Channel[ChatState]) -> None:
+        while (cursor := self.cursors.get(chat.uri)) is not None and len(chat.state.turns) < MOST_TURNS:
+            params = {"channel": self._mirror.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
+            await self._mirror.client.request("fetchTurns", params)
+            if self.cursors.get(chat.uri) == cursor:
+                return  # it sent nothing: it is not asked without end
+
+    async def _fetch_by_turn(self, chat: Channel[ChatState]) -> None:
+        while chat.state.turns and len(chat.state.turns) < MOST_TURNS:
+            first = chat.state.turns[0].id
+            params = {"channel": self._mirror.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
+
+            def take(told: Any, first: str = first) -> bool:
+                turns = tuple(decode(Turn, each) for each in told["turns"])
+                if not turns or chat.state.turns[0].id != first:
+                    return False
+                self._put(chat, turns)
+                return bool(told.get("hasMore"))
+
+            if not await self._mirror.client.request("fetchTurns", params, take):
+                return
+
+    def _put(self, chat: Channel[ChatState], turns: tuple[Turn, ...]) -> None:
+        chat.restore(replace(chat.state, turns=(*turns, *chat.state.turns)), chat.index + 1)
+        self._mirror.snapshots_changed()
