@@ -24,8 +24,9 @@ Right: TypeAlias = Literal["watch", "drive", "approve"]
 requests, change permissions, undo changes."""
 RIGHTS: tuple[Right, ...] = get_args(Right)
 TOKEN_BYTES = 32
-TOKEN, TOKEN_BEHIND_PROXY = "token", "agentnb_token"
-"""The parameters of an address that a token may stand in; the second where the first is a proxy's own."""
+TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE = "token", "agentnb_token", "tkn"
+"""The parameters of an address that a token may stand in; the second where the first is a proxy's own, the third in
+those of VS Code's agent host."""
 MOST_GRANTS = 256
 LONGEST_NAME = 40
 

@@ -119,7 +119,7 @@ class Feed:
             cursor: What older turns of the chat are asked for by; None where the state has all.
         """
         records = self.records
-        return Context(records.began, records.questions, cursor, self._has_ended, resource)
+        return Context(records.began, records.questions, cursor, self._exit_of, resource)
 
     def count(self) -> int:
         """A number of the sequence for something that one client only is told; others go past it."""
@@ -149,13 +149,12 @@ class Feed:
             for view in conversation.chat.state.terminals or ()
         )
 
-    def _has_ended(self, uri: str) -> bool:
-        return any(
-            view.exited
-            for conversation in self._host.conversations.values()
-            for view in conversation.chat.state.terminals or ()
-            if to_ahp(f"{conversation.session.uri}{TERMINALS}/{view.id}") == uri
-        )
+    def _exit_of(self, uri: str) -> dict[str, Any] | None:
+        for conversation in self._host.conversations.values():
+            for view in conversation.chat.state.terminals or ():
+                if view.exited and to_ahp(f"{conversation.session.uri}{TERMINALS}/{view.id}") == uri:
+                    return {} if view.exit_code is None else {"exitCode": view.exit_code}
+        return None
 
     def _on_envelope(self, channel: Channel[Any], envelope: Envelope) -> None:
         if envelope.rejection_reason is not None:

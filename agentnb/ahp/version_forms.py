@@ -31,12 +31,8 @@ class Question(NamedTuple):
     part: Json
 
 
-def _nothing(_turn_id: str) -> Any:
+def _nothing(_name: str) -> Any:
     return None
-
-
-def _is_not_known(_uri: str) -> bool:
-    return False
 
 
 class Context(NamedTuple):
@@ -46,14 +42,14 @@ class Context(NamedTuple):
         began: When a turn began, in milliseconds since 1970; None where that is not known.
         questions: What the agent has asked in a turn; None for nothing.
         cursor: What older turns of a chat are asked for by; None where all are there.
-        has_ended: Whether a terminal, as AHP names it, has ended.
+        exit_of: How a terminal, as AHP names it, has ended: `{}` or `{"exitCode": …}`; None where it runs.
         resource: The channel that a state is of.
     """
 
     began: Callable[[str], int | None] = _nothing
     questions: Callable[[str], tuple[Question, ...] | None] = _nothing
     cursor: str | None = None
-    has_ended: Callable[[str], bool] = _is_not_known
+    exit_of: Callable[[str], Json | None] = _nothing
     resource: str = ""
 
 
@@ -341,9 +337,8 @@ def _read_failed(session: Json, _context: Context) -> None:
 
 def _tell_terminal(terminal: Json, context: Context) -> None:
     code = terminal.pop("exitCode", None)
-    has_ended = code is not None or context.has_ended(terminal.get("resource", context.resource))
-    lifecycle: Json = {"status": "exited" if has_ended else "running"}
-    terminal["lifecycle"] = lifecycle | ({} if code is None else {"exitCode": code})
+    ended = context.exit_of(terminal.get("resource", context.resource)) if code is None else {"exitCode": code}
+    terminal["lifecycle"] = {"status": "running"} if ended is None else {"status": "exited", **ended}
 
 
 def _read_terminal(terminal: Json, _context: Context) -> None:

@@ -8,7 +8,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY
+from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 from agentnb.api.serving import is_loopback
 from agentnb.comm.frontend import current_frontend
 from agentnb.errors import AgentnbError, NotOffered, UsageError
@@ -105,13 +105,14 @@ def connect(
 ) -> Remote:
     """Show another host's conversations in a chat of this notebook, over the Agent Host Protocol.
 
-    The other host is a kernel that is served (:func:`agentnb.serve`). What you do in the chat happens there, as far as
-    the token allows: prompts, answers, approvals; mentions (``@df``) are that kernel's. Where the connection is cut it
+    The other host is a kernel that is served (:func:`agentnb.serve`), or another one that speaks the protocol. What you
+    do in the chat happens there, as far as the token allows: prompts, answers, approvals; mentions (``@df``) are that
+    kernel's, and only kernels with agentnb have them. Where the connection is cut it
     connects again by itself, and the chat shows what it missed.
 
     Args:
         url: The address: ``ws://…`` on this machine, ``wss://…`` elsewhere. The token may stand in it (``?token=…``;
-            ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between).
+            ``?agentnb_token=…`` where ``token`` is that of a Jupyter server in between; ``?tkn=…`` for VS Code's host).
         token: The token, where it does not stand in the address.
         certificate: A file with the certificate that the other host's is checked by (PEM); those of this machine by
             default.
@@ -171,6 +172,7 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         name_of_token = next((key for key in (TOKEN_BEHIND_PROXY, TOKEN) if key in dict(query)), TOKEN)
         token = dict(query).get(name_of_token)
         query = [(key, value) for key, value in query if key != name_of_token]
+        token = token or dict(query).get(TOKEN_OF_VSCODE)  # its host reads it in the address only
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError("There is no token.", hint="`agentnb serve --list` shows the address with its token.")
     is_local = is_loopback(name)

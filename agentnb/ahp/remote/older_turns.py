@@ -6,14 +6,17 @@ the action `chat/turnsLoaded` before an answer that is empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
 from agentnb.state import Turn, decode
 
 if TYPE_CHECKING:
-    from agentnb.ahp.remote.mirrored_host import MirroredHost
+    from collections.abc import Callable
+
+    from agentnb.ahp.remote.host_client import HostClient
+    from agentnb.ahp.remote.host_form import HostForm
     from agentnb.host.channels import Channel
     from agentnb.state import ChatState
 
@@ -21,6 +24,20 @@ MOST_TURNS = 2_000
 """Finished turns of a chat that are mirrored: the latest."""
 MOST_FETCHED = 100
 LOADED = "chat/turnsLoaded"
+
+
+class Mirror(Protocol):
+    """What is needed of the mirror of the other host."""
+
+    form: HostForm
+    snapshots_changed: Callable[[], None]
+
+    @property
+    def client(self) -> HostClient:
+        """What speaks to the other host."""
+
+    def theirs(self, channel: str) -> str:
+        """The other host's name of the channel."""
 
 
 class OlderTurns:
@@ -33,7 +50,7 @@ class OlderTurns:
         cursors: What older turns of a chat are asked for by, by our name of it; absent where all are here.
     """
 
-    def __init__(self, mirror: MirroredHost) -> None:
+    def __init__(self, mirror: Mirror) -> None:
         self.cursors: dict[str, str] = {}
         self._mirror = mirror
 

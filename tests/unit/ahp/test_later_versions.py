@@ -281,6 +281,12 @@ def test_each_form_is_told_and_read_again(kind: str, ours: dict[str, Any], their
     assert tell(kind, json.loads(json.dumps(ours)), OWN_FORM, context) == ours
 
 
+@pytest.mark.parametrize(("ended", "lifecycle"), [(None, {"status": "running"}), ({}, {"status": "exited"})])
+def test_a_terminal_that_was_killed_has_ended_without_a_code(ended: Any, lifecycle: dict[str, Any]) -> None:
+    """Its state has neither a code nor a word for that."""
+    assert tell("terminal", {}, "1.0.0", Context(exit_of=lambda _uri: ended)) == {"lifecycle": lifecycle}
+
+
 def test_a_question_stands_where_it_was_asked_and_is_read_while_it_waits() -> None:
     """One that is answered is in the answer only."""
     done, open_ = (

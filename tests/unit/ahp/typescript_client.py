@@ -66,8 +66,8 @@ def make_bundle(shared: Path, into: Path, reducers: Path | None = None) -> Path:
     return bundle
 
 
-def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
-    """The reducers of a built VS Code, which speaks version 0.9 or later.
+def vscode_folder(shared: Path) -> Path:
+    """A built VS Code, which speaks version 0.9 or later.
 
     ``AGENTNB_VSCODE`` is its folder, ``lib/vscode`` of what ``npm pack code-server`` makes; or that package stands
     beside the other reference data. Skips the test, and says why, where it is not there.
@@ -75,6 +75,12 @@ def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
     folder = Path(VSCODE or shared / "peers/code-server/lib/vscode")
     if not (folder / "out/vs/code/browser/workbench/workbench.js").is_file():
         pytest.skip(f"no built VS Code at {folder} (AGENTNB_VSCODE)")
+    return folder
+
+
+def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
+    """The reducers of a built VS Code, as a module. Skips the test, and says why, where something is not there."""
+    folder = vscode_folder(shared)
     if not (ROOT / "js/node_modules/acorn").is_dir():
         pytest.skip("js/node_modules is not installed")
     reducers = into / "reducers.mjs"
