@@ -156,8 +156,9 @@ class CopyEngine:
         try:
             state = os.lstat(full)
             known = self._known.get(path)
-            if known is not None and known.signature == signature(state) and is_settled(known.signature, known.read_at):
-                return known
+            if known is not None and known.signature == signature(state):  # noqa: SIM102 - two questions
+                if is_settled(known.signature, known.read_at, look.clock_ns):
+                    return known
             read_at = time.time_ns()
             if stat.S_ISLNK(state.st_mode):
                 content = os.readlink(os.fsencode(full))  # noqa: PTH115 - undecodable bytes

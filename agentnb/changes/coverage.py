@@ -131,12 +131,13 @@ def signature(state: os.stat_result) -> Signature:
     return (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino, state.st_mode)
 
 
-def is_settled(known: Signature, read_at: int) -> bool:
+def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
     """Whether a file that changed after it was read has another signature.
 
     Args:
         known: Its signature when it was read.
         read_at: When that was, in nanoseconds since the epoch.
+        clock_ns: By how much the file system's clock may be behind, in nanoseconds.
 
     Example:
         Half a second is enough, unless the file system has whole seconds only:
@@ -148,7 +149,7 @@ def is_settled(known: Signature, read_at: int) -> bool:
     """
     changed = max(known[:2])
     margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
-    return changed < read_at - margin
+    return changed < read_at - max(margin, clock_ns)
 
 
 class HashedFile(NamedTuple):
@@ -175,6 +176,7 @@ class Look:
         is_sensitive: Whether a path's content may not be stored.
         digest: The keyed digest of a sensitive file's content.
         named: Paths that count although they are ignored or left out.
+        clock_ns: By how much the file system's clock may be behind, in nanoseconds.
         own: Rules for agentnb's own files, which never count, also where they are named.
         known: Sensitive files that were hashed before, by path.
         extras: Versions of what no engine stores.
@@ -190,6 +192,7 @@ class Look:
     is_sensitive: Callable[[str], bool]
     digest: Callable[[bytes], str]
     named: frozenset[str] = frozenset()
+    clock_ns: int = 0
     own: tuple[Rule, ...] = ()
     known: dict[str, HashedFile] = field(default_factory=dict)
     extras: dict[str, Version] = field(default_factory=dict)
@@ -279,7 +282,8 @@ class Look:
 
     def _sensitive(self, path: str, state: os.stat_result) -> Verdict:
         seen = self.known.get(path)
-        if seen is None or seen.signature != signature(state) or not is_settled(seen.signature, seen.read_at):
+        is_same = seen is not None and seen.signature == signature(state)
+        if seen is None or not is_same or not is_settled(seen.signature, seen.read_at, self.clock_ns):
             if len(self.extras) >= self.limits.sensitive_files:
                 return self.leave(path, "outside limit", "There are too many sensitive files to look at each.")
             read_at = time.time_ns()

@@ -156,7 +156,8 @@ class FolderScan:
             if not stat.S_ISDIR(state.st_mode):
                 return None
             now = signature(state)
-            if known is not None and known.signature == now and now[0] < known.listed_at - _SETTLED_NS:
+            is_old = known is not None and now[0] < known.listed_at - max(_SETTLED_NS, look.clock_ns)
+            if known is not None and known.signature == now and is_old:
                 return known
             return self._listing(full, Listed(now, time.time_ns()))
         except FileNotFoundError:

@@ -71,7 +71,7 @@ class GitEngine:
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
         environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
         self._git.write_info("exclude", f"{excludes}\n{environments}")
-        self._began_ns = time.time_ns()
+        self._doubted_ns = time.time_ns() - max(_DOUBTED_NS, look.clock_ns)
         until = time.monotonic() + look.limits.seconds
         self._read_young_again(look, until)
         nested = self._update(look, until, tracked_only=tracked_only)
@@ -82,7 +82,7 @@ class GitEngine:
         for each in nested:
             look.leave(each, "submodule", "It is a repository in many others.")
         tree = self._tree()
-        self._doubt_files_since(self._began_ns - _DOUBTED_NS)
+        self._doubt_files_since(self._doubted_ns)
         self._last = (self._index_signature(), tree)
         return tree
 
@@ -246,7 +246,7 @@ class GitEngine:
             state = os.lstat(self._workspace / path)
         except OSError:
             return False
-        is_late = state.st_ctime_ns >= self._began_ns - _DOUBTED_NS
+        is_late = state.st_ctime_ns >= self._doubted_ns
         return is_late and int(state.st_mtime) < int(state.st_ctime)
 
     def _read_young_again(self, look: Look, until: float) -> None:

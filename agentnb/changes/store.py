@@ -7,7 +7,6 @@ host calls it in a worker thread. Two kernels may use one store at the same time
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import shutil
@@ -25,13 +24,14 @@ from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import FileChange, Snapshot, Version, path_to_json
+from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
 from agentnb.changes.records import Records
+from agentnb.changes.refusals import raise_if_refused, too_wide, unavailable
 from agentnb.changes.repository import outer_excludes
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, ContentNotStored
-from agentnb.folders import home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
 
-_REFUSALS = (
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
-    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
-)
 _ATTEMPTS = 3  # to write, where files change between the look and the write
 
 
@@ -60,6 +56,7 @@ class ChangeStore:
         is_sensitive: Whether a path (relative to the workspace) holds secrets: only a keyed digest of it is stored.
         keep_sensitive: Store the contents of sensitive files, too.
         own: agentnb's own files in the workspace, as an ignore file names them: they are never covered.
+        mounts: The system's table of mounts, which says whether the workspace is on a network file system.
         engine: What stores contents: git where it is found, unless another is named.
         files: Changes files; another one is for tests.
 
@@ -82,6 +79,7 @@ class ChangeStore:
         is_sensitive: Callable[[str], bool],
         keep_sensitive: bool = False,
         own: str = "",
+        mounts: Path = MOUNTS,
         engine: EngineName = "auto",
         files: FileOperations | None = None,
     ) -> None:
@@ -90,6 +88,7 @@ class ChangeStore:
         self._limits = limits or Limits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
         self._own_lines, self._own = own, read_rules(own)
+        self._network = network_file_system(self._workspace, mounts)
         self._hashed: dict[str, HashedFile] = {}
         self._notes: list[str] = []
         self._chosen = engine
@@ -100,7 +99,7 @@ class ChangeStore:
             self._make_folder()
             with self._lock.held():
                 self._open()
-        self._too_wide = _too_wide(self._workspace)
+        self._too_wide = too_wide(self._workspace)
         self._transaction = Transaction(self._workspace, folder, self._files)
 
     @property
@@ -133,7 +132,7 @@ class ChangeStore:
                 reason=reason,
                 not_covered=tuple(look.listed.values()),
                 not_covered_count=len(look.listed) + look.not_listed,
-                notes=tuple(self._notes),
+                notes=(*self._notes, *self._of_network()),
             )
             manifest = Manifest(
                 snapshot=snapshot,
@@ -282,7 +281,7 @@ class ChangeStore:
             try:
                 return GitEngine(program, self._folder / "git", self._workspace)
             except GitFailed as error:
-                _raise_if_refused(error, self._folder)
+                raise_if_refused(error, self._folder)
                 self._put_aside(error)
                 return GitEngine(program, self._folder / "git", self._workspace)
         if self._chosen == "git":
@@ -297,6 +296,7 @@ class ChangeStore:
             self._digest,
             named=self._records.named,
             own=self._own,
+            clock_ns=CLOCK_NS if self._network else 0,
             known=self._hashed,
         )
 
@@ -329,7 +329,7 @@ class ChangeStore:
         try:
             return self._engine.refresh(look, excludes, tracked_only=tracked_only)
         except GitFailed as error:
-            _raise_if_refused(error, self._folder)
+            raise_if_refused(error, self._folder)
             self._put_aside(error)
             self._engine = self._opened_engine()
         try:
@@ -337,6 +337,13 @@ class ChangeStore:
         except GitFailed as error:
             message = f"git cannot take a snapshot of {self._workspace}: {error}"
             raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
+
+    def _of_network(self) -> Iterator[str]:
+        if self._network is not None:
+            yield (
+                f"The workspace is on a network file system ({self._network}): "
+                "what another machine changed there in the last seconds may be missing."
+            )
 
     def _note(self, said: str | None) -> None:
         """Let the next snapshot say it."""
@@ -401,38 +408,6 @@ class ChangeStore:
             raise
         except OSError as error:
             raise unavailable(error, self._folder, self._workspace) from error
-
-
-def _too_wide(workspace: Path) -> str:
-    """Why the workspace is not looked at as a whole; empty where it is."""
-    own = home().resolve()
-    if workspace.parent == workspace:
-        return "The workspace is the root folder, so only files that were named are covered."
-    if workspace == own:
-        return "The workspace is your home folder, so only files that were named are covered."
-    if workspace in own.parents:
-        return "The workspace has your home folder in it, so only files that were named are covered."
-    return ""
-
-
-def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
-    """What to raise where the file system refuses."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        message = "The disk is full: nothing was written."
-        return ChangesUnavailable(message, hint=f"Make room for {folder} and {workspace}.")
-    if not workspace.is_dir():
-        return ChangesUnavailable(f"The workspace {workspace} does not exist any more.", hint="Make the folder again.")
-    where = error.filename if isinstance(error.filename, str) else folder
-    message = f"{where} cannot be used: {error.strerror or error}."
-    return ChangesUnavailable(message, hint=f"Mend the permissions of {folder} and {workspace}.")
-
-
-def _raise_if_refused(error: GitFailed, folder: Path) -> None:
-    """Raise what git says of the file system: it does not mean that the store is damaged."""
-    said = str(error)
-    for number in _REFUSALS:
-        if os.strerror(number) in said:
-            raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error
 
 
 def _secret(path: Path) -> bytes:

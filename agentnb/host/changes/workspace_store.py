@@ -17,7 +17,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from agentnb.changes import ChangeStore, Limits
+from agentnb.changes import ChangeStore, Limits, network_mounts
 from agentnb.changes.coverage import is_left_out, signature
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.temporary_folder import TemporaryFolder
@@ -57,17 +57,16 @@ may change again and keep that time."""
 class FileTimes:
     """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since.
 
-    Not checked: a file server whose clock is behind this machine's by more than the time between two changes.
-
     Args:
         entries: What the file system says of each path.
         at: When reading them began, in nanoseconds since 1970.
+        clock_ns: How coarse the times are, or by how much a file server's clock may be behind, in nanoseconds.
     """
 
-    def __init__(self, entries: Mapping[str, Signature], at: int) -> None:
+    def __init__(self, entries: Mapping[str, Signature], at: int, clock_ns: int = CLOCK_NS) -> None:
         self.entries = entries
         newest = max((entry[1] for entry in entries.values()), default=0)
-        self.is_certain = newest < at - CLOCK_NS
+        self.is_certain = newest < at - clock_ns
 
     def is_unchanged_since(self, before: FileTimes | None) -> bool:
         """Whether no file has changed since *before* was read; False where that is not certain."""
@@ -75,7 +74,10 @@ class FileTimes:
 
 
 def read_file_times(
-    workspace: Path, named: Iterable[str] = (), is_own: Callable[[str], bool] = lambda _: False
+    workspace: Path,
+    named: Iterable[str] = (),
+    is_own: Callable[[str], bool] = lambda _: False,
+    clock_ns: int = CLOCK_NS,
 ) -> FileTimes | None:
     """The times of the files of *workspace*; None where it is large, or cannot be read.
 
@@ -83,6 +85,7 @@ def read_file_times(
         workspace: The folder.
         named: Files that count although they are ignored or left out, relative to it.
         is_own: Whether a path, relative to it, is agentnb's own: it does not count.
+        clock_ns: As for :class:`FileTimes`.
     """
     at = time.time_ns()
     entries: dict[str, Signature] = {}
@@ -105,7 +108,7 @@ def read_file_times(
                 entries[path] = signature(os.lstat(f"{root}/{path}"))
     except OSError:
         return None
-    return FileTimes(entries, at)
+    return FileTimes(entries, at, clock_ns)
 
 
 class RunningTurn(NamedTuple):
@@ -170,6 +173,7 @@ class WorkspaceStore:
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
         self._own = own or OwnFiles(None).of(workspace)
+        self._clock_ns = network_mounts.CLOCK_NS if network_mounts.network_file_system(workspace) else CLOCK_NS
         self._temporary = temporary
         self._is_closed = False
         self._store: ChangeStore | None = None
@@ -264,7 +268,7 @@ class WorkspaceStore:
             self._taken(frozenset())
 
     def _taken(self, named: frozenset[str]) -> Snapshot:
-        times = read_file_times(self.workspace, named | self._named, self._own.has)
+        times = read_file_times(self.workspace, named | self._named, self._own.has, self._clock_ns)
         if self._snapshot is not None and times is not None and named <= self._named:  # noqa: SIM102 - two questions
             if times.is_unchanged_since(self._times):
                 return self._snapshot

@@ -1,0 +1,77 @@
+"""Workspaces on network file systems: found in the table of mounts, said, and looked at with more care."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from agentnb.changes.network_mounts import CLOCK_NS, network_file_system
+from agentnb.changes.refusals import unavailable
+from tests.unit.changes.conftest import Opened
+
+MOUNTS = """\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+40 27 0:50 / /home rw,relatime shared:1 master:2 - nfs4 server:/home rw,vers=4.2
+41 40 0:51 / /home/ada/local\\040disk rw - xfs /dev/vdb rw
+42 27 0:52 / /mnt/s rw - fuse.sshfs ada@server:/ rw
+43 27 0:53 / /mnt/a rw - fuse.appimage app rw
+44 27 0:54 / /mnt/over rw - cifs //server/share rw
+45 27 0:55 / /mnt/over rw - tmpfs tmpfs rw
+a broken line
+46 27 0:56 / /mnt/no-end rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [
+        ("/", None),
+        ("/work", None),
+        ("/home", "nfs4"),
+        ("/home/ada/work", "nfs4"),
+        ("/homes/ada", None),
+        ("/home/ada/local disk/work", None),
+        ("/home/ada/local", "nfs4"),
+        ("/mnt/s/deep/down", "fuse.sshfs"),
+        ("/mnt/a", None),
+        ("/mnt/over/x", None),
+        ("/mnt/no-end", None),
+        ("\\\\server\\share\\work", "smb"),
+    ],
+)
+def test_a_folder_is_on_the_file_system_that_was_mounted_last_nearest_to_it(
+    tmp_path: Path, folder: str, kind: str | None
+) -> None:
+    (tmp_path / "mounts").write_text(MOUNTS)
+    assert network_file_system(Path(folder), tmp_path / "mounts") == kind
+
+
+def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_for_longer(
+    opened: Opened, workspace: Path, tmp_path: Path
+) -> None:
+    """The server's clock may be behind: a file that it says was written a minute ago may have been written just now."""
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"1 0 0:1 / {os.fspath(workspace)} rw - nfs server:/ rw\n")
+    store = opened(mounts=mounts)
+    (workspace / "a.txt").write_text("one")
+    os.utime(workspace / "a.txt", (time.time() - 60,) * 2)
+    before = store.take()
+    assert [note for note in before.notes if "network file system (nfs)" in note] != []
+    index = tmp_path / "store/git/index"
+    if index.exists():
+        assert index.stat().st_mtime_ns <= time.time_ns() - CLOCK_NS
+    (workspace / "a.txt").write_text("two")
+    assert [each.path for each in store.changes(before, store.take())] == ["a.txt"]
+
+
+def test_a_read_only_file_system_is_named_as_such(tmp_path: Path) -> None:
+    """The workspace's own, where a name in it was to be written; the store's otherwise."""
+    store, workspace = tmp_path / "store", tmp_path / "work"
+    words = "is on a file system that is read-only: nothing was written."
+    for name, place in ((".agentnb-pending-1", workspace), (os.fspath(store / "lock"), store)):
+        error = OSError(errno.EROFS, os.strerror(errno.EROFS), name)
+        assert unavailable(error, store, workspace).message == f"{place} {words}"
