@@ -197,7 +197,11 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "initialize": Command(InitializeParams, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
-    "reconnect": Command(ReconnectParams, None, "Replay, where the feed reaches back to the number; else snapshots."),
+    "reconnect": Command(
+        ReconnectParams,
+        None,
+        "Replay, where the feed reaches back to the number; else snapshots. Who is not known is refused.",
+    ),
     "ping": Command(Params, None, "Answered at any time."),
     "subscribe": Command(
         SubscribeParams, "watch", "Root, session, chat, terminal and changeset channels. `view.turns`: at most 100."

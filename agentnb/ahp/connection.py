@@ -21,7 +21,7 @@ from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
 from agentnb.ahp.projection import state_to_ahp, summary_to_ahp
 from agentnb.ahp.resources import list_folder, read_resource
 from agentnb.ahp.uris import TERMINALS, from_ahp, place_of, to_ahp
-from agentnb.ahp.versions import SPOKEN, is_since, negotiate
+from agentnb.ahp.versions import OWN_FORM, SPOKEN, is_since, negotiate
 from agentnb.comm import window
 from agentnb.comm.client_requests import Bytes
 from agentnb.credentials import logger
@@ -307,7 +307,11 @@ class Connection:
         }
 
     def _reconnect(self, params: c.ReconnectParams) -> dict[str, Any]:
-        client = self._admit(params, self._feed.versions.get((self.grant.name, params.client_id), SPOKEN[0]))
+        version = self._feed.versions.get((self.grant.name, params.client_id))
+        if version is None and not _is_ours(params):
+            why = "This kernel has not negotiated a version with this client. Send initialize."
+            raise _RequestFailed(c.INVALID_REQUEST, why)
+        client = self._admit(params, version or OWN_FORM)
         found = {uri: own for uri in params.subscriptions if (own := self._find(uri)) is not None}
         seen = params.last_seen_server_seq
         if not seen.is_integer() or not self._feed.reaches(int(seen)):
@@ -330,7 +334,7 @@ class Connection:
             feed=self._feed,
             version=version,
             is_writing=self._is_behind,
-            is_ours=(params.meta or {}).get(c.OURS) == c.IS_OURS[c.OURS],
+            is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),
         )
         self._service.join(self.client, self._deliver)
@@ -553,6 +557,10 @@ def _read(text: str) -> _Message:
     if message.jsonrpc != "2.0":
         raise _RequestFailed(c.INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
     return message
+
+
+def _is_ours(params: c.InitializeParams | c.ReconnectParams) -> bool:
+    return (params.meta or {}).get(c.OURS) == c.IS_OURS[c.OURS]
 
 
 def _is_from_user(message: Any) -> bool:

@@ -37,7 +37,7 @@ def listed() -> dict[str, ServedKernel]:
 def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     runtime: Path, kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is asked over Jupyter's protocol; after a restart it is served anew, and an old number means snapshots."""
+    """It is asked over Jupyter's protocol; after a restart it is served anew, and a client says who it is again."""
     connection_file = kernel.manager.connection_file
     assert [main(["serve", *words]) for words in ([], ["--list"], ["--kernel", "none"])] == [1, 1, 1]
     assert "No running kernel begins with 'none'" in capsys.readouterr().err
@@ -66,8 +66,10 @@ def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     again = listed()["client"]
     client = Client(again.url, again.clients["client"].token)
     params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://", channel]}
-    answer = client.ask("reconnect", params)
-    assert (answer["type"], [each["resource"] for each in answer["snapshots"]]) == ("snapshot", ["ahp-root://"])
+    with pytest.raises(Failed, match="Send initialize"):
+        client.ask("reconnect", params)
+    answer = client.initialize("me", "ahp-root://", channel)
+    assert [each["resource"] for each in answer["snapshots"]] == ["ahp-root://"]
     with pytest.raises(Failed):
         client.ask("subscribe", {"channel": channel})
     client.close()

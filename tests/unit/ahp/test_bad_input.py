@@ -100,6 +100,9 @@ def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> N
 def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, seen: float) -> None:
     """From the future, from another kernel, or from nowhere."""
     client = Client(server.address, server.token)
+    client.initialize("me")
+    client.close()
+    client = Client(server.address, server.token)
     params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://"]}
     assert client.ask("reconnect", params)["type"] == "snapshot"
     client.close()

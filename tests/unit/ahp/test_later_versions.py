@@ -174,6 +174,18 @@ def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Serv
     assert replay["type"] == "replay"
 
 
+@pytest.mark.parametrize("version", ["1.0.0", "0.4.0"])
+def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again(server: Server, version: str) -> None:
+    """The kernel was restarted, say; on the same connection, as the protocol's own client does then."""
+    client = Mirror(server.address, server.token)
+    params = {"clientId": "mirror", "lastSeenServerSeq": 1, "subscriptions": [ROOT_URI]}
+    with pytest.raises(Failed) as failed:
+        client.ask("reconnect", params)
+    begun = client.initialize("mirror", ROOT_URI, versions=(version,))
+    client.close()
+    assert (failed.value.code, begun["protocolVersion"], len(begun["snapshots"])) == (-32600, version, 1)
+
+
 def test_terminals_say_whether_they_run_and_which_chat_owns_them(session: Session, mirror: Mirror) -> None:
     """In the root's list and in their own states."""
     mirror.begin(ROOT_URI)
