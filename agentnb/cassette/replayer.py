@@ -138,8 +138,7 @@ class Replayer:
                 self._stdio.send([{"id": request, "result": {"stopReason": "cancelled"}}])
                 return
             if not exchange.answered:
-                message = f"The recording stops within turn {playing.section.turns.index(exchange) + 1}."
-                raise mismatch(message)
+                raise mismatch(_never_answered(playing, exchange))
             await self._pause(exchange.delay, turn)
             if files is not None:
                 files.end()
@@ -266,6 +265,14 @@ def _answer_of(exchange: Exchange) -> dict[str, Any]:
 
 def _response(answer: Any) -> dict[str, Any]:
     return dict(answer)
+
+
+def _never_answered(playing: ReplayedSession, exchange: Exchange) -> str:
+    """What to say of a request that the recorded agent did not answer: it died, or the recording was broken off."""
+    number = next((number for number, turn in enumerate(playing.section.turns, 1) if turn is exchange), None)
+    if number is not None:
+        return f"The recording stops within turn {number}."
+    return f"The recording stops at {exchange.method}: the agent ended, or was ended, before it answered."
 
 
 def replay(path: Path, *, agent: str | None = None, launch: int | None = None, paced: bool = False) -> int:

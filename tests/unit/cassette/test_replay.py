@@ -319,6 +319,21 @@ def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
     assert "stops within turn 1" in json.loads(done.stdout.splitlines()[-1])["error"]["message"]
 
 
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+def test_a_recording_of_an_agent_that_died_before_it_answered_says_so(method: str, tmp_path: Path) -> None:
+    """Whatever was asked: the client gets an error at once, and waits for nothing."""
+    path = tmp_path / "a.cassette.jsonl"
+    recorded = recorder(path)
+    talk = Conversation(recorded.tap("someone"))
+    if method == "session/new":
+        talk.received(id=talk.request("initialize", protocolVersion=1), result={"protocolVersion": 1})
+    talk.request(method, cwd=talk.cwd, mcpServers=[])
+    recorded.close()
+    done = play(path, {"id": 7, "method": method, "params": {"cwd": "/w", "mcpServers": []}})
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert (answer["id"], f"The recording stops at {method}" in answer["error"]["message"]) == (7, True)
+
+
 def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
     """The shell's exit code, no cassette."""
     path = tmp_path / "a.cassette.jsonl"
