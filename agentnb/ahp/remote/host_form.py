@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from agentnb.ahp import commands as c
 from agentnb.ahp.projection import action_to_ahp
 from agentnb.ahp.version_forms import Context, read
-from agentnb.ahp.versions import OWN_FORM, is_since
+from agentnb.ahp.versions import OWN_FORM, SPOKEN, is_since
 from agentnb.clock import now_ms
+from agentnb.errors import ProtocolError
 from agentnb.host.intents import Rejected
 from agentnb.state import ChatToolCallConfirmed, ChatTurnCancelled, ChatTurnStarted, to_json
 
@@ -52,12 +53,19 @@ class HostForm:
         return not self.is_ours and is_since(self.version, "0.5.1")
 
     def take(self, introduction: dict[str, Any]) -> None:
-        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing."""
+        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing.
+
+        Raises:
+            ProtocolError: If the host chose a version that was not offered.
+        """
         if "protocolVersion" not in introduction:
             return
+        version = str(introduction["protocolVersion"])
+        if version not in SPOKEN:
+            raise ProtocolError(f"The other host chose version {version[:100]!r}, which was not offered.")
         about = introduction.get("_meta")
         self.is_ours = isinstance(about, dict) and about.get(c.OURS) == c.IS_OURS[c.OURS]
-        self.version = OWN_FORM if self.is_ours else str(introduction["protocolVersion"])
+        self.version = OWN_FORM if self.is_ours else version
 
     def read(self, kind: str, told: Any, resource: str = "") -> Any:
         """What the host sent, in our form; see `version_forms.NESTED` for the kinds.

@@ -285,6 +285,8 @@ def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Serv
             ProtocolError,
             "cannot read|not a",
         ),
+        ({"result": {"protocolVersion": "7.0.0", "snapshots": []}}, ProtocolError, "'7.0.0', which was not offered"),
+        ({"result": {"protocolVersion": 1, "snapshots": []}}, ProtocolError, "'1', which was not offered"),
         (None, ProtocolError, "cannot read"),
     ],
 )
