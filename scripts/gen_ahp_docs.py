@@ -44,6 +44,8 @@ NOTES = """\
 - A client that says `_meta: {"agentnb": 1}` in `initialize` or `reconnect` (another kernel, `agentnb.connect`) is given
   our states and actions, too, with long content whole.
 - A client is disconnected with 4001 when the kernel ends or is not served any more: its next address is another one.
+- A client may name a new session `<agent>:/<id>`, as VS Code does. It is told of it by that name, others as
+  `ahp-session:/<id>`.
 - A kernel that was restarted knows no client's version. It refuses `reconnect` (`InvalidRequest`, -32600), and
   clients send `initialize` on the same connection. To another kernel of ours it answers with snapshots.
 """

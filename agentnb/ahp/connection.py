@@ -20,6 +20,7 @@ from agentnb.ahp.feed import claim_of
 from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
 from agentnb.ahp.projection import state_to_ahp, summary_to_ahp
 from agentnb.ahp.resources import list_folder, read_resource
+from agentnb.ahp.session_names import SessionNames
 from agentnb.ahp.uris import TERMINALS, from_ahp, place_of, to_ahp
 from agentnb.ahp.versions import OWN_FORM, SPOKEN, is_since, negotiate
 from agentnb.comm import window
@@ -124,6 +125,7 @@ class Connection:
         self._host, self._service, self._feed = host, service, feed
         self._number = number
         self._wake, self._close, self._join, self._came = wake, close, join, came
+        self._names = SessionNames()
         self._waiting: deque[str] = deque()
         self._waiting_characters = 0
         self._is_writing = False
@@ -210,7 +212,7 @@ class Connection:
     def _send(self, message: dict[str, Any]) -> None:
         if self._is_closed:
             return
-        text = msgspec.json.encode(message).decode()
+        text = msgspec.json.encode(self._names.tell(message)).decode()
         self._waiting.append(text)
         self._waiting_characters += len(text)
         if self._waiting_characters > MOST_WAITING and self._is_writing:
@@ -260,7 +262,7 @@ class Connection:
         command = c.COMMANDS.get(name)
         if command is None:
             raise _RequestFailed(c.METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
-        params = msgspec.json.decode(bytes(message.params), type=command.params)
+        params = self._named(msgspec.json.decode(bytes(message.params), type=command.params))
         if name in {"initialize", "reconnect"}:
             if self.client is not None:
                 raise _RequestFailed(c.INVALID_REQUEST, "This connection is initialized already.")
@@ -271,6 +273,14 @@ class Connection:
         if self.client is not None:
             self._catch_up()  # an answer comes after all that happened before it
         return self._methods[name](params)
+
+    def _named(self, params: c.Params) -> c.Params:
+        """*params* with our names of sessions."""
+        changes: dict[str, Any] = {"channel": self._names.read(params.channel)}
+        for name in ("initial_subscriptions", "subscriptions"):
+            if hasattr(params, name):
+                changes[name] = tuple(map(self._names.read, getattr(params, name)))
+        return msgspec.structs.replace(params, **changes)
 
     def _fail_with(self, message: _Message, error: Exception) -> None:
         if isinstance(error, _RequestFailed):

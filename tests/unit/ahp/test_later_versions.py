@@ -52,7 +52,13 @@ class Mirror(Client):
         heard, self.heard = self.heard, []
         for message in heard:
             self.take(message)
+        self.heard = [message for message in heard if message.get("method") != "action"]
         return result
+
+    def notice(self, method: str) -> Any:
+        """The parameters of the next notification of that name."""
+        kept = [message for message in self.heard if message["method"] == method]
+        return (kept[0] if kept else self.hear(lambda message: message.get("method") == method))["params"]
 
     def snapshot(self, uri: str) -> Any:
         """The host's own state of a channel that is followed already."""
@@ -221,6 +227,47 @@ def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> Non
     with pytest.raises(Failed) as failed:
         mirror.ask("createSession", params)
     assert failed.value.code == -32009
+
+
+def test_a_client_names_a_new_conversation_as_vscodes_does(server: Server, mirror: Mirror) -> None:
+    """By its agent: it is told of the conversation by that name, others by the protocol's own."""
+    tab_id = str(uuid.uuid4())
+    chosen, own = f"eliza:/{tab_id}", f"ahp-session:/{tab_id}"
+    other = Mirror(server.address, server.add_client("other"))
+    other.begin(ROOT_URI)
+    mirror.begin(ROOT_URI)
+    mirror.ask("createSession", {"channel": chosen, "provider": "eliza"})
+    added = [client.notice("root/sessionAdded")["summary"]["resource"] for client in (mirror, other)]
+    snapshot = mirror.ask("subscribe", {"channel": chosen})["snapshot"]
+    assert ([snapshot["resource"], *added], snapshot["state"]["provider"]) == ([chosen, chosen, own], "eliza")
+    mirror.states[chosen] = snapshot["state"]
+    mirror.dispatch(chosen, {"type": "session/titleChanged", "title": "Fit"})
+    mirror.until(chosen, '"Fit"')
+    check(mirror, chosen)
+    assert chosen in [each["resource"] for each in mirror.ask("listSessions", {})["items"]]
+    mirror.close()
+    again = Mirror(server.address, server.token)
+    params = {"clientId": "mirror", "lastSeenServerSeq": 0, "subscriptions": [ROOT_URI, chosen, "eliza:/none"]}
+    assert [each["resource"] for each in again.ask("reconnect", params)["snapshots"]] == [ROOT_URI, chosen]
+    again.ask("disposeSession", {"channel": chosen})
+    assert (again.notice("root/sessionRemoved")["session"], other.notice("root/sessionRemoved")["session"]) == (
+        chosen,
+        own,
+    )
+    for client in (again, other):
+        client.close()
+
+
+@pytest.mark.parametrize("uri", ["file:/x", "eliza:/../../etc", "eliza:/x/chat", "ahp-other:/x", "x" * 41 + ":/x"])
+def test_a_name_of_another_form_names_no_session(mirror: Mirror, uri: str) -> None:
+    """Neither to open one nor to follow one."""
+    mirror.begin()
+    codes = []
+    for method in ("createSession", "subscribe"):
+        with pytest.raises(Failed) as failed:
+            mirror.ask(method, {"channel": uri, "provider": "eliza"})
+        codes.append(failed.value.code)
+    assert codes == [-32602, -32001]
 
 
 ERROR = {"errorType": "agent-died", "message": "It ended."}

@@ -1,0 +1,49 @@
+"""The names that a client gives to sessions: it chooses that of a new one, VS Code's window ``<agent>:/<id>``.
+
+What comes in is brought to AHP's own scheme (``ahp-session:/<id>``) before anything looks at it, and what goes out to
+that client has its own names again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentnb.ahp.commands import MOST_SUBSCRIPTIONS
+
+_NAMED = re.compile(r"(?!ahp-|file:|https?:|wss?:)[a-z][a-z0-9-]{0,39}:/([A-Za-z0-9_-]{1,64})")
+
+
+class SessionNames:
+    """The names of one client.
+
+    Example:
+        >>> names = SessionNames()
+        >>> names.read("eliza:/1"), names.read("ahp-chat:/1"), names.read("eliza:/../etc")
+        ('ahp-session:/1', 'ahp-chat:/1', 'eliza:/../etc')
+        >>> names.tell({"channel": "ahp-session:/1", "sessions": ["ahp-session:/2"]})
+        {'channel': 'eliza:/1', 'sessions': ['ahp-session:/2']}
+    """
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, str] = {}
+
+    def read(self, uri: str) -> str:
+        """A channel's URI in AHP's own scheme, where the client names a session in another one."""
+        found = _NAMED.fullmatch(uri)
+        if found is None:
+            return uri
+        own = f"ahp-session:/{found[1]}"
+        if own in self._chosen or len(self._chosen) < MOST_SUBSCRIPTIONS:
+            self._chosen[own] = uri
+        return own
+
+    def tell(self, value: Any) -> Any:
+        """*value*, any JSON, with the client's names."""
+        if not self._chosen:
+            return value
+        if isinstance(value, str):
+            return self._chosen.get(value, value)
+        if isinstance(value, dict):
+            return {name: self.tell(item) for name, item in value.items()}
+        return [self.tell(item) for item in value] if isinstance(value, list) else value
