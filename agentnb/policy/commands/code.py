@@ -40,7 +40,7 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
         (
             r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
-            r"|runpy|exec_module|load_module|execfile|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
+            r"|fork|forkpty|setsid|start_new_session|runpy|exec_module|load_module|execfile|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
         ),
         Finding("high", "The code starts other programs."),
     ),

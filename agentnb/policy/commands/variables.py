@@ -122,7 +122,7 @@ _RUNS = re.compile(
     r"|(?:npm_config|NPM_CONFIG)_(?:registry|REGISTRY|script_shell|SCRIPT_SHELL|userconfig|USERCONFIG|node_options"
     r"|NODE_OPTIONS)|RUSTC_WRAPPER|RUSTC|CARGO_(?:REGISTRIES|TARGET|BUILD)_\w+|GOPROXY|GOFLAGS|GONOSUMDB|GONOSUMCHECK"
 )
-_ANYBODYS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - where every program may have written
+ANYBODYS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - where every program may have written
 _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano", "code", "less -R", "less -FRX"})
 
 
@@ -138,7 +138,7 @@ def runs_programs(name: str, value: str | None) -> bool:
         (False, True, False)
     """
     if name == "PATH":
-        return value is not None and value.startswith(".")
+        return value is not None and value.startswith((".", *ANYBODYS))
     if name in {"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}:  # of the workspace it is everyday
-        return value is not None and any(each.startswith(_ANYBODYS) for each in value.split(":"))
+        return value is not None and any(each.startswith(ANYBODYS) for each in value.split(":"))
     return _RUNS.fullmatch(name) is not None and value not in _PLAIN

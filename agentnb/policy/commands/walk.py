@@ -29,7 +29,7 @@ from agentnb.policy.commands.programs import is_read, rate_program
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.system import SUPERUSER
 from agentnb.policy.commands.table import databases, known_programs, module_kind, rate_by_table
-from agentnb.policy.commands.variables import Values, decides, filled, runs_programs
+from agentnb.policy.commands.variables import ANYBODYS, Values, decides, filled, runs_programs
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
@@ -374,6 +374,7 @@ class Walk:
         for word in arguments:
             name, equals, value = word.text.partition("=")
             if equals:
+                self._searched(name.rstrip("+"), value)
                 self._set(name.rstrip("+"), None if word.dynamic else value)
         if (found := rate_by_table(program, Options.of(tuple(word.text for word in arguments)))) is not None:
             self.findings.append(found)
@@ -583,9 +584,16 @@ class Walk:
             self._find("critical", f"{name}, if something runs it, removes for good.")
         known = fields(value, self.values.known)
         fixed = " ".join(field.text for field in known) if not any(field.dynamic for field in known) else None
-        if name == "PATH" and known and known[0].text.startswith("."):
-            self._find("high", "Looks for programs in the workspace first.")
+        if known:
+            self._searched(name, known[0].text)
         self._set(name, fixed)
+
+    def _searched(self, name: str, value: str) -> None:
+        """A finding where programs or modules are searched for first in a folder that the agent may write to."""
+        if name == "PATH" and value.startswith("."):
+            self._find("high", "Looks for programs in the workspace first.")
+        elif name in {"PATH", "PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"} and value.startswith(ANYBODYS):
+            self._find("high", f"Looks first in a folder to which every program can write, by {name}.")
 
     def _set(self, name: str, value: str | None) -> None:
         """Sets a variable, or forgets it (None). One that decides what is run (``PATH``) is a finding."""
