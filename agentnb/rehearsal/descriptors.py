@@ -12,16 +12,22 @@ import os
 import stat
 from contextlib import suppress
 
-from agentnb.sandbox.system_calls import remap_privately
+from agentnb.sandbox import landlock
+from agentnb.sandbox.system_calls import protect, remap_privately
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 LARGEST_COPY = 64 * 1024 * 1024
-"""Bytes of a deleted file, or of shared memory without a file, that are copied; a larger one can only be read."""
+"""Bytes of a deleted file, or of shared memory without a file, that are copied."""
+_READ, _WRITE, _RUN = 1, 2, 4
 _GPU = ("/dev/nvidia", "/dev/kfd", "/dev/dri/render")
 _HARMLESS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class _TooLarge(OSError):
+    """Something that the kernel shares with other processes, and that is too large to be copied."""
 
 
 def gpu_in_use() -> str:
@@ -38,15 +44,21 @@ def replace_descriptors(keep: Collection[int]) -> None:
     """Replace every open descriptor that is none of *keep*.
 
     ``/proc`` must still be there, and show this process.
+
+    Raises:
+        OSError: If one leads to memory that is too large to be copied, and could be changed.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in _open_descriptors():
         if descriptor in keep or descriptor == nothing:
             continue
         inheritable = os.get_inheritable(descriptor)
-        new = nothing
-        with suppress(OSError):
+        try:
             new = _opened_anew(descriptor, nothing)
+        except _TooLarge:
+            raise
+        except OSError:
+            new = nothing
         os.dup2(new, descriptor, inheritable)
         if new != nothing:
             os.close(new)
@@ -78,7 +90,7 @@ def _opened_anew(descriptor: int, nothing: int) -> int:
         except OSError:  # outside of what may be changed
             new = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     else:
-        new = _copy(descriptor, status.st_size) if flags & os.O_ACCMODE else _for_reading(descriptor)
+        new = _copy(descriptor, status.st_size, path)
     os.lseek(new, position, os.SEEK_SET)
     return new
 
@@ -87,9 +99,14 @@ def _for_reading(descriptor: int) -> int:
     return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _copy(descriptor: int, size: int) -> int:
-    """A copy of a deleted file, in memory."""
+def _copy(descriptor: int, size: int, path: str) -> int:
+    """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed.
+
+    Of a large one on a disk Landlock forbids that; memory without a name (``memfd_create``) it does not look at.
+    """
     if size > LARGEST_COPY:
+        if path.startswith("/memfd:") or not landlock.abi():
+            raise _TooLarge(f"this kernel has {size / 1e6:,.0f} MB open in a file without a name")
         return _for_reading(descriptor)
     new = os.memfd_create("agentnb")
     reading = _for_reading(descriptor)
@@ -99,15 +116,27 @@ def _copy(descriptor: int, size: int) -> int:
 
 
 def unshare_memory(keep: int) -> None:
-    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*."""
+    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*.
+
+    Memory that can only be read counts as well where it can be made writable; it stays readable only.
+
+    Raises:
+        OSError: If there is more of it than can be copied.
+    """
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
-        shared = [line.split(None, 5) for line in file if line.split(None, 2)[1].startswith("rw-s")]
+        shared = [line.split(None, 5) for line in file if line.split(None, 2)[1].endswith("s")]
     for fields in shared:
         start, end = (int(each, 16) for each in fields[0].split("-"))
         if start <= keep < end:
             continue
+        bits = zip("rwx", (_READ, _WRITE, _RUN), strict=True)
+        protection = sum(bit for letter, bit in bits if letter in fields[1])
+        if not protect(start, end - start, _READ | _WRITE):
+            continue  # opened for reading only
         path = fields[5].strip() if len(fields) > 5 else ""  # noqa: PLR2004 - the name comes sixth
         _make_private(start, end - start, path, int(fields[2], 16))
+        if protection != _READ | _WRITE:
+            protect(start, end - start, protection)
 
 
 def _make_private(start: int, size: int, path: str, offset: int) -> None:
@@ -121,12 +150,14 @@ def _make_private(start: int, size: int, path: str, offset: int) -> None:
     import ctypes
 
     if _is_plain(path) and size > LARGEST_COPY:
-        raise OSError(f"this kernel shares {size / 1e6:,.0f} MB of memory with other processes")
+        raise _TooLarge(f"this kernel shares {size / 1e6:,.0f} MB of memory with other processes")
     held = ctypes.string_at(start, size) if _is_plain(path) else b""
     remap_privately(start, size, -1, 0)
     ctypes.memmove(start, held, len(held))
 
 
 def _is_plain(path: str) -> bool:
-    """Whether this is memory, and no device or ring of the kernel, whose contents cannot be read like that."""
-    return path in {"", "/dev/zero (deleted)"} or path.startswith(("/SYSV", "/dev/shm/", "/memfd:"))  # noqa: S108
+    """Whether this is memory or a deleted file, and no device or ring of the kernel, whose contents cannot be read."""
+    if path in {"", "/dev/zero (deleted)"} or path.startswith(("/SYSV", "/dev/shm/", "/memfd:")):  # noqa: S108
+        return True
+    return path.endswith(" (deleted)") and path.startswith("/") and not path.startswith("/dev/")

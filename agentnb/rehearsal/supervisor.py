@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 STEP = 0.01
 ROUNDS = 250
 COUNTED_EACH = 8
+_PREPARED = b"x"
+_LONGEST_WORD = 4096
 WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
@@ -93,6 +95,7 @@ def supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: C
 
 def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> dict[str, Any]:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
+    _be_ended_first()
     room, way = _enter(scene)
     first = _first_process(report) if room is not None else 0
     began = time.monotonic()
@@ -102,7 +105,11 @@ def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: 
         mine.close()
         _be_inside(scene, room, theirs, prepare, play)
     theirs.close()
-    _wait_for_word(mine, scene.seconds)
+    why = _wait_for_word(mine, scene.seconds)
+    if why:
+        os.waitpid(inside, 0)
+        _end_all(first)
+        raise OSError(0, why)
     opened = versions(room.overlays) if room is not None else {}
     with suppress(OSError):  # it has ended already
         mine.send(b"x")
@@ -118,12 +125,14 @@ def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: 
     return told
 
 
-def _wait_for_word(link: socket.socket, seconds: float) -> None:
-    """Wait until the process inside is prepared, or has ended."""
+def _wait_for_word(link: socket.socket, seconds: float) -> str:
+    """Wait until the process inside is prepared, or has ended; why it cannot be, empty where it is."""
     link.settimeout(seconds)
+    word = b""
     with suppress(OSError):
-        link.recv(1)
+        word = link.recv(_LONGEST_WORD)
     link.setblocking(True)
+    return "" if word in {b"", _PREPARED} else word.decode("utf-8", "replace")
 
 
 def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
@@ -230,8 +239,7 @@ def _be_inside(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
         _limit(resource.RLIMIT_AS, limits.address_space() + limits.memory_limit())
-        prepare(link.fileno())
-        link.send(b"x")
+        _prepare(link, prepare)
         link.recv(1)  # until the supervisor has looked at what `prepare` opened
         listener = _shut(scene, room)
         if listener:
@@ -243,6 +251,21 @@ def _be_inside(
         sys.stderr.write(f"{error.strerror or error}\n")
     finally:
         os._exit(code)
+
+
+def _prepare(link: socket.socket, prepare: Callable[[int], None]) -> None:
+    try:
+        prepare(link.fileno())
+    except OSError as error:
+        link.send(str(error.strerror or error).encode()[:_LONGEST_WORD])
+        os._exit(70)
+    link.send(_PREPARED)
+
+
+def _be_ended_first() -> None:
+    """Where memory runs out, the system ends this process and its children, and no other one."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
 
 
 def _limit(kind: int, value: int) -> None:
@@ -265,7 +288,9 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
     visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
     version = landlock.restrict(read=visible, write=[scene.temporary, *devices], ports=())
     drop_capabilities()
-    return seccomp.refuse(sockets_but=(), signals=version < landlock.SINCE["signals"], forks=True)
+    return seccomp.refuse(
+        sockets_but=(), signals=version < landlock.SINCE["signals"], forks=True, changes_only_itself=True
+    )
 
 
 def _wait(inside: int, deadline: float, counter: _ForkCounter) -> tuple[int, bool]:

@@ -1,7 +1,8 @@
 """Seccomp: a filter that refuses system calls which Landlock does not look at, for this process and its children.
 
-Refused always: looking into other processes, the kernel's key rings, and ``io_uring``, which goes round the filter. On
-request: sockets of some families, signals to other processes, and more than so many new processes. Calls of another
+Refused always: looking into other processes, setting their limits, the kernel's key rings, and ``io_uring``, which goes
+round the filter. On request: sockets of some families, signals to other processes, more than so many new processes, and
+changes that Landlock does not look at. Calls of another
 instruction set (32 bits) are refused as well, as their numbers differ.
 
 See https://docs.kernel.org/userspace-api/seccomp_filter.html.
@@ -18,7 +19,7 @@ from agentnb.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, machine, prctl, se
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _X86: dict[str, int] = {
     "open": 2, "socket": 41, "kill": 62, "ptrace": 101, "tkill": 200, "rt_sigqueueinfo": 129, "tgkill": 234,
@@ -27,6 +28,13 @@ _X86: dict[str, int] = {
     "pidfd_getfd": 438, "truncate": 76,
     "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
     "seccomp": 317, "clone": 56, "fork": 57, "vfork": 58, "clone3": 435,
+    "prlimit64": 302, "setpriority": 141, "ioprio_set": 251, "sched_setparam": 142, "sched_setscheduler": 144,
+    "sched_setaffinity": 203, "sched_setattr": 314, "fcntl": 72, "ioctl": 16,
+    "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "semtimedop": 220, "msgget": 68,
+    "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "mq_open": 240, "mq_unlink": 241,
+    "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "utime": 132, "setxattr": 188, "lsetxattr": 189,
+    "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "utimes": 235, "fchownat": 260,
+    "futimesat": 261, "fchmodat": 268, "utimensat": 280,
 }  # fmt: skip
 _ARM: dict[str, int] = {
     "socket": 198, "kill": 129, "ptrace": 117, "tkill": 130, "rt_sigqueueinfo": 138, "tgkill": 131, "add_key": 217,
@@ -34,9 +42,35 @@ _ARM: dict[str, int] = {
     "process_vm_writev": 271, "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_getfd": 438, "truncate": 45,
     "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
     "seccomp": 277, "clone": 220, "clone3": 435,
+    "prlimit64": 261, "setpriority": 140, "ioprio_set": 30, "sched_setparam": 118, "sched_setscheduler": 119,
+    "sched_setaffinity": 122, "sched_setattr": 274, "fcntl": 25, "ioctl": 29,
+    "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188, "msgsnd": 189, "semget": 190,
+    "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195, "shmat": 196,
+    "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
+    "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88,
 }  # fmt: skip
+_BOTH = {"fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
+for _each in (_X86, _ARM):
+    _each.update(_BOTH)
 _MACHINES = {"x86_64": (0xC000003E, _X86), "aarch64": (0xC00000B7, _ARM)}
 _ALWAYS = ("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "add_key", "request_key", "keyctl")
+_KEYED = (
+    *("shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl"),
+    *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
+)
+"""Shared memory, semaphores and queues that other processes find by a key or a number (System V), or by a name."""
+_ATTRIBUTES = (
+    *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
+    *("utime", "utimes", "futimesat", "utimensat", "file_setattr"),
+    *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
+    *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
+)
+"""What changes a file's permissions, owner, times and extended attributes."""
+_SET_FLAGS, _SET_FLAGS_MORE = 0x40086602, 0x401C5820  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+_SET_OWNER, _SET_OWNER_MORE = 8, 15  # F_SETOWN, F_SETOWN_EX: who gets a descriptor's signal
+_SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET = 0x8901, 0x8902  # FIOSETOWN, SIOCSPGRP
+_FIRST, _SECOND = 16, 24
+"""Where a call's arguments are."""
 _SIGNALS = ("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 
 UNIX, NETLINK = 1, 16  # as in `socket`, which costs small programs start-up time
@@ -62,6 +96,7 @@ def refuse(
     truncation: bool = False,
     forks: bool = False,
     only_tcp: bool = False,
+    changes_only_itself: bool = False,
 ) -> int:
     """Refuse system calls from now on, in this process and its children.
 
@@ -73,6 +108,9 @@ def refuse(
             (:func:`answer_fork`). Threads do not.
         only_tcp: Whether sockets of the internet are for TCP alone, and connect by ``connect`` alone: what Landlock
             looks at. So no UDP, no MPTCP, and no data that is sent while connecting (TCP Fast Open).
+        changes_only_itself: Whether to refuse what Landlock does not look at: System V's shared memory, semaphores and
+            queues; the priorities and processors of other processes. Calls that set permissions, owners and times of
+            files do nothing then, without an error: copying a file sets them, too.
 
     Returns:
         That descriptor; 0 where none was asked for.
@@ -83,7 +121,14 @@ def refuse(
     if not is_available():
         raise OSError(f"No filter is known for {machine()}.")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    code = program(sockets_but=sockets_but, signals=signals, truncation=truncation, forks=forks, only_tcp=only_tcp)
+    code = program(
+        sockets_but=sockets_but,
+        signals=signals,
+        truncation=truncation,
+        forks=forks,
+        only_tcp=only_tcp,
+        changes_only_itself=changes_only_itself,
+    )
     return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks)
 
 
@@ -114,6 +159,7 @@ def program(
     truncation: bool = False,
     forks: bool = False,
     only_tcp: bool = False,
+    changes_only_itself: bool = False,
 ) -> bytes:
     """The filter's instructions (classic BPF)."""
     architecture, numbers = _MACHINES[machine()]
@@ -124,23 +170,66 @@ def program(
     for name in refused:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
     code += [_jump(_EQUAL, numbers["io_uring_setup"], 0, 1), _give(errno.ENOSYS)]
+    code += _unless_zero(numbers["prlimit64"], _FIRST)
+    if changes_only_itself:
+        code += _only_itself(numbers)
     if only_tcp:
         code += _only_tcp(numbers)
     if sockets_but is not None:
-        allowed = [*sockets_but]
-        checks = [_jump(_EQUAL, family, len(allowed) - at, 0) for at, family in enumerate(allowed)]
-        block = [_at(_LOAD, 16), *checks, _give(errno.EACCES), _at(_RETURN, _ALLOW)]
-        code += [_jump(_EQUAL, numbers["socket"], 0, len(block)), *block]
-    if signals:  # to itself, as abort() does, it may: the process group id is the one that is compared
-        block = [_at(_LOAD, 16), _jump(_EQUAL, os.getpid(), 1, 0), _give(errno.EPERM), _at(_RETURN, _ALLOW)]
-        code += [_jump(_EQUAL, numbers["tgkill"], 0, len(block)), *block]
+        code += _sockets(numbers["socket"], [*sockets_but])
+    if signals:
+        code += _no_signals(numbers)
     if truncation:
-        for name, argument in (("open", 24), ("openat", 32)):
-            if name in numbers:
-                code += _reading_truncates(numbers[name], argument)
+        code += _no_emptying(numbers)
     if forks:
         code += _asked_forks(numbers)
     return b"".join([*code, _at(_RETURN, _ALLOW)])
+
+
+def _sockets(number: int, families: Sequence[int]) -> list[bytes]:
+    """Refuse sockets that are of none of *families*."""
+    checks = [_jump(_EQUAL, family, len(families) - at, 0) for at, family in enumerate(families)]
+    block = [_at(_LOAD, _FIRST), *checks, _give(errno.EACCES), _at(_RETURN, _ALLOW)]
+    return [_jump(_EQUAL, number, 0, len(block)), *block]
+
+
+def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
+    """Refuse signals to other processes: by ``tgkill``, and as the one who is told what a descriptor does."""
+    code = _without(numbers["fcntl"], _SECOND, (_SET_OWNER, _SET_OWNER_MORE))
+    code += _without(numbers["ioctl"], _SECOND, (_SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET))
+    # To itself, as abort() does, it may: the process group id is the one that is compared.
+    block = [_at(_LOAD, _FIRST), _jump(_EQUAL, os.getpid(), 1, 0), _give(errno.EPERM), _at(_RETURN, _ALLOW)]
+    return [*code, _jump(_EQUAL, numbers["tgkill"], 0, len(block)), *block]
+
+
+def _only_itself(numbers: Mapping[str, int]) -> list[bytes]:
+    """Refuse changes that Landlock does not look at. Where a call takes a process id, 0 is the process that asks."""
+    code: list[bytes] = []
+    for name in _KEYED:
+        code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
+    for name in _ATTRIBUTES:
+        code += [_jump(_EQUAL, numbers[name], 0, 1), _give(0)] if name in numbers else []
+    code += _without(numbers["ioctl"], _SECOND, (_SET_FLAGS, _SET_FLAGS_MORE))
+    code += _unless_zero(numbers["setpriority"], _FIRST)  # PRIO_PROCESS; others are groups, and all of a user's
+    for name in ("setpriority", "ioprio_set"):
+        code += _unless_zero(numbers[name], _SECOND)
+    for name in ("sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr"):
+        code += _unless_zero(numbers[name], _FIRST)
+    return code
+
+
+def _unless_zero(number: int, argument: int) -> list[bytes]:
+    """Refuse a call whose *argument* is not 0."""
+    block = [_at(_LOAD, argument), _jump(_EQUAL, 0, 1, 0), _give(errno.EPERM), _at(_LOAD, 0)]
+    return [_jump(_EQUAL, number, 0, len(block)), *block]
+
+
+def _without(number: int, argument: int, values: tuple[int, int]) -> list[bytes]:
+    """Refuse a call whose *argument* is one of *values*."""
+    first, second = values
+    block = [_at(_LOAD, argument), _jump(_EQUAL, first, 1, 0), _jump(_EQUAL, second, 0, 1), _give(errno.EPERM)]
+    block.append(_at(_LOAD, 0))
+    return [_jump(_EQUAL, number, 0, len(block)), *block]
 
 
 def _only_tcp(numbers: Mapping[str, int]) -> list[bytes]:
@@ -165,6 +254,14 @@ def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:
             code += [_jump(_EQUAL, numbers[name], 0, 1), _at(_RETURN, _ASK)]
     thread = [_at(_LOAD, 16), _jump(_SET, _CLONE_THREAD, 1, 0), _at(_RETURN, _ASK), _at(_RETURN, _ALLOW)]
     return [*code, _jump(_EQUAL, numbers["clone"], 0, len(thread)), *thread]
+
+
+def _no_emptying(numbers: Mapping[str, int]) -> list[bytes]:
+    """Refuse to empty files by opening them for reading."""
+    code: list[bytes] = []
+    for name, argument in (("open", 24), ("openat", 32)):
+        code += _reading_truncates(numbers[name], argument) if name in numbers else []
+    return code
 
 
 def _reading_truncates(number: int, argument: int) -> list[bytes]:

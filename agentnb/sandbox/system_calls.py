@@ -90,6 +90,12 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str | No
     _checked(_LIBC.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]))
 
 
+def protect(address: int, size: int, protection: int) -> bool:
+    """Set what may be done with memory (``mprotect(2)``: 1 read, 2 write, 4 run); says whether the system allows it."""
+    where = (ctypes.c_void_p(address), ctypes.c_size_t(size), ctypes.c_int(protection))
+    return bool(_LIBC.mprotect(*where) == 0)
+
+
 def remap_privately(address: int, size: int, descriptor: int, offset: int) -> None:
     """Replace mapped memory by a private mapping of a file; of anonymous memory where *descriptor* is -1.
 

@@ -1,0 +1,33 @@
+"""What a kernel holds is the same after each rehearsal: shared memory, descriptors, locks, limits; in either way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.rehearsal.command import rehearse_command
+from tests.conftest import ROOT
+
+_HERE = rehearse_command("true", "/")
+pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+_WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]
+
+
+@pytest.mark.parametrize("way", ["namespaces", "Landlock"])
+def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it(tmp_path: Path, way: str) -> None:
+    """Each attempt of `tests/agents/inherits.py`; memory that is too large to be copied is a reason for no preview."""
+    command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, str(ROOT / "tests/agents/inherits.py")]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    if way == "Landlock" and done.returncode == 77:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    *tried, huge, first = [line.split(": ") for line in done.stdout.splitlines()]
+    assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
+    assert len(tried) >= 34
+    assert huge[1:] == ["False", "It could not be closed in", "this kernel has 105 MB open in a file without a name."]
+    assert first == ["first", "1000"]  # where memory runs out, the kernel is not what is ended
