@@ -11,8 +11,6 @@ import re
 from itertools import accumulate
 from typing import Any, TypeVar
 
-import msgspec
-
 _Kind = TypeVar("_Kind")
 
 NESTING_LIMIT = 200
@@ -72,6 +70,8 @@ def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
         Traceback (most recent call last):
         ValueError: the JSON is nested too deep
     """
+    import msgspec  # the programs that run without installed packages read JSON, too
+
     try:
         return msgspec.json.decode(data, type=kind)
     except RecursionError:

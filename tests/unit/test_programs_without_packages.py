@@ -1,0 +1,34 @@
+"""The programs that run without installed packages (``python -I -S``) import nothing that is not Python's own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent import subreaper, watchdog
+from agentnb.kernel import bridge
+from agentnb.rehearsal import command_program
+from agentnb.sandbox import confined_program
+from tests.conftest import ROOT
+
+PROGRAMS = [Path(each.__file__) for each in (bridge, command_program, confined_program, subreaper, watchdog)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
+def test_a_program_that_runs_without_installed_packages_can_be_loaded_there(program: Path) -> None:
+    """With all that it imports at its beginning."""
+    script = "import runpy, sys; sys.path.append(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='loaded')"
+    words = [sys.executable, "-I", "-S", "-c", script, str(ROOT), str(program)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_other_program_runs_without_installed_packages() -> None:
+    """One that does belongs into the list above."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "agentnb").rglob("*.py")]
+    named = {name for text in sources for name in re.findall(r'"-S", (\w+)\.__file__', text)}
+    assert named <= {each.stem for each in PROGRAMS}
