@@ -42,6 +42,8 @@ CREATE TABLE IF NOT EXISTS rows (
 CREATE UNIQUE INDEX IF NOT EXISTS rows_by_number ON rows (batch, pass, number);
 CREATE INDEX IF NOT EXISTS rows_by_end ON rows (batch, pass, ended) WHERE ended IS NOT NULL;
 """
+EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
+"""How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs of the batch."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
@@ -144,7 +146,7 @@ class Records:
         """
         with self._lock, self._transaction():
             where = "WHERE batch = ? AND key = ?"
-            copy = self._run(f"SELECT COUNT(*) FROM rows {where} AND pass = ?", self.id, key, self._pass)[0][0]  # noqa: S608 - columns and conditions of ours
+            copy = self._run(EQUAL_INPUTS, self.id, key, self._pass)[0][0]
             found = self._run(f"SELECT {_COLUMNS} FROM rows {where} AND copy = ?", self.id, key, copy)  # noqa: S608 - columns and conditions of ours
             is_done = bool(found) and found[0][3] == "done"
             kept = (*found[0][3:6], self._next_end()) if is_done else ("running", 0, "{}", None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentnb.batch.records import Body, Records
+from agentnb.batch.records import EQUAL_INPUTS, Body, Records
+from agentnb.log.batch_file import batch_file
 
 
 def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
@@ -35,3 +38,12 @@ def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp
             over.set()
     for each in batches:
         each.close()
+
+
+def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp_path: Path) -> None:
+    """SQLite does not go through all inputs of the batch for each of them: a million would take days."""
+    log = tmp_path / "sessions.db"
+    Records(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
+    with contextlib.closing(sqlite3.connect(batch_file(log))) as file:
+        (step,) = file.execute(f"EXPLAIN QUERY PLAN {EQUAL_INPUTS}", ("batch", "key", 1)).fetchall()
+    assert step[-1] == "SEARCH rows USING PRIMARY KEY (batch=? AND key=?)"
