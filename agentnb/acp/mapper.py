@@ -44,6 +44,8 @@ __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "
 
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 """The updates whose text can be joined."""
+_READING = frozenset({"read", "search"})
+"""The kinds of calls that change nothing."""
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
@@ -118,6 +120,11 @@ def map_permission(
     call = place.call(call_id)
     if isinstance(call, (ToolCallCompletedState, ToolCallCancelledState)):
         call_id, call = f"{call_id}~{len(place.parts) + 1}", None
+    if call is not None and call.details is not None and call.details.kind in _READING and asked.get("kind") == "other":
+        asked = {
+            **asked,
+            "kind": call.details.kind,
+        }  # OpenCode asks so for what its tool reads outside of the workspace
     said = details_of(asked)
     details = merged(call, said)
     title = text(asked.get("title")) or (call.display_name if call is not None else tool_name(asked))

@@ -21,7 +21,7 @@ class PermissionQuestion:
 
     Attributes:
         call_id: The tool call that it names; empty where it names none.
-        title: What it is called.
+        title: What it calls that; empty where the tool call has been announced and the request says no more.
 
     Raises:
         RpcError: If it names no tool call, or offers nothing to choose from.
@@ -34,7 +34,7 @@ class PermissionQuestion:
             raise RpcError(INVALID_PARAMS, "`options` must offer at least one option with an `optionId`.")
         asked = params["toolCall"]
         self.call_id = str(asked.get("toolCallId", ""))
-        self.title = text(asked.get("title")) or "the agent's request"
+        self.title = text(asked.get("title")) or ""
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentnb.acp_agent.mcp import McpClient
     from agentnb.eliza.reply import Reply
 
-SERVER = "research"
+SERVER = "package_source"
 MOST_FILES = 2_000
 LARGEST = 1_000_000
 MOST_FOUND = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-SERVER = "research"
-"""The MCP server's name as the agent sees it."""
+SERVER = "package_source"
+"""The MCP server's name as the agent sees it: not the component's, since agents keep what a server of a name offers."""
 INSTRUCTIONS = (
     "`get_package_source` says where the source of the package is. Read it with your own tools. `return_response` "
     "returns what you found, and ends the research."

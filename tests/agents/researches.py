@@ -40,7 +40,8 @@ def new(request):
 
 
 def use(tool, **arguments):
-    return inner(connections["research"], "tools/call", name=tool, arguments=arguments)
+    server = "research" if tool == "research" else "package_source"
+    return inner(connections[server], "tools/call", name=tool, arguments=arguments)
 
 
 def ask(request, question):

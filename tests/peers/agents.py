@@ -1,9 +1,12 @@
-"""The real agents: what npm calls them, and how each is kept at home with a scripted model."""
+"""The real agents: what npm or PyPI calls them, and how each is kept at home with a scripted model."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +24,15 @@ class Peer:
 
     Args:
         name: Its name in our catalogue.
-        package: Its name at npm.
+        package: Its name at npm, or at PyPI.
         version: The version to drive.
         program: Its program.
         configure: Writes its settings into a home, given the model server's address; returns its environment.
         finds_sessions: Whether it loads a session that another process of it had.
+        python: For an agent from PyPI: the oldest Python that it runs on.
 
     Attributes:
-        folder: Where npm installs it.
+        folder: Where it is installed.
         executable: Its program, once it is installed.
     """
 
@@ -38,6 +42,7 @@ class Peer:
     program: str
     configure: Configure
     finds_sessions: bool = True
+    python: tuple[int, int] | None = None
 
     @property
     def folder(self) -> Path:
@@ -45,7 +50,22 @@ class Peer:
 
     @property
     def executable(self) -> Path:
-        return self.folder / "node_modules/.bin" / self.program
+        return self.folder / ("node_modules/.bin" if self.python is None else "bin") / self.program
+
+    def installing(self) -> list[list[str]]:
+        """The commands that install it into its folder.
+
+        Raises:
+            LookupError: If this machine has nothing to install it with.
+        """
+        if self.python is None:
+            npm = shutil.which("npm")
+            if npm is None:
+                raise LookupError(f"no npm on PATH to install {self.package} with")
+            options = ["--prefix", str(self.folder), "--no-fund", "--no-audit"]
+            return [[npm, "install", *options, f"{self.package}@{self.version}"]]
+        pip = [str(self.folder / "bin/python"), "-m", "pip", "install", "--quiet"]
+        return [[_python(self.python), "-m", "venv", str(self.folder)], [*pip, f"{self.package}=={self.version}"]]
 
     def at_home(self, home: Path, server: str) -> dict[str, str]:
         """Write its settings into the throw-away *home*; the environment in which it finds nothing of the user's.
@@ -58,6 +78,20 @@ class Peer:
         folders = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache", "STATE": ".local/state"}
         at_home = {f"XDG_{name}_HOME": str(home / folder) for name, folder in folders.items()}
         return {"HOME": str(home), **at_home, **self.configure(home, server)}
+
+
+def _python(oldest: tuple[int, int]) -> str:
+    """A Python that is as new as *oldest*: this one, one on the PATH, or one of pyenv's."""
+    if sys.version_info >= oldest:
+        return sys.executable
+    names = [f"python{oldest[0]}.{minor}" for minor in range(oldest[1], oldest[1] + 3)]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found = [shutil.which(name) for name in names]
+    found += [str(path) for name in names for path in sorted(pyenv.glob(f"versions/*/bin/{name}"))]
+    for each in filter(None, found):  # pyenv has scripts for Pythons that are not active
+        if subprocess.run([each, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return each
+    raise LookupError(f"no Python {oldest[0]}.{oldest[1]} or newer here")
 
 
 def write(file: Path, content: object) -> None:
@@ -104,11 +138,40 @@ def claude(home: Path, server: str) -> dict[str, str]:
     }
 
 
+def vibe(home: Path, server: str) -> dict[str, str]:
+    config = f"""
+active_model = "scripted"
+enable_telemetry = false
+enable_update_checks = false
+enable_auto_update = false
+enable_connectors = false
+
+[experiments]
+enable = false
+
+[session_logging]
+generate_titles = false
+
+[[providers]]
+name = "scripted"
+api_base = "{server}/v1"
+
+[[models]]
+name = "scripted"
+provider = "scripted"
+alias = "scripted"
+"""
+    (home / ".vibe").mkdir()
+    (home / ".vibe/config.toml").write_text(config, encoding="utf-8")
+    return {}
+
+
 PEERS = {
     peer.name: peer
     for peer in (
         Peer("opencode", "opencode-ai", "1.18.33", "opencode", opencode),
         Peer("gemini", "@google/gemini-cli", "0.61.0", "gemini", gemini, finds_sessions=False),
         Peer("claude", "@agentclientprotocol/claude-agent-acp", "0.49.0", "claude-agent-acp", claude),
+        Peer("vibe", "mistral-vibe", "3.0.2", "vibe-acp", vibe, python=(3, 12)),
     )
 }

@@ -1,8 +1,7 @@
-"""Real agents from npm, in a throw-away home, with a scripted model server on loopback."""
+"""Real agents from npm and PyPI, in a throw-away home, with a scripted model server on loopback."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,16 +31,16 @@ def peer(request: pytest.FixtureRequest) -> Peer:
 @pytest.fixture
 def program(peer: Peer) -> str:
     """The installed program's path; installed once into the cache."""
-    folder = peer.folder
     if not peer.executable.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip(f"no npm on PATH to install {peer.package} with")
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--prefix", str(folder), "--no-fund", "--no-audit", f"{peer.package}@{peer.version}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
-        if done.returncode != 0:
-            pytest.skip(f"npm could not install {peer.package}@{peer.version}:\n{done.stderr[-2000:]}")
+        peer.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            commands = peer.installing()
+        except LookupError as error:
+            pytest.skip(str(error))
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
+            if done.returncode != 0:
+                pytest.skip(f"{peer.package} {peer.version} could not be installed:\n{done.stderr[-2000:]}")
     return str(peer.executable)
 
 

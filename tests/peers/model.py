@@ -1,11 +1,15 @@
-"""The scripted model server of the reference data, which fills in code of ours where a tool of the kernel wants some.
+"""The scripted model server of the reference data, which gives our tools the arguments that they need.
 
 ``python -m tests.peers.model PORT LOG WORKSPACE``
+
+A prompt says which tools the model calls (``[[read shell]]``). A step may say with what, as an address does:
+``kernel/look_up_code?question=definition&symbol=fit`` (:func:`call`).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import socket
 import subprocess
@@ -15,14 +19,32 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from tests.conftest import ROOT
 
 CODE = 'rows = [3, 1, 2]\nprint("sorted:", sorted(rows))'
 """What the model has the kernel run."""
+PATHS = ("filePath", "file_path", "path", "absolute_path")
+"""What agents call the argument of their tool that reads a file."""
+BY_CODE = "run_typescript"
 SCRIPT = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "peers/fake_llm.py"
 
 START_SECONDS = 30
+
+
+def call(tool: str, **arguments: str) -> str:
+    """A step of a prompt: a call of *tool*, or of the first one in whose name that is, with *arguments*.
+
+    Args:
+        tool: A name; that of an MCP server's tool with the server's before it, since some agents call them by code.
+        arguments: The arguments.
+
+    Example:
+        >>> call("kernel/research", package="json", question="Why? [[text]]")
+        'kernel/research?package=json&question=Why%3F+%5B%5Btext%5D%5D'
+    """
+    return f"{tool}?{urlencode(arguments)}"
 
 
 def start(log: Path, workspace: Path | str) -> tuple[subprocess.Popen[bytes], int]:
@@ -71,6 +93,20 @@ def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     raise RuntimeError("the scripted model server did not start")
 
 
+def _named(step: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a step of :func:`call`, as the tool with *schema* takes them."""
+    tool, _, words = step.partition("?")
+    given: dict[str, Any] = dict(parse_qsl(words))
+    if tool.endswith("return_response"):
+        given = {"findings": [{**given, "line": int(given["line"])}]}
+    known = schema.get("properties", {})
+    if "code" in known:  # Mistral Vibe's model calls the tools of MCP servers by TypeScript
+        called = f"tools.mcp_{tool.replace('/', '.')}({json.dumps(given)})"
+        return {"code": f"async function main() {{ return await {called}; }}"}
+    names = {"path": next((each for each in PATHS if each in known), "path")}
+    return {names.get(name, name): value for name, value in given.items()}
+
+
 def main() -> None:
     """Serve until the process is ended."""
     spec = importlib.util.spec_from_file_location("fake_llm", SCRIPT)
@@ -78,12 +114,19 @@ def main() -> None:
     assert spec.loader is not None
     model: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(model)  # reads the words of this command line
-    filled = model.val
+    filled, arguments, picked = model.val, model.obj, model.pick
 
     def fill(name: str, schema: dict[str, Any], kind: str) -> Any:
         return CODE if name == "code" else filled(name, schema, kind)
 
-    model.val = fill
+    def fill_all(schema: dict[str, Any], step: str) -> dict[str, Any]:
+        return _named(step, schema) if "?" in step else arguments(schema, step)
+
+    def pick(step: str, names: list[str]) -> str | None:
+        server, _, tool = step.partition("?")[0].rpartition("/")
+        return picked(tool, names) or (BY_CODE if server and BY_CODE in names else None)
+
+    model.val, model.obj, model.pick = fill, fill_all, pick
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), model.H).serve_forever()
 

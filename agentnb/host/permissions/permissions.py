@@ -132,7 +132,7 @@ class Permissions:
         call = self._channels.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
-        request = asked_request(call, question.title, self._cwd, kernel=self._has_kernel_tools)
+        request = asked_request(call, question.title or call.display_name, self._cwd, kernel=self._has_kernel_tools)
         if (cell := await self._proposed_cell(request)) is not None:
             self._channels.dispatch(cards.shown_cell(turn.id, call_id, cell))
         verdict = self._judge(request)

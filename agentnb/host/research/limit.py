@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentnb.policy.situation import Verdict
 
 _OWN_TOOL = re.compile(
-    rf"(?:(?:mcp__)?{SERVER}(?:__|_|/|\.|: ?| - ))?[`'\"]?(?:{'|'.join(TOOLS)})[`'\"]?(?: \({SERVER} mcp server\))?"
+    rf"(?:(?:mcp__?)?{SERVER}(?:__|_|/|\.|: ?| - ))?[`'\"]?(?:{'|'.join(TOOLS)})[`'\"]?(?: \({SERVER} mcp server\))?"
 )
 """How agents call them in a question: with the server's name before or behind."""
 _READING = frozenset({"read", "search"})

@@ -403,6 +403,18 @@ def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(statu
     assert (call_id, state.confirmation_title, state.tool_input) == ("c1", "Run ls", '{"a":1}')
 
 
+@pytest.mark.parametrize(
+    ("announced", "said", "kind"),
+    [("read", "other", "read"), ("search", "other", "search"), ("execute", "other", "other"), ("read", "edit", "edit")],
+)
+def test_a_permission_request_of_no_kind_is_of_the_kind_of_its_call_where_that_reads(
+    announced: str, said: str, kind: str
+) -> None:
+    """OpenCode asks so for what lies outside of the workspace; what does more than reading keeps the kind it names."""
+    chat = after(call("in_progress", "tool_call", title="x", kind=announced))
+    assert asked(chat, {"toolCallId": "c1", "kind": said})[1].details.kind == kind
+
+
 @pytest.mark.parametrize("tool_call", [{"toolCallId": "c1"}, None, {}, [1]])
 def test_there_is_always_something_to_answer(tool_call: Any) -> None:
     """A call that has ended, or no call at all: the question gets a place of its own."""

@@ -407,6 +407,23 @@ def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host
     assert talk.done(turn) == [{"outcome": {"outcome": "selected", "optionId": "yes"}}]
 
 
+def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Host, work: Path) -> None:
+    """Mistral Vibe asks so: kind and title are those of the call, for rules and for the limit of a research, too."""
+    talk = Talk(host, work, script="works")
+    options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+    asks = ["session/request_permission", {"toolCall": {"toolCallId": "c1"}, "options": options}]
+    turn = talk.prompt(permission("c0", title="First", kind="fetch"), asks)
+    (first,) = talk.questions()
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "mcp_files.look", "kind": "fetch"}
+    host.loop.call(lambda: deliver([call], talk.conversation.events))
+    talk.answer(first, "yes")
+    (asked,) = talk.questions()
+    assert asked.confirmation_title == "mcp_files.look"
+    talk.answer(asked, "yes")
+    talk.done(turn)
+    assert (talk.log[-1].what, talk.log[-1].tool) == ("mcp_files.look", "fetch")
+
+
 def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, work: Path) -> None:
     """Or a click could mean two things."""
     talk = Talk(host, work)

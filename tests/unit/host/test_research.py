@@ -55,9 +55,9 @@ def test_research_answers_with_places_in_the_source_and_the_second_time_from_mem
     assert conversation.kernel is None
     session = Session(conversation)
     assert [call.title for call in session.turns[0].tool_calls] == [
-        "research: get_package_source",
+        "package_source: get_package_source",
         "Read `decoder.py`",
-        "research: return_response",
+        "package_source: return_response",
     ]
     assert [call.status for call in session.turns[0].tool_calls] == ["completed"] * 3
     again = asked(host)
@@ -219,9 +219,10 @@ def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_pa
         request("read", tmp_path / "one.py"),
         request("permission", tmp_path / "p" / "x.py", asked="read"),
         request("permission", tmp_path / "p", asked="search"),
-        request("permission", asked="other", title="mcp__research__return_response"),
-        request("permission", asked="other", title="get_package_source (research MCP Server)"),
-        request("permission", asked="other", title="research: get_package_source"),
+        request("permission", asked="other", title="mcp_package_source.return_response"),
+        request("permission", asked="other", title="mcp__package_source__return_response"),
+        request("permission", asked="other", title="get_package_source (package_source MCP Server)"),
+        request("permission", asked="other", title="package_source: get_package_source"),
     ):
         assert limit.verdict(allowed, asks).outcome == "allow", allowed
     assert limit.opens(str(tmp_path / "p" / "x.py"), "read")
