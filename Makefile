@@ -41,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures pins clean distclean
+	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures pins clean distclean code-agreement
 
 help: ## list the targets (times: two cores, nothing else running)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -200,6 +200,13 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
 	$(BIN)/python -m tests.benchmarks
+
+# pyright is no requirement of anything: only this count needs it.
+.cache/pyright/node_modules/.bin/pyright-langserver:
+	$(NPM) install --prefix .cache/pyright --no-fund --no-audit --loglevel=error pyright@1.1.414
+
+code-agreement: $(VENV)/.installed .cache/pyright/node_modules/.bin/pyright-langserver ## count where jedi and pyright agree, on 200 names of the notebooks (opt-in)
+	$(BIN)/python -m tests.benchmarks.code_agreement .cache/pyright/node_modules/.bin/pyright-langserver
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks
 	$(BIN)/python scripts/newcomer.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import subprocess
 import sys
 import textwrap
 import threading
@@ -38,6 +39,26 @@ def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) 
     assert places(asked.definition(CodePlace(cell_id="use", symbol="f"))) == expected
     cells.insert(0, cells.pop())  # the user moves a cell: the place stays the same
     assert places(asked.definition(CodePlace(cell_id="use", line=1, column=0))) == expected
+
+
+def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
+    """Although they are loaded at their first use: their imports stand below a condition that jedi cannot decide.
+
+    In a process of its own: pytest loads the package in a way that jedi does not follow.
+    """
+    code = """
+from pathlib import Path
+from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+cells = [CodeCell(cell_id="c", source="import agentnb\\nagentnb.start('eliza').prompt('Hello')", count=1)]
+asked = CodeService(Path.cwd(), cells=lambda: cells)
+for column in (8, 23):
+    print(asked.definition(CodePlace(cell_id="c", line=2, column=column))[0].text)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    start, prompt = done.stdout.splitlines()
+    assert start == "def start("
+    assert prompt.startswith("    def prompt(self, text: str")
 
 
 def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) -> None:
