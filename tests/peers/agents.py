@@ -172,6 +172,7 @@ PEERS = {
         Peer("opencode", "opencode-ai", "1.18.33", "opencode", opencode),
         Peer("gemini", "@google/gemini-cli", "0.61.0", "gemini", gemini, finds_sessions=False),
         Peer("claude", "@agentclientprotocol/claude-agent-acp", "0.49.0", "claude-agent-acp", claude),
-        Peer("vibe", "mistral-vibe", "3.0.2", "vibe-acp", vibe, python=(3, 12)),
     )
 }
+FROM_PYPI = {"vibe": Peer("vibe", "mistral-vibe", "3.0.2", "vibe-acp", vibe, python=(3, 12))}
+"""Agents in Python, which some tests name; the others are for :data:`PEERS`."""
