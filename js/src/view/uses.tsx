@@ -25,8 +25,9 @@ export function Uses({ session }: { session: SessionState }) {
   const packages = all.filter(({ id }) => id.startsWith("package:"));
   const servers = all.filter(({ id }) => id.startsWith("mcp:"));
   if (all.every(({ id }) => OWN.has(id))) return null;
-  const skills = packages.reduce((sum, one) => sum + one.skills.length, 0);
-  const named = packages.filter(({ id }) => !OWN.has(id)).map(({ name }) => name);
+  const news = packages.filter(({ id }) => !OWN.has(id));
+  const skills = news.reduce((sum, one) => sum + one.skills.length, 0);
+  const named = news.map(({ name }) => name);
   const parts = [
     components.map(({ name }) => name).join(" → "),
     named.length > 0 ? `${named.join(", ")}: ${count(skills)} ${skills === 1 ? "skill" : "skills"}` : "",

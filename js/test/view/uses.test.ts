@@ -34,6 +34,7 @@ describe("what the agent is given", () => {
       server("docs"),
       skills("polars 1.2", "frames", "lazy"),
       skills("statsmodels 0.14", "models"),
+      skills("jupyter-agentnb 0.2", "agentnb"),
     );
     expect(page.find(".uses").textContent).toBe("Uses rules → context · polars 1.2, statsmodels 0.14: 3 skills · docs");
   });
