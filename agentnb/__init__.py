@@ -14,6 +14,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from agentnb.one_at_a_time import imported
+
 # As in typing, which costs the small programs of this package start-up time. Not the constant: jedi (completion in
 # Jupyter, `look_up_code`) takes for unreachable what is below an `if False`.
 TYPE_CHECKING = bool()  # noqa: UP018 - see above
@@ -263,7 +265,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__ or name in _HOMES:
         if name in _HOMES:
             _connect_shell()
-        return getattr(import_module(_HOMES.get(name, "agentnb.errors")), name)
+        return getattr(imported(_HOMES.get(name, "agentnb.errors")), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
@@ -277,12 +279,12 @@ def _connect_shell() -> None:
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     if shell is not None:
-        import_module("agentnb.ipython.connected_shell").connect_shell(shell)
+        imported("agentnb.api.start", "agentnb.ipython.connected_shell").connect_shell(shell)
 
 
 def load_ipython_extension(ip: Any) -> None:
     """Load the ``%agent`` magics (``%load_ext agentnb``)."""
-    import_module("agentnb.ipython.extension").load(ip)
+    imported("agentnb.ipython.extension").load(ip)
 
 
 def unload_ipython_extension(ip: Any) -> None:

@@ -43,7 +43,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS rows_by_number ON rows (batch, pass, number);
 CREATE INDEX IF NOT EXISTS rows_by_end ON rows (batch, pass, ended) WHERE ended IS NOT NULL;
 """
 EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
-"""How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs of the batch."""
+"""How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
 _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 

@@ -11,6 +11,7 @@ from IPython.core.magic import Magics, cell_magic, line_cell_magic, line_magic, 
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.rewrite import AWAITED_MAGIC
+from agentnb.one_at_a_time import imported
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
@@ -42,6 +43,7 @@ class AgentMagics(Magics):
     @cached_property
     def _prompts(self) -> PromptCommand:
         """What runs a prompt: the host and all below it are loaded with it, not with the magics."""
+        imported("agentnb.api.start", "agentnb.ipython.prompt_command")
         from agentnb.ipython.prompt_command import PromptCommand
 
         return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
@@ -134,6 +136,7 @@ class AgentMagics(Magics):
         `agentnb.Rehearsal`: variables and files that would change, with diffs, what was printed and drawn, programs and
         addresses. SECONDS is how long it may take (5). It needs Linux.
         """
+        imported("agentnb.api.start", "agentnb.ipython.rehearse")
         from agentnb.ipython.rehearse import rehearse
         from agentnb.rehearsal.limits import SECONDS
 
@@ -189,6 +192,7 @@ class AgentMagics(Magics):
 
         Without NAME it is the current tab.
         """
+        imported("agentnb.api.start", "agentnb.ipython.manage")
         from agentnb.ipython.manage import COMMANDS
 
         command, _, rest = line.strip().partition(" ")

@@ -15,7 +15,7 @@ from agentnb.rehearsal import command_program
 from agentnb.sandbox import confined_program
 from tests.conftest import ROOT
 
-PROGRAMS = [Path(each.__file__) for each in (bridge, command_program, confined_program, subreaper, watchdog)]
+PROGRAMS = [Path(str(each.__file__)) for each in (bridge, command_program, confined_program, subreaper, watchdog)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)

@@ -1,0 +1,50 @@
+"""The expression that the sidebar runs in a kernel to load agentnb there: silent, without a trace in the notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+
+from agentnb import __version__
+from agentnb.comm.frontend import current_frontend
+from agentnb.comm.lab import lab
+from agentnb.ipython.connected_shell import connect_shell
+from agentnb.ipython.error_prompts import failed_prompt
+from agentnb.ipython.quotes import quotes_of
+
+
+class Loaded:
+    """The kernel's answer: which model the sidebar shows.
+
+    Args:
+        answer: ``{"modelId": …, "version": …}``, for the page.
+    """
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self._answer = answer
+
+    def _repr_json_(self) -> dict[str, Any]:
+        return self._answer
+
+    def __repr__(self) -> str:
+        return f"agentnb {self._answer['version']}"
+
+
+def boot() -> Loaded:
+    """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
+    shell = get_ipython()
+    connect_shell(shell)
+    lab().prompt_for = lambda params: failed_prompt(shell, params)
+    lab().quote = quotes_of(shell).add
+    lab().register()
+    frontend = current_frontend()
+    if _on_subshell():
+        frontend.speak_from_here()
+    return Loaded({"modelId": frontend.model.model_id, "version": __version__})
+
+
+def _on_subshell() -> bool:
+    kernel = getattr(get_ipython(), "kernel", None)
+    header = (kernel.get_parent() or {}).get("header", {}) if kernel is not None else {}
+    return bool(header.get("subshell_id"))
