@@ -14,8 +14,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from agentnb.one_at_a_time import imported
-
 # As in typing, which costs the small programs of this package start-up time. Not the constant: jedi (completion in
 # Jupyter, `look_up_code`) takes for unreachable what is below an `if False`.
 TYPE_CHECKING = bool()  # noqa: UP018 - see above
@@ -265,7 +263,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__ or name in _HOMES:
         if name in _HOMES:
             _connect_shell()
-        return getattr(imported(_HOMES.get(name, "agentnb.errors")), name)
+        return getattr(_imported(_HOMES.get(name, "agentnb.errors")), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 
@@ -274,17 +272,24 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_HOMES})  # `map` is not brought by `import *`: it would hide the built-in one
 
 
+def _imported(*modules: str) -> Any:
+    """Import *modules* while no other thread does; give the last one."""
+    from agentnb.one_at_a_time import imported
+
+    return imported(*modules)
+
+
 def _connect_shell() -> None:
     """Where an IPython shell runs, let the host use it: this module alone may know both, so no layer looks upwards."""
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
     if shell is not None:
-        imported("agentnb.api.start", "agentnb.ipython.connected_shell").connect_shell(shell)
+        _imported("agentnb.api.start", "agentnb.ipython.connected_shell").connect_shell(shell)
 
 
 def load_ipython_extension(ip: Any) -> None:
     """Load the ``%agent`` magics (``%load_ext agentnb``)."""
-    imported("agentnb.ipython.extension").load(ip)
+    _imported("agentnb.ipython.extension").load(ip)
 
 
 def unload_ipython_extension(ip: Any) -> None:
