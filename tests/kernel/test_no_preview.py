@@ -1,0 +1,94 @@
+"""The permission card of code that cannot be rehearsed says *No preview* and why, in a kernel with a real agent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from ast import literal_eval
+from pathlib import Path
+
+import pytest
+
+from agentnb.rehearsal.command import rehearse_command
+from tests.conftest import ROOT
+from tests.kernel.running_kernel import RunningKernel
+
+_HERE = rehearse_command("true", "/")
+pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+
+_NO_PROCESSES = """
+import os
+from agentnb.sandbox import seccomp
+os.close(seccomp.refuse(sockets_but=None, forks=True))
+"""
+"""Who makes a process on this thread is told that there is no such call: nobody answers what the filter hands on."""
+_GRAPHICS_CARD = """
+import os
+from agentnb.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
+from agentnb.sandbox.system_calls import mount, unshare
+user, group = os.geteuid(), os.getegid()
+unshare(NEW_USER | NEW_MOUNTS)
+for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    open(f"/proc/self/{name}", "w").write(text)
+mount("none", "/", None, RECURSIVE | PRIVATE)
+kept = {name: os.open(f"/dev/{name}", os.O_PATH) for name in ("null", "shm")}
+mount("none", "/dev", "tmpfs", 0)
+os.mkdir("/dev/shm")
+open("/dev/null", "w").close()
+for name, opened in kept.items():
+    mount(f"/proc/self/fd/{opened}", f"/dev/{name}", None, BIND)
+card = open("/dev/nvidia0", "w")
+from ipykernel import kernelapp
+kernelapp.launch_new_instance()
+"""
+"""A kernel that has a file open where the devices of graphics cards are."""
+_CALL = json.dumps([{"start": ["run_code", {"code": "ran = 1"}]}, {"end": 1}])
+_ASK = f"""
+import agentnb, threading
+from agentnb.host import current_host
+current_host().environment.connect(attached=lambda: True)
+session = agentnb.start(command={[sys.executable, str(ROOT / "tests/agents/calls_kernel.py")]!r}, kernel_tools=True)
+asked = threading.Event()
+def look(channel, envelope):
+    if session.questions: asked.set()
+current_host().listen(look)
+turn = session.prompt({_CALL!r})
+asked.wait(60)
+"""
+_LOOK = """
+found = session.questions[0].preview()
+(part,) = [each for each in session.chat.active_turn.response_parts if hasattr(each, "tool_call")]
+shown = part.tool_call.details.rehearsal
+session.questions[0].deny()
+turn.wait(60)
+(found.available, shown.status, shown.is_available, shown.summary, [call.status for call in turn.tool_calls], "ran" in globals())
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel_name", "setup", "reason"),
+    [
+        ("ipykernel7", _NO_PROCESSES, "This kernel could not be copied: Function not implemented."),
+        ("graphics", "", "This kernel uses a graphics card (/dev/nvidia0), which no copy of it can use."),
+    ],
+    ids=["no process can be made", "graphics card"],
+)
+def test_card_of_code_that_cannot_be_rehearsed_says_why(
+    kernelspecs: Path, tmp_path: Path, kernel_name: str, setup: str, reason: str
+) -> None:
+    """In the tool call's state, as each page gets it; nothing has run, and the question could still be answered."""
+    folder = kernelspecs / "kernels" / "graphics"
+    folder.mkdir(exist_ok=True)
+    argv = [sys.executable, "-Xfrozen_modules=off", "-c", _GRAPHICS_CARD, "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "graphics", "language": "python", "metadata": {"debugger": False}}
+    (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    with RunningKernel.started(kernel_name, tmp_path) as kernel:
+        asked = kernel.run(_ASK, console=True)
+        assert asked.status == "ok", asked.traceback
+        assert kernel.run(setup, console=True).status == "ok"
+        looked = kernel.run(_LOOK, console=True)
+        assert looked.status == "ok", looked.traceback
+    available, status, is_available, summary, calls, has_run = literal_eval(looked.values[0])
+    assert (available, is_available, status, summary) == (False, False, "ended", f"No preview: {reason}")
+    assert has_run is False
+    assert "completed" not in calls
