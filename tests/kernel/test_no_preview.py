@@ -61,7 +61,8 @@ found = session.questions[0].preview()
 shown = part.tool_call.details.rehearsal
 session.questions[0].deny()
 turn.wait(60)
-(found.available, shown.status, shown.is_available, shown.summary, [call.status for call in turn.tool_calls], "ran" in globals())
+calls = [call.status for call in turn.tool_calls]
+(found.available, shown.status, shown.is_available, shown.summary, calls, "ran" in globals())
 """
 
 

@@ -28,6 +28,8 @@ CODE = 'rows = [3, 1, 2]\nprint("sorted:", sorted(rows))'
 PATHS = ("filePath", "file_path", "path", "absolute_path")
 """What agents call the argument of their tool that reads a file."""
 BY_CODE = "run_typescript"
+COMMAND = "AGENTNB_PEERS_COMMAND"
+"""The environment variable with what it has the agent's shell run, where that is not what the reference data have."""
 SCRIPT = Path(os.environ.get("AGENTNB_SHARED", ROOT.parent / "shared")) / "peers/fake_llm.py"
 
 START_SECONDS = 30
@@ -116,7 +118,11 @@ def main() -> None:
     spec.loader.exec_module(model)  # reads the words of this command line
     filled, arguments, picked = model.val, model.obj, model.pick
 
+    command = os.environ.get(COMMAND)
+
     def fill(name: str, schema: dict[str, Any], kind: str) -> Any:
+        if command is not None and kind == "shell" and name == "command":
+            return command
         return CODE if name == "code" else filled(name, schema, kind)
 
     def fill_all(schema: dict[str, Any], step: str) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +13,9 @@ from agentnb.agent import AgentSpec
 from agentnb.agent.confinement import way_here
 from agentnb.api.session import Session
 from agentnb.host import Host
+from tests.peers.model import COMMAND
 from tests.peers.test_turns import SECONDS
+from tests.unit.api.test_confined_sessions import FETCH
 
 WAY, WHY = way_here()
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(WAY is None, reason=WHY)]
@@ -32,3 +36,36 @@ def test_a_confined_agent_does_a_whole_turn(
     assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
     assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
     assert session.health().confined.startswith(f"by {WAY}")
+
+
+@pytest.fixture
+def fetches(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model's command fetches a page from a host that the agent may not reach."""
+    (workspace / "fetch.py").write_text(FETCH, encoding="utf-8")
+    monkeypatch.setenv(COMMAND, f"{sys.executable} fetch.py http://evil.example.org/")
+
+
+@pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
+@pytest.mark.usefixtures("fetches")
+@pytest.mark.parametrize("peer", ["claude"], indirect=True)
+def test_a_confined_agent_reaches_its_model_and_no_other_host(
+    host: Host, spec: AgentSpec, model_server: str, environment: dict[str, str], workspace: Path
+) -> None:
+    """The only host that it may reach is the model's; its own command is refused another one, and the turn says so.
+
+    Not opencode: it talks to a server of its own at 127.0.0.1, and where the model is there, too, all of that goes
+    through the proxy, which refuses the server.
+    """
+    model = urlsplit(model_server).netloc
+    open_ = host.loop.call(
+        lambda: host.open(
+            spec, cwd=workspace, env=environment, mode="allow", network=(model,), directories=(workspace.parent,)
+        )
+    )
+    session = Session(open_)
+    turn = session.prompt("[[shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
+    assert (workspace / "fetched.txt").read_text(encoding="utf-8") == "HTTP Error 403: Forbidden\n"
+    assert turn.text.endswith('```python\nprint("hello")\n```\n')
+    assert "was kept from connecting to evil.example.org:80" in str(turn.snapshot)
+    assert f"; of the network only {model}" in session.health().confined
+    assert "evil.example.org:80" in session.health().refused
