@@ -96,9 +96,9 @@ def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> Non
 
 def _seconds(line: bytes) -> float:
     def once() -> float:
-        begin = time.process_time()
+        begin = time.thread_time()
         wire.decode(line + b"\n")
-        return time.process_time() - begin
+        return time.thread_time() - begin
 
     return min(once() for _ in range(3))
 

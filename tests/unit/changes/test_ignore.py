@@ -87,7 +87,7 @@ def test_a_name_as_a_literal_pattern_means_only_itself(name: str) -> None:
 
 def test_patterns_when_they_are_hostile_take_no_more_than_pattern_times_name() -> None:
     """A regular expression would take for ever."""
-    began = time.process_time()
+    began = time.thread_time()
     assert not matches_name("*a" * 60 + "b", "a" * 250)
     assert not matches_path(tuple(["**", "a"] * 30 + ["b"]), ["a"] * 250)
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2

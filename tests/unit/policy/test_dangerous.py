@@ -200,7 +200,7 @@ def test_a_command_is_rated_in_a_few_milliseconds() -> None:
     rate_command("warm up")
     took = []
     for command in EVERYDAY:
-        began = time.process_time()
+        began = time.thread_time()
         rate_command(f"{command} ")
-        took.append(time.process_time() - began)
+        took.append(time.thread_time() - began)
     assert statistics.median(took) < 0.005
