@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp import wire
-from agentnb.acp.failure import CANCELLED, INTERNAL_ERROR, RpcError, answered
+from agentnb.acp.failure import CANCELLED, RpcError, answered
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError
+from agentnb.json_rpc_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

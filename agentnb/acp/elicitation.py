@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agentnb.acp.failure import INVALID_PARAMS, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import count, mapping, objects, text
+from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.state import (
     ChatInputBooleanQuestion,
     ChatInputIntegerQuestion,

@@ -17,13 +17,11 @@ from agentnb.errors import (
     ProtocolError,
     UsageError,
 )
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002

@@ -14,8 +14,9 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.change import write_request
-from agentnb.acp.failure import INVALID_PARAMS, NOT_FOUND, RpcError
+from agentnb.acp.failure import NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
+from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.open_without_links import open_entry, open_parent, open_path
 from agentnb.policy.request import PolicyRequest, RequestKind
 

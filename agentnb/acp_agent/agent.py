@@ -25,10 +25,11 @@ from agentnb.acp_agent.client_requests import (
     reachable,
 )
 from agentnb.acp_agent.content import read_blocks
-from agentnb.acp_agent.rpc import INVALID_PARAMS, INVALID_REQUEST, RequestError
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.schema import SessionParams, read_params
 from agentnb.acp_agent.session import Session
 from agentnb.acp_agent.updates import AvailableCommands, ChangedInfo
+from agentnb.json_rpc_codes import INVALID_PARAMS, INVALID_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from agentnb.json_rpc_codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     Method = Callable[[Any], Awaitable[object]]
 
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
 CANCEL = "$/cancel_request"
 """Ignored: the only request of the client's that takes long is a turn, and that has `session/cancel`."""
 

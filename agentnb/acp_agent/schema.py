@@ -10,7 +10,8 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from agentnb.acp_agent.rpc import INVALID_PARAMS, RequestError
+from agentnb.acp_agent.rpc import RequestError
+from agentnb.json_rpc_codes import INVALID_PARAMS
 
 T = TypeVar("T")
 

@@ -37,6 +37,7 @@ from agentnb.errors import (
     unexpected,
 )
 from agentnb.host.channels import ROOT, session_config
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from agentnb.safe_json import is_too_deep
 from agentnb.state import (
     ActionOrigin,
@@ -71,7 +72,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (PermissionDenied, c.PERMISSION_DENIED),
     (OutsideWorkspace, c.PERMISSION_DENIED),
     (FileUnavailable, c.NOT_FOUND),
-    (msgspec.ValidationError, c.INVALID_PARAMS),
+    (msgspec.ValidationError, INVALID_PARAMS),
 )
 HOSTS_WORD = frozenset({"startedAt", "duration"})
 """Times of turns that clients of later versions say by their own clock: the host's counts."""
@@ -228,7 +229,7 @@ class Connection:
         try:
             if self._running >= MOST_REQUESTS:
                 raise _RequestFailed(
-                    c.INTERNAL_ERROR, f"{MOST_REQUESTS} requests are being carried out. Send it again later."
+                    INTERNAL_ERROR, f"{MOST_REQUESTS} requests are being carried out. Send it again later."
                 )
             result = self._carry_out(message)
             if inspect.iscoroutine(result):
@@ -261,13 +262,13 @@ class Connection:
         name = message.method or ""
         command = c.COMMANDS.get(name)
         if command is None:
-            raise _RequestFailed(c.METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
+            raise _RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
         params = self._named(msgspec.json.decode(bytes(message.params), type=command.params))
         if name in {"initialize", "reconnect"}:
             if self.client is not None:
-                raise _RequestFailed(c.INVALID_REQUEST, "This connection is initialized already.")
+                raise _RequestFailed(INVALID_REQUEST, "This connection is initialized already.")
         elif name != "ping" and self.client is None:
-            raise _RequestFailed(c.INVALID_REQUEST, "Send initialize or reconnect first.")
+            raise _RequestFailed(INVALID_REQUEST, "Send initialize or reconnect first.")
         if command.right is not None and command.right not in self.grant.rights:
             raise PermissionDenied(f"{self.grant.name} may not {command.right}.", hint="Ask the notebook's user.")
         if self.client is not None:
@@ -288,7 +289,7 @@ class Connection:
             if error.ends is not None:
                 self._close(POLICY_VIOLATION, error.ends)
             return
-        code = next((code for kind, code in CODES if isinstance(error, kind)), c.INTERNAL_ERROR)
+        code = next((code for kind, code in CODES if isinstance(error, kind)), INTERNAL_ERROR)
         text, data = str(error), None
         if isinstance(error, UnsupportedVersion):
             data = {"supportedVersions": list(SPOKEN)}
@@ -320,7 +321,7 @@ class Connection:
         version = self._feed.versions.get((self.grant.name, params.client_id))
         if version is None and not _is_ours(params):
             why = "This kernel has not negotiated a version with this client. Send initialize."
-            raise _RequestFailed(c.INVALID_REQUEST, why)
+            raise _RequestFailed(INVALID_REQUEST, why)
         client = self._admit(params, version or OWN_FORM)
         found = {uri: own for uri in params.subscriptions if (own := self._find(uri)) is not None}
         seen = params.last_seen_server_seq
@@ -464,21 +465,21 @@ class Connection:
         items = [summary_to_ahp(summary, self._client.ahp_version) for summary in seen]
         page = page_of(items, params.limit, params.cursor)
         if page is None:
-            raise _RequestFailed(c.INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
+            raise _RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
         return page
 
     def _create_session(self, params: c.CreateSessionParams) -> None:
         place = place_of(params.channel)
         if place is None or place.kind != "session" or self.grant.tabs is not None:
             raise _RequestFailed(
-                c.INVALID_PARAMS, "A new conversation needs a channel ahp-session:/<uuid> that you may see."
+                INVALID_PARAMS, "A new conversation needs a channel ahp-session:/<uuid> that you may see."
             )
         if from_ahp(self._host, params.channel) is not None:
             raise _RequestFailed(c.SESSION_ALREADY_EXISTS, f"{params.channel} is open already.")
         if params.fork is not None:
-            raise _RequestFailed(c.INVALID_PARAMS, "A conversation cannot be forked at a turn here.")
+            raise _RequestFailed(INVALID_PARAMS, "A conversation cannot be forked at a turn here.")
         if len(self._host.conversations) >= MOST_SESSIONS:
-            raise _RequestFailed(c.INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
+            raise _RequestFailed(INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
         folders = {params.working_directory, *params.working_directories} - {None}
         if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
             raise PermissionDenied("Conversations begin in the kernel's folder only.")
@@ -530,7 +531,7 @@ class Connection:
             "operationId": params.operation_id,
         }
         if isinstance(params.target, c.RangeTarget):
-            raise _RequestFailed(c.INVALID_PARAMS, "No operation here works on a range.")
+            raise _RequestFailed(INVALID_PARAMS, "No operation here works on a range.")
         if params.target is not None:
             told["target"] = {"kind": "resource", "resource": params.target.resource}
         result = await self._service.ask(self._client.client_id, "invokeChangesetOperation", told)
@@ -541,7 +542,7 @@ class Connection:
         right = c.PAGE_REQUESTS.get(params.method)
         own = self._find(params.channel)
         if right is None:
-            raise _RequestFailed(c.METHOD_NOT_FOUND, f"Other kernels cannot ask for {params.method[:100]!r}.")
+            raise _RequestFailed(METHOD_NOT_FOUND, f"Other kernels cannot ask for {params.method[:100]!r}.")
         if own is None:
             raise _RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {params.channel[:200]!r}.")
         if right not in self.grant.rights:
@@ -557,15 +558,15 @@ class Connection:
 def _read(text: str) -> _Message:
     data = text.encode("utf-8", "replace")
     if is_too_deep(data):
-        raise _RequestFailed(c.INVALID_REQUEST, "The message is nested too deep.")
+        raise _RequestFailed(INVALID_REQUEST, "The message is nested too deep.")
     try:
         message = msgspec.json.decode(data, type=_Message)
     except msgspec.ValidationError as error:
-        raise _RequestFailed(c.INVALID_REQUEST, f"This is no JSON-RPC 2.0 message: {error}") from None
+        raise _RequestFailed(INVALID_REQUEST, f"This is no JSON-RPC 2.0 message: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise _RequestFailed(c.PARSE_ERROR, f"This is no JSON: {error}") from None
+        raise _RequestFailed(PARSE_ERROR, f"This is no JSON: {error}") from None
     if message.jsonrpc != "2.0":
-        raise _RequestFailed(c.INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
+        raise _RequestFailed(INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
     return message
 
 

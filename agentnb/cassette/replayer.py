@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp.failure import CASSETTE, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.failure import CASSETTE, RpcError
 from agentnb.cassette import file, mcp
 from agentnb.cassette.compare import difference, mismatch
 from agentnb.cassette.files_setting import keeps_files
@@ -24,6 +24,7 @@ from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.stdio import Stdio, say
 from agentnb.cassette.store import ReplayedSession, Store
 from agentnb.errors import AgentnbError
+from agentnb.json_rpc_codes import METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

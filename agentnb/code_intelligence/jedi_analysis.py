@@ -11,13 +11,17 @@ from importlib.machinery import BuiltinImporter, ExtensionFileLoader
 from typing import TYPE_CHECKING, Any
 
 import jedi
+from jedi.api.classes import Name
 from jedi.api.environment import InterpreterEnvironment
 from jedi.inference.compiled.access import create_access_path
 from jedi.inference.compiled.subprocess import InferenceStateSameProcess, functions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+MOST_STEPS = 200
+"""Assignments to items of one name that are passed over on the way to its binding."""
 MOST_SCRIPTS = 4
 """Analysed texts that are kept, with what was found out about them."""
 
@@ -73,6 +77,37 @@ class JediAnalysis:
             del self._scripts[next(iter(self._scripts))]
         return script
 
+    def bindings(self, found: Iterable[Any]) -> list[Any]:
+        """The definitions *found* by ``goto``; one that binds no name is replaced by the binding before it.
+
+        For jedi ``df["x"] = 1`` defines ``df``, since it says what is in it; here only what binds a name defines it.
+        """
+        return [bound for name in found for bound in _binding(name)]
+
     def forget(self) -> None:
         """Forget all: an analysis was ended in the middle, or files have changed."""
         self._scripts.clear()
+
+
+def _binding(found: Name) -> Iterator[Name]:
+    """The binding of *found*; more than one where it depends on what runs, none where there is none."""
+    first = found._name  # noqa: SLF001 - jedi's public names do not say what they are made of
+    if not _is_item(first):
+        yield found
+        return
+    waiting, seen = [first], set[tuple[int, int]]()
+    while waiting and len(seen) < MOST_STEPS:
+        name = waiting.pop(0)
+        if not _is_item(name):
+            yield from Name(name.parent_context.inference_state, name).goto(follow_imports=True)
+            continue
+        tree = name.tree_name
+        if tree.start_pos not in seen:
+            seen.add(tree.start_pos)
+            waiting += name.parent_context.goto(tree.value, tree.start_pos)
+
+
+def _is_item(name: Any) -> bool:
+    """Whether jedi takes an assignment to an item for the definition of *name*."""
+    tree = getattr(name, "tree_name", None)
+    return tree is not None and not tree.is_definition() and bool(tree.is_definition(include_setitem=True))

@@ -23,6 +23,7 @@ import msgspec
 
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.programs import find_on_path
+from agentnb.json_rpc_codes import METHOD_NOT_FOUND
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ MOST_FAILURES = 3
 MOST_STDERR = 2_000
 EXIT_SECONDS = 2.0
 """How long a server that has closed its output may take to end."""
-_UNKNOWN_METHOD = -32601
 _DELETED = 3
 
 
@@ -422,7 +422,7 @@ class _Wire:
                 return {"result": {"applied": False}}
             case "window/showDocument":
                 return {"result": {"success": False}}
-        return {"error": {"code": _UNKNOWN_METHOD, "message": f"This client does not answer {str(method)[:100]}."}}
+        return {"error": {"code": METHOD_NOT_FOUND, "message": f"This client does not answer {str(method)[:100]}."}}
 
     def _setting(self, section: Any) -> Any:
         found: Any = self._program.settings

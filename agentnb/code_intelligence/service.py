@@ -274,14 +274,17 @@ class _Question:
         self._at = line, column
 
     def definition(self) -> list[CodeLocation]:
-        found = self._script.goto(*self._at, follow_imports=True)
+        found = self._bindings()
         if not found and (live := self._live()) is not None:
             script, at = live
             found = script.goto(*at, follow_imports=True)
         return self._locations(found)
 
+    def _bindings(self) -> list[Any]:
+        return self._analysis.bindings(self._script.goto(*self._at, follow_imports=True))
+
     def references(self) -> list[CodeLocation]:
-        definitions = self._script.goto(*self._at, follow_imports=True)
+        definitions = self._bindings()
         is_local = self._path == self._module_path and all(self._is_in_notebook(each) for each in definitions)
         found = self._script.get_references(*self._at, include_builtins=False, scope="file" if is_local else "project")
         known = {(each.line, each.column) for each in found if self._is_in_notebook(each)}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.policy.rules import Rule
 from agentnb.state.versions import WINDOW
 
@@ -21,8 +22,6 @@ LARGEST = 2**53 - 1
 """The largest number that a page can say exactly."""
 Moment = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 UNSUPPORTED_VERSION = -32010
 UNKNOWN_CLIENT = -32011
 REFUSED = -32012

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from agentnb.comm import answers as a
 from agentnb.comm import messages as m
+from agentnb.json_rpc_codes import INVALID_PARAMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class Method:
         return " ".join(first.removeprefix(f"``{self.name}``:").split())
 
 
-COMMON_ERRORS = (m.INVALID_PARAMS, m.UNSUPPORTED_VERSION)
+COMMON_ERRORS = (INVALID_PARAMS, m.UNSUPPORTED_VERSION)
 """What any request can be answered with."""
 
 METHODS: dict[str, Method] = {

@@ -25,6 +25,7 @@ from agentnb.comm.settings_requests import SettingsRequests
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion, unexpected
 from agentnb.host.intents import carry_out
+from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
 from agentnb.state.versions import WINDOW, is_known_in
@@ -159,7 +160,7 @@ class PageService:
     def _answer(self, message: m.FromPage) -> None:
         method = self._requests.get(message.method)
         if method is None:
-            self._fail(message, m.METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
+            self._fail(message, METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
             return
         with self._answering(message):
             result = method(message.client_id, bytes(message.params))
@@ -185,7 +186,7 @@ class PageService:
         try:
             yield
         except msgspec.ValidationError as error:
-            self._fail(message, m.INVALID_PARAMS, f"{message.method}: {error}")
+            self._fail(message, INVALID_PARAMS, f"{message.method}: {error}")
         except AgentnbError as error:
             self._fail(message, CODES.get(type(error), m.REFUSED), str(error))
         except Exception as error:
@@ -279,7 +280,7 @@ class PageService:
         """Answer a request that could not be read, where it says whose it is: the page waits for an answer."""
         match content:
             case {"clientId": str(client_id), "id": int() | str() as request_id}:
-                self._send(client_id, m.failure(request_id, m.INVALID_PARAMS, "The message cannot be read."))
+                self._send(client_id, m.failure(request_id, INVALID_PARAMS, "The message cannot be read."))
 
     def _complain(self, text: str) -> None:
         if text not in self._logged:

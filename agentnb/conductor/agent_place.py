@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import INTERNAL_ERROR, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping, objects
 from agentnb.conductor.chain import INITIALIZE
 from agentnb.conductor.mcp_bridge import McpBridge, declared
@@ -14,6 +14,7 @@ from agentnb.conductor.process_place import ProcessPlace
 from agentnb.conductor.python_place import SESSIONS
 from agentnb.conductor.rpc_message import RpcMessage, encoded, refusal
 from agentnb.errors import AgentnbError
+from agentnb.json_rpc_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.acp.failure import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
 from agentnb.conductor.rpc_message import UPDATE, RpcMessage, encoded, refusal, request
 from agentnb.credentials import logger
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.acp import wire
-from agentnb.acp.failure import INVALID_PARAMS, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.agent.process import AgentProcess
 from agentnb.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.conductor.rpc_message import EMPTY, NO_ID, RpcMessage, are_updates, encoded, read_line, refusal
 from agentnb.errors import AgentError, ProtocolError
+from agentnb.json_rpc_codes import INVALID_PARAMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

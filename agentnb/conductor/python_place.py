@@ -6,13 +6,14 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
 from agentnb.acp.services import own_info
 from agentnb.components.component import overrides
 from agentnb.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.conductor.rpc_message import RpcMessage, encoded, refusal, request, result
 from agentnb.ids import new_id
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

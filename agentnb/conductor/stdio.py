@@ -6,13 +6,14 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import INTERNAL_ERROR, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.stdio import Output, read_input, watch_reader
 from agentnb.conductor.chain import INITIALIZE, PATIENCE, Chain, Failure, Place
 from agentnb.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, Envelope, read_envelope
 from agentnb.conductor.rpc_message import RpcMessage, encoded, read_line, refusal
 from agentnb.conductor.running_chain import ClientPlace, RunningChain
 from agentnb.errors import AgentnbError
+from agentnb.json_rpc_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ import msgspec
 
 from agentnb.acp_agent.agent import AcpAgent, taking
 from agentnb.acp_agent.client_requests import Authenticate, SetMode
-from agentnb.acp_agent.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, RequestError
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.updates import AvailableCommand, CommandInput
 from agentnb.eliza import attachment
 from agentnb.eliza.answer import answer
@@ -17,6 +17,7 @@ from agentnb.eliza.introduction import LOGIN, introduction
 from agentnb.eliza.reply import Reply
 from agentnb.eliza.session import Session
 from agentnb.eliza.settings import UnknownSetting
+from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

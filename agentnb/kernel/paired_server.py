@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from agentnb.acp.failure import RpcError
+from agentnb.json_rpc_codes import INVALID_REQUEST
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
-from agentnb.kernel.rpc import INVALID_REQUEST
 from agentnb.kernel.server import McpServer
 
 if TYPE_CHECKING:

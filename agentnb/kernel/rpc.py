@@ -6,8 +6,9 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentnb.acp.failure import INTERNAL_ERROR, RpcError, answered
+from agentnb.acp.failure import RpcError, answered
 from agentnb.credentials import logger
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 log = logger("agentnb.kernel")
 
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 CANCELLED = "notifications/cancelled"
 _NOT_A_MESSAGE = "The line is not a JSON-RPC 2.0 message."
 

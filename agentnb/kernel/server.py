@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.services import own_info
+from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.tools import TOOLS
 
 if TYPE_CHECKING:

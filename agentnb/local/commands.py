@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.acp_agent.rpc import INTERNAL_ERROR, INVALID_PARAMS, RequestError
+from agentnb.acp_agent.rpc import RequestError
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
 from agentnb.local.connection_check import check_connection
 from agentnb.local.model_download import pull as download
 from agentnb.local.server import ServerTrouble

@@ -14,8 +14,9 @@ import msgspec
 
 from agentnb.acp_agent.client_requests import Usage
 from agentnb.acp_agent.content import TextContent
-from agentnb.acp_agent.rpc import INTERNAL_ERROR, RequestError
+from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.updates import Chunk, UsedContext
+from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.local.abilities import Abilities, AbilityFile, effective_context, find_out, refuses_tools
 from agentnb.local.completion import AnswerTooLong, Completion
 from agentnb.local.prompt import system_message, user_message

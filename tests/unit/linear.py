@@ -83,7 +83,7 @@ def growth(run: Callable[[str], object], unit: str, head: str = "", largest: int
 
 
 def _quickest(run: Callable[[str], object], head: str, unit: str, size: int) -> list[float]:
-    """For the text, half of it and a quarter; each in turn, so that a machine that is busy for a while is so for all."""
+    """For the text, half of it and a quarter, in turn: a machine that is busy for a while is so for all."""
     rounds = [[_took(run, head, unit, size // part) for part in (1, 2, 4)] for _ in range(3)]
     return [min(each) for each in zip(*rounds, strict=True)]
 

@@ -38,3 +38,14 @@ def test_every_make_target_that_is_named_exists() -> None:
         word for page in PAGES for words in TARGET.findall(page.read_text(encoding="utf-8")) for word in words.split()
     }
     assert named - defined == set()
+
+
+def test_decisions_are_listed_by_number_each_once() -> None:
+    """And each file is in the list."""
+    folder = ROOT / "docs/decisions"
+    listed = re.findall(
+        r"^- \[(\d+)\..*\((\d+)-.*\.md\)$", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    numbers = [int(number) for number, _ in listed]
+    assert numbers == sorted(set(numbers)) == [int(file) for _, file in listed]
+    assert len(numbers) == len([*folder.glob("0*.md")])

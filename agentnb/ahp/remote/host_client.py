@@ -20,6 +20,7 @@ from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
 from agentnb.ids import new_id
+from agentnb.json_rpc_codes import METHOD_NOT_FOUND
 from agentnb.safe_json import is_too_deep
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ class HostClient:
             if message.id is None:
                 self._listener.notified(message.method, message.params)
             else:
-                error = {"code": c.METHOD_NOT_FOUND, "message": "This client answers no requests."}
+                error = {"code": METHOD_NOT_FOUND, "message": "This client answers no requests."}
                 self._say({"jsonrpc": "2.0", "id": message.id, "error": error})
             return
         waiting = self._waiting.get(message.id) if isinstance(message.id, int) else None

@@ -41,6 +41,37 @@ def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) 
     assert places(asked.definition(CodePlace(cell_id="use", line=1, column=0))) == expected
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("df = make()", 'df["x"] = 1', "df"), [("c0", 1, 0)]),
+        (("df = make()", 'df["x"] = 1'), [("c0", 1, 0)]),
+        (("df = make()", 'df["x"] += 1', "df"), [("c0", 1, 0)]),
+        (("df = make()", 'df["x"]: int = 1', 'df["y"], z = 1, 2', "df"), [("c0", 1, 0)]),
+        (("df = make()", 'for df["x"] in range(2): pass', "df"), [("c0", 1, 0)]),
+        (("df = make()", 'del df["x"]', "df"), [("c0", 1, 0)]),
+        (("df = 1", "df = 2", 'df["x"] = 3', "df"), [("c1", 1, 0)]),
+        (("if a:\n    df = 1\nelse:\n    df = 2", 'df["x"] = 1', "df"), [("c0", 2, 4), ("c0", 4, 4)]),
+        (('df["x"] = 1', "df"), []),
+        (("def f(df):\n    df['x'] = 1\n    return df", "df = 1", "f(df)"), [("c1", 1, 0)]),
+    ],
+)
+def test_only_what_binds_a_name_defines_it(
+    tmp_path: Path, cells: tuple[str, ...], expected: list[tuple[str, int, int]]
+) -> None:
+    """An assignment to one of its items does not, wherever it stands."""
+    place = CodePlace(cell_id=f"c{len(cells) - 1}", symbol="df")
+    assert sorted(places(service(tmp_path, *cells).definition(place))) == expected
+
+
+def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path: Path) -> None:
+    """And where nothing in the cells binds the name, to nothing: the kernel's variable has no place in the text."""
+    asked = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
+    assert places(asked.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
+    asked = service(tmp_path, "df['x'] = 1\ndf", variables={"df": {}})
+    assert asked.definition(CodePlace(cell_id="c0", symbol="df", line=2)) == []
+
+
 def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
     """Although they are loaded at their first use: their imports stand below a condition that jedi cannot decide.
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.failure import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.acp.failure import RpcError
 from agentnb.acp.mcp import Served
 from agentnb.errors import NotOffered
+from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel import bridge
 from agentnb.kernel.server import VERSIONS, McpServer
 from agentnb.kernel.socket_server import SocketServer
