@@ -182,7 +182,7 @@ def confinement_of(
         write=_real([*shown, env.get("TMPDIR", ""), *_DEVICES]),
         listed=_real([str(package.parent)]),
         network=asked.network,
-        proxy="" if proxy is None else f"proxy;{proxy.port};{proxy.direct};{proxy.meeting}",
+        proxy="" if proxy is None else proxy.address,
         sockets=needs.sockets or asked.sockets,
         shown=tuple(_shortened(each, folder) for each in shown),
         version=landlock.abi() if way == "Landlock" else 0,

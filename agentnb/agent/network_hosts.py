@@ -91,6 +91,25 @@ def is_here(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 
 
+def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
+    """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host.
+
+    Args:
+        hosts: From :func:`checked_hosts`.
+
+    Example:
+        >>> servers_here(("127.0.0.1:11434", "localhost", "example.org:443"))
+        {('127.0.0.1', 11434): '127.0.0.1'}
+    """
+    found: dict[tuple[str, int], str] = {}
+    for host, port in (host_and_port(each) for each in hosts if not each.startswith("*")):
+        if port is not None and is_here(host):
+            addresses = ("127.0.0.1", "::1") if address_of(host) is None else (host,)
+            for address in addresses:
+                found.setdefault((address, port), host)
+    return found
+
+
 def leads_astray(host: str, address: Address) -> bool:
     """Whether *host* is a name, not meant for this machine, and leads to it or to its link.
 

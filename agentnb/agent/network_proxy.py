@@ -3,7 +3,8 @@
 It takes ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so a name cannot
 lead elsewhere meanwhile. Where the user's environment names a proxy, it goes through that one, which then looks names
 up. It listens on a port of this machine's loopback, and on the sockets of networks that confined processes have of
-their own (:mod:`agentnb.sandbox.private_network`).
+their own (:mod:`agentnb.sandbox.private_network`). A server of this machine that the hosts name with its port is at the
+same address and port there, without the proxy: so a program reaches it and its own servers alike.
 
 Not looked at: what is inside of ``CONNECT``. A server that serves many names can be asked for another one there.
 """
@@ -14,19 +15,29 @@ import asyncio
 import base64
 import contextlib
 import os
-import re
 import shutil
 import socket
 import struct
 import tempfile
 import urllib.request
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agentnb.agent.network_hosts import address_of, host_and_port, is_allowed, is_here, leads_astray
+from agentnb.agent.network_hosts import (
+    address_of,
+    host_and_port,
+    is_allowed,
+    is_here,
+    leads_astray,
+    servers_here,
+)
+from agentnb.agent.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import TypeAlias
+
+    Answer: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 LONGEST_HEAD = 64 * 1024
 """Bytes of a request's head, at most."""
@@ -34,35 +45,12 @@ MOST_CONNECTIONS = 512
 """Connections that are served at a time; more wait."""
 MOST_REFUSED = 50
 """Refused hosts that are remembered."""
+MOST_SERVERS = 32
+"""Addresses of this machine's servers that are handed on into networks of their own; others need the proxy."""
 _PIECE = 64 * 1024
-_OF_A_CONNECTION = ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade", "host")
 _HERE = ("localhost", "127.0.0.1", "::1")
 
-_HEADER = re.compile(r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
-
 Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-class _Refused(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: str, words: str) -> None:
-        super().__init__(words)
-        self.status = status
-
-
-class _Request(NamedTuple):
-    """What a program asked for: the method, where to, the line for the server, and the other lines of the head.
-
-    *body* is how many bytes follow where no more may be handed on; None where all may.
-    """
-
-    method: str
-    host: str
-    port: int
-    line: str
-    headers: list[str]
-    body: int | None = None
 
 
 class NetworkProxy:
@@ -90,7 +78,9 @@ class NetworkProxy:
         self.has_joined = False
         self.refused: dict[str, None] = {}
         self._hosts = hosts
+        self._names = [each for each in hosts if not each.startswith("*")]
         self._outer = _outer_proxies(env)
+        self._here = dict([*servers_here(hosts).items()][:MOST_SERVERS])
         self._servers: list[asyncio.Server] = []
         self._serving: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_CONNECTIONS)
@@ -99,9 +89,16 @@ class NetworkProxy:
         self._watched: set[int] = set()
 
     @property
-    def direct(self) -> str:
-        """What programs reach without it (``NO_PROXY``): this machine as they see it, but where hosts name it."""
-        return "" if any(is_here(host_and_port(each)[0]) for each in self._hosts if each[0] != "*") else ",".join(_HERE)
+    def address(self) -> str:
+        """How it is reached, for :mod:`agentnb.sandbox.confined_program`."""
+        servers = ",".join(f"{address} {port}" for address, port in self._here)
+        return f"proxy;{self.port};{self._direct(apart=False)};{self._direct(apart=True)};{servers};{self.meeting}"
+
+    def _direct(self, *, apart: bool) -> str:
+        """What programs reach without it (``NO_PROXY``): this machine as they see it, but where only it leads there."""
+        named = {(host, port) for host, port in map(host_and_port, self._names) if is_here(host)}
+        handed_on = {(host, port) for (_, port), host in self._here.items()} if apart else set()
+        return "" if named - handed_on else ",".join(_HERE)
 
     async def open(self, *, apart: bool = True) -> None:
         """Begin to listen.
@@ -161,11 +158,11 @@ class NetworkProxy:
             asyncio.get_running_loop().add_reader(joining, self._take, joining)
 
     def _take(self, joining: socket.socket) -> None:
-        """A process hands its listening socket over: serve it until that process has ended."""
+        """A process hands its listening sockets over: serve them until that process has ended."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(joining)
         with joining, contextlib.suppress(OSError):
-            _, given, _, _ = socket.recv_fds(joining, 1, 1)
+            _, given, _, _ = socket.recv_fds(joining, 1, 1 + MOST_SERVERS)
             pid = struct.unpack("3i", joining.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
             for each in given:
                 listening = socket.socket(fileno=each)
@@ -179,7 +176,9 @@ class NetworkProxy:
         loop.add_reader(handle, ended.set)
         try:
             listening.setblocking(False)
-            server = await asyncio.start_server(self._begin, sock=listening, limit=LONGEST_HEAD)
+            here = listening.getsockname()[:2]
+            serve = self._begin if here not in self._here else self._handing_on(self._here[here], here[1])
+            server = await asyncio.start_server(serve, sock=listening, limit=LONGEST_HEAD)
             self.has_joined = True
             self._servers.append(server)
             try:
@@ -199,18 +198,27 @@ class NetworkProxy:
     # --- requests ---
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._spawn(self._serve(reader, writer))
+        self._spawn(self._serve(self._answer, reader, writer))
+
+    def _handing_on(self, host: str, port: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+        """What serves connections to a server of this machine."""
+
+        async def hand_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            server = await self._connect(ProxyRequest("", host, port, "", []))
+            await _relay_both((reader, writer), server)
+
+        return lambda reader, writer: self._spawn(self._serve(hand_on, reader, writer))
 
     def _spawn(self, work: object) -> None:
         task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with self._room:
-                await self._answer(reader, writer)
-        except (OSError, EOFError, asyncio.LimitOverrunError, UnicodeError):
+                await answer(reader, writer)
+        except (Refused, OSError, EOFError, asyncio.LimitOverrunError, UnicodeError):
             pass  # one of both is gone, or sends what is no request
         finally:
             await _closed(writer)
@@ -218,12 +226,12 @@ class NetworkProxy:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         try:
-            request = _read(head)
+            request = read_request(head)
             self._check(request)
             if request.method != "CONNECT" and self._outer_proxy(request) is not None:
-                request = request._replace(body=_length(request))
+                request = request._replace(body=body_length(request))
             server = await self._connected(request)
-        except _Refused as refused:
+        except Refused as refused:
             body = f"{refused}\n".encode()
             lines = (f"HTTP/1.1 {refused.status}", "Content-Type: text/plain; charset=utf-8", "Connection: close")
             writer.write("\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode() + body)
@@ -231,38 +239,34 @@ class NetworkProxy:
             return
         if request.method == "CONNECT":
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        try:
-            sent = _relay(reader, server[1]) if request.body is None else _relay_some(reader, server[1], request.body)
-            await asyncio.gather(sent, _relay(server[0], writer))
-        finally:
-            await _closed(server[1])
+        await _relay_both((reader, writer), server, request.body)
 
-    def _check(self, request: _Request) -> None:
+    def _check(self, request: ProxyRequest) -> None:
         if is_allowed(self._hosts, request.host, request.port):
             return
         self._refuse(request, f"may connect only to {', '.join(self._hosts)}")
 
-    def _refuse(self, request: _Request, why: str) -> None:
+    def _refuse(self, request: ProxyRequest, why: str) -> None:
         asked = f"{request.host}:{request.port}"
         if len(self.refused) < MOST_REFUSED:
             self.refused[asked] = None
-        raise _Refused("403 Forbidden", f"agentnb refuses {asked}: the agent is confined and {why}.")
+        raise Refused("403 Forbidden", f"agentnb refuses {asked}: the agent is confined and {why}.")
 
-    async def _connected(self, request: _Request) -> Pair:
+    async def _connected(self, request: ProxyRequest) -> Pair:
         """A connection to where *request* is for, on which its head was sent."""
         outer = self._outer_proxy(request)
         try:
             if outer is None:
                 pair = await self._connect(request)
                 if request.method != "CONNECT":
-                    pair[1].write(_head(request.line, request.headers, f"Host: {_authority(request, 80)}"))
+                    pair[1].write(head_of(request.line, request.headers, f"Host: {authority(request, 80)}"))
                 return pair
             return await _through(outer, request)
         except OSError as error:
             words = f"{request.host}:{request.port} could not be reached: {error.strerror or error}."
-            raise _Refused("502 Bad Gateway", words) from None
+            raise Refused("502 Bad Gateway", words) from None
 
-    async def _connect(self, request: _Request) -> Pair:
+    async def _connect(self, request: ProxyRequest) -> Pair:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
         addresses = dict.fromkeys(str(each[4][0]) for each in found)
@@ -277,7 +281,7 @@ class NetworkProxy:
                 failed = error
         raise failed
 
-    def _outer_proxy(self, request: _Request) -> str | None:
+    def _outer_proxy(self, request: ProxyRequest) -> str | None:
         """The user's own proxy for *request*; None where it goes without."""
         outer = self._outer.get("https" if request.method == "CONNECT" else "http")
         if outer is None or is_here(request.host):
@@ -299,64 +303,7 @@ def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _read(head: str) -> _Request:
-    """The request that *head* is.
-
-    Raises:
-        _Refused: If it is none for a proxy.
-    """
-    first, *headers = head.removesuffix("\r\n\r\n").split("\r\n")
-    try:
-        if not first.isprintable() or not all(map(_HEADER.fullmatch, headers)):
-            raise ValueError(first)
-        method, target, version = first.split(" ")
-        if method == "CONNECT":
-            host, port = host_and_port(target)
-            if port is None:
-                raise ValueError(target)
-            return _Request(method, host, port, first, headers)
-        parts = urlsplit(target)
-        if parts.scheme != "http" or not version.startswith("HTTP/1."):
-            raise ValueError(target)
-        host, port = host_and_port(parts.netloc.rpartition("@")[2], 80)
-        path = target[len("http://") + len(parts.netloc) :]
-        return _Request(
-            method, host, port or 80, f"{method} {path if path[:1] == '/' else f'/{path}'} HTTP/1.1", headers
-        )
-    except ValueError:
-        words = "This is agentnb's proxy for a confined agent: it takes CONNECT and http:// addresses."
-        raise _Refused("400 Bad Request", words) from None
-
-
-def _length(request: _Request) -> int:
-    """How many bytes follow the head: behind them the user's own proxy would take another request, for any host.
-
-    Raises:
-        _Refused: If the head does not say that.
-    """
-    values: dict[str, set[str]] = {}
-    for each in request.headers:
-        name, _, value = each.partition(":")
-        values.setdefault(name.strip().lower(), set()).add(value.strip())
-    lengths = values.get("content-length", {"0"})
-    is_number = all(each.isascii() and each.isdigit() for each in lengths)
-    if "transfer-encoding" in values or len(lengths) > 1 or not is_number:
-        raise _Refused("411 Length Required", "agentnb's proxy needs one Content-Length for what is sent here.")
-    return int(lengths.pop())
-
-
-def _authority(request: _Request, default: int) -> str:
-    host = f"[{request.host}]" if ":" in request.host else request.host
-    return host if request.port == default else f"{host}:{request.port}"
-
-
-def _head(line: str, headers: list[str], *more: str) -> bytes:
-    """A request's head without what was meant for the proxy alone; the server closes after its answer."""
-    kept = [each for each in headers if each.partition(":")[0].strip().lower() not in _OF_A_CONNECTION]
-    return "\r\n".join((line, *kept, *more, "Connection: close", "", "")).encode("latin-1")
-
-
-async def _through(outer: str, request: _Request) -> Pair:
+async def _through(outer: str, request: ProxyRequest) -> Pair:
     """A connection through the proxy *outer*."""
     parts = urlsplit(outer if "://" in outer else f"http://{outer}")
     if parts.scheme != "http" or parts.hostname is None:
@@ -368,10 +315,10 @@ async def _through(outer: str, request: _Request) -> Pair:
         login = [f"Proxy-Authorization: Basic {base64.b64encode(words.encode()).decode()}"]
     if request.method != "CONNECT":
         method, path, _ = request.line.split(" ", 2)
-        line = f"{method} http://{_authority(request, 80)}{path} HTTP/1.1"
-        writer.write(_head(line, request.headers, f"Host: {_authority(request, 80)}", *login))
+        line = f"{method} http://{authority(request, 80)}{path} HTTP/1.1"
+        writer.write(head_of(line, request.headers, f"Host: {authority(request, 80)}", *login))
         return reader, writer
-    asked = _authority(request, 0)
+    asked = authority(request, 0)
     writer.write("\r\n".join((f"CONNECT {asked} HTTP/1.1", f"Host: {asked}", *login, "", "")).encode())
     answer = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n", 1)[0].decode("latin-1")
     if answer.split(" ")[1:2] != ["200"]:
@@ -384,6 +331,15 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
+
+
+async def _relay_both(program: Pair, server: Pair, count: int | None = None) -> None:
+    """Hand on what both send, until both have ended; of the program's *count* bytes where that is not None."""
+    try:
+        sent = _relay(program[0], server[1]) if count is None else _relay_some(program[0], server[1], count)
+        await asyncio.gather(sent, _relay(server[0], program[1]))
+    finally:
+        await _closed(server[1])
 
 
 async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:

@@ -2,8 +2,9 @@
 
 Run for :mod:`agentnb.agent.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… : WRITE… :
 LISTED… : COMMAND…; only the standard library and :mod:`agentnb.sandbox`, and as little of it as possible. NETWORK is
-``all``, ``none``, or ``proxy;PORT;DIRECT;MEETING`` for a proxy at 127.0.0.1: its port, the hosts that are reached
-without it, and the Unix socket at which it takes the listening socket of a network of the process's own, if any.
+``all``, ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at 127.0.0.1: its port, the hosts that
+are reached without it from here, and those from a network of the process's own, this machine's servers that are to be
+there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy takes that network's listening sockets.
 """
 
 from __future__ import annotations
@@ -69,9 +70,10 @@ def reach(network: str) -> Sequence[int] | None:
         return None if network == "all" else ()
     from agentnb.sandbox import private_network
 
-    _, outer, direct, meeting = network.split(";", 3)
-    own = private_network.enter(meeting) if meeting else None
-    port = int(outer) if own is None else own
+    _, outer, around, within, named, meeting = network.split(";", 5)
+    servers = [(address, int(number)) for address, number in map(str.split, named.split(",") if named else ())]
+    own = private_network.enter(meeting, servers) if meeting else None
+    port, direct = (int(outer), around) if own is None else (own, within)
     for name in PROXY_VARIABLES:
         os.environ.pop(name, None)
         os.environ.pop(name.lower(), None)

@@ -47,15 +47,10 @@ def fetches(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
 @pytest.mark.usefixtures("fetches")
-@pytest.mark.parametrize("peer", ["claude"], indirect=True)
 def test_a_confined_agent_reaches_its_model_and_no_other_host(
     host: Host, spec: AgentSpec, model_server: str, environment: dict[str, str], workspace: Path
 ) -> None:
-    """The only host that it may reach is the model's; its own command is refused another one, and the turn says so.
-
-    Not opencode: it talks to a server of its own at 127.0.0.1, and where the model is there, too, all of that goes
-    through the proxy, which refuses the server.
-    """
+    """The only host that it may reach is the model's; its own command is refused another one, and the turn says so."""
     model = urlsplit(model_server).netloc
     open_ = host.loop.call(
         lambda: host.open(

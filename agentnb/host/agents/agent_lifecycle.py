@@ -237,8 +237,12 @@ class AgentLifecycle:
             agent = await self._pool.acquire(self._configuration, self._channels.tab_id)
             try:
                 new = await self._open_or_log_in(agent)
-            except AgentDied:
+            except AgentDied as error:
                 self._pool.died(self._configuration, agent)
+                _add_refusals(error, agent)
+                raise
+            except AgentRefused as error:
+                _add_refusals(error, agent)
                 raise
         except AgentnbError as error:
             self._failed(error)
@@ -398,6 +402,15 @@ def remedy_of(refused: Iterable[str]) -> str:
     """
     is_host = {each.startswith("connecting to ") for each in refused}
     return " ".join(text for of_hosts, text in ((False, REMEDY), (True, HOST_REMEDY)) if of_hosts in is_host)
+
+
+def _add_refusals(error: AgentnbError, agent: Agent) -> None:
+    """Say in *error*, with which the start of *agent* ended, what its confinement had refused it, if anything."""
+    refused = [f"{what} {path}" for path, what in agent.refused_accesses(agent.stderr_tail)[:MOST_REFUSED]]
+    if refused:
+        kept = f"It was kept from {', '.join(refused)}: it is confined. {remedy_of(refused)}"
+        error.args = (f"{error} {kept}",)
+        error.hint = " ".join(filter(None, (error.hint, kept)))
 
 
 def _known(start: asyncio.Task[Agent]) -> None:

@@ -271,10 +271,12 @@ def told(name, attempt):
 def connects(family, address, protocol=0):
     with socket.socket(family, socket.SOCK_STREAM, protocol) as one:
         one.connect(address)
-    return "ESCAPED"
+    return "connected"
 def sends(kind, flags, port):
     with socket.socket(socket.AF_INET, kind) as one: one.sendto(b"x", flags, ("127.0.0.1", int(port)))
     return "sent"
+def reaches_own():
+    with socket.create_server(("127.0.0.1", 0)) as own: return connects(socket.AF_INET, own.getsockname())
 def fetched(port): return urllib.request.urlopen(f"http://localhost:{port}/").read().decode()
 told("allowed", lambda: fetched(allowed))
 told("other", lambda: fetched(other))
@@ -284,7 +286,9 @@ told("mptcp", lambda: connects(socket.AF_INET, ("127.0.0.1", int(allowed)), 262)
 told("fast open", lambda: sends(socket.SOCK_STREAM, 0x20000000, other))
 told("abstract", lambda: connects(socket.AF_UNIX, "\\0" + abstract))
 told("datagram", lambda: sends(socket.SOCK_DGRAM, 0, allowed))
-told("name", lambda: socket.getaddrinfo("a.example.org", 443) and "ESCAPED")
+told("name", lambda: socket.getaddrinfo("a.example.org", 443) and "found")
+told("other direct", lambda: connects(socket.AF_INET, ("127.0.0.1", int(other))))
+told("own", reaches_own)
 told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"], os.environ["NO_PROXY"]))
 """
 
@@ -295,7 +299,10 @@ told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"]
 def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else(
     tmp_path: Path, apart: bool, without_rights: bool
 ) -> None:
-    """Not around the proxy, not by UDP, so no names either; not by what Landlock does not look at; as root or not."""
+    """Not by UDP, so no names either; not by what Landlock does not look at; as root or not.
+
+    In a network of its own the server that it may reach is where it is outside, and so are servers that it starts.
+    """
     if not apart and landlock.abi() < landlock.SINCE["TCP"]:
         pytest.skip(f"Landlock has version {landlock.abi()} here")
 
@@ -323,15 +330,54 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
                 with pytest.raises(BlockingIOError):
                     datagrams.recv(1)
                 assert (len(heads), reached) == (1, [])
-                assert [*opened.refused] == [f"localhost:{other}"]
                 assert opened.has_joined is (apart and rehearse_command("true", tmp_path).way == "namespaces")
-        return dict(line.split(": ", 1) for line in printed.decode().splitlines())
+                assert [*opened.refused] == ([] if opened.has_joined else [f"localhost:{other}"])
+        told = dict(line.split(": ", 1) for line in printed.decode().splitlines())
+        return {**told, "is apart": str(opened.has_joined)}
 
     told = run(scenario())
+    is_apart = told.pop("is apart") == "True"
     assert told.pop("allowed") == "served"
-    assert told.pop("variables") == "(True, '')"
+    assert told.pop("variables") == ("(True, 'localhost,127.0.0.1,::1')" if is_apart else "(True, '')")
     assert told.pop("datagram") in ("refused", "sent")  # into a network in which nobody is
-    assert told == dict.fromkeys(("other", "direct", "direct 6", "mptcp", "fast open", "abstract", "name"), "refused")
+    inside = ("direct", "direct 6", "mptcp", "own")
+    assert told == {
+        **dict.fromkeys(("other", "other direct", "fast open", "abstract", "name"), "refused"),
+        **dict.fromkeys(inside, "connected" if is_apart else "refused"),
+    }
+
+
+@needs_landlock
+@pytest.mark.parametrize(
+    ("hosts", "direct"),
+    [
+        (["127.0.0.1:{}", "example.org"], "localhost,127.0.0.1,::1"),
+        (["[::1]:{}", "127.0.0.2:{}"], "localhost,127.0.0.1,::1"),
+        (["localhost:{}", "127.0.0.1"], ""),
+        (["*.localhost"], "localhost,127.0.0.1,::1"),
+    ],
+)
+def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports_are_named(
+    tmp_path: Path, hosts: list[str], direct: str
+) -> None:
+    """A host of this machine without a port is behind the proxy, and so are then the agent's own servers."""
+    script = "import os; print(os.environ['NO_PROXY'])"
+
+    async def scenario() -> tuple[str, bool]:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        async with proxy(*(each.format(port) for each in hosts)) as opened:
+            asked = Confine(network=("example.org",))
+            made = confinement_of(Needs(), sys.executable, tmp_path, asked, os.environ, proxy=opened)
+            words = made.command([sys.executable, "-I", "-c", script])
+            started = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, cwd=tmp_path)
+            printed, _ = await started.communicate()
+            assert started.returncode == 0
+            return printed.decode().rstrip("\n"), opened.has_joined
+
+    found, is_apart = run(scenario())
+    if is_apart:
+        assert found == direct
 
 
 @needs_landlock

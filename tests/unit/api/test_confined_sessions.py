@@ -14,7 +14,7 @@ import agentnb
 from agentnb import Session
 from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]
 WAY, WHY = way_here()
@@ -79,6 +79,14 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
     health = session.health()
     assert f"; of the network only localhost:{server.server_port}" in health.confined
     assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")
+
+
+@pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
+def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start(start: Start) -> None:
+    """The error says which host to add: the agent's own words rarely do."""
+    session = start("needs_host", confine=True, network=["pypi.org"], directories=[AGENTS])
+    turn = session.prompt("Hello").wait(PATIENCE, check=False)
+    assert "It was kept from connecting to service.example.org:80: it is confined. Add the host to" in str(turn.error)
 
 
 def test_start_without_confine_says_that_it_is_not_confined(start: Start) -> None:
