@@ -6,6 +6,7 @@ names, so a version means the same in either engine.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
@@ -132,6 +133,10 @@ class CopyEngine:
         if content is None:
             raise ContentNotStored(f"The content {blob} is stored no longer.")
         return content
+
+    def reading(self) -> contextlib.nullcontext[None]:
+        """Nothing to prepare: each content is a file."""
+        return contextlib.nullcontext()
 
     def write(self, content: bytes) -> str:
         """Store *content*; give its name."""

@@ -8,6 +8,7 @@ from agentnb.changes.model import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from agentnb.changes.coverage import Look
 
@@ -44,6 +45,9 @@ class Engine(Protocol):
 
     def read(self, blob: str) -> bytes:
         """The content *blob*; raises ContentNotStored where it is not stored any more."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Say that many contents will be read until the end of this."""
 
     def write(self, content: bytes) -> str:
         """Store *content*; give its name."""

@@ -10,23 +10,28 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
-from agentnb.changes.git_program import GitFailed, GitProgram, nul_joined
+from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import Mode, Version
 from agentnb.changes.objects import ObjectFolder
+from agentnb.changes.packed_contents import PackedContents
 from agentnb.changes.repository import folder_rules
 from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import Look
     from agentnb.changes.engine import Differences
+    from agentnb.changes.git_program import InstalledGit
 
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _BATCH = 5_000  # paths that one run of git adds, between two looks at the clock
 _LOOSE = 5_000  # contents in a file each; more are packed
+_AT_ONCE = 500  # new contents that are packed as they are stored: a file for each takes four times as long
+_PACKS_AT_ONCE = (2, 38)  # before, git wrote a pack for each
 _ARGUMENTS = 500  # paths on one command line
 _REPACK_SECONDS = 1_800.0
 _LARGE = 10_000  # files
@@ -47,8 +52,10 @@ class GitEngine:
 
     name = "git"
 
-    def __init__(self, program: str, folder: Path, workspace: Path) -> None:
-        self._git = GitProgram(program, folder, workspace)
+    def __init__(self, program: InstalledGit, folder: Path, workspace: Path) -> None:
+        self._git = GitProgram(program.path, folder, workspace)
+        self._packs_at_once = program.version >= _PACKS_AT_ONCE
+        self._packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
         self._workspace = workspace
         self._objects = ObjectFolder(folder / "objects")
         self._named: set[str] = set()
@@ -145,12 +152,15 @@ class GitEngine:
     def read(self, blob: str) -> bytes:
         """The content *blob*."""
         content = self._objects.read(blob)
-        if content is not None:
-            return content
-        try:
-            return self._git.run("cat-file", "blob", blob)
-        except GitFailed as error:
-            raise ContentNotStored(f"The content {blob} is stored no longer.") from error
+        if content is None:
+            content = self._packed.read(blob)
+        if content is None:
+            raise ContentNotStored(f"The content {blob} is stored no longer.")
+        return content
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Say that many contents will be read, so that one run of git gives all that are packed."""
+        return self._packed.many()
 
     def write(self, content: bytes) -> str:
         """Store *content*; give its name."""
@@ -263,11 +273,15 @@ class GitEngine:
 
     def _add(self, paths: list[str], look: Look, seconds: float) -> None:
         """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
+        until = time.monotonic() + seconds
+        if self._packs_at_once and len(paths) >= _AT_ONCE:
+            # Else one by one: git gives up a pack where a file changes while it is read.
+            with contextlib.suppress(GitFailed):
+                self._put_into_index(paths, seconds, "-c", "core.bigFileThreshold=1")
+                return
         while paths:
             try:
-                self._git.run(
-                    "update-index", "--add", "--replace", "-z", "--stdin", given=nul_joined(paths), seconds=seconds
-                )
+                self._put_into_index(paths, until - time.monotonic())
             except GitFailed as error:
                 said = _UNPROCESSED.search(str(error))
                 at = paths.index(said[1]) if said and said[1] in paths else None
@@ -277,6 +291,10 @@ class GitEngine:
                 paths = paths[:at] + paths[at + 1 :]
             else:
                 return
+
+    def _put_into_index(self, paths: list[str], seconds: float, *options: str) -> None:
+        update = ("update-index", "--add", "--replace", "-z", "--stdin")
+        self._git.run(*options, *update, given=nul_joined(paths), seconds=seconds)
 
     def _first_of(self, nested: str, look: Look) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from agentnb.changes.coverage import TooSlow, ignores_case
 from agentnb.errors import ChangesError, ChangesUnavailable
@@ -79,7 +79,19 @@ class GitFailed(ChangesError):
     """A run of git ended with an error; ``str`` says what git said."""
 
 
-def find_git(workspace: Path) -> str | None:
+class InstalledGit(NamedTuple):
+    """A git program.
+
+    Args:
+        path: Its absolute path.
+        version: The first two numbers of its version.
+    """
+
+    path: str
+    version: tuple[int, int]
+
+
+def find_git(workspace: Path) -> InstalledGit | None:
     """The git program, of version 2.30 or later; None where there is none.
 
     One that lies in the workspace is not used: an agent may have written it.
@@ -98,7 +110,9 @@ def find_git(workspace: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     version = re.match(r"git version (\d{1,5})\.(\d{1,5})", said)
-    return found if version and (int(version[1]), int(version[2])) >= OLDEST else None
+    if version is None or (int(version[1]), int(version[2])) < OLDEST:
+        return None
+    return InstalledGit(found, (int(version[1]), int(version[2])))
 
 
 def clean(home: Path | None = None) -> dict[str, str]:
@@ -169,7 +183,7 @@ class GitProgram:
             ChangesUnavailable: If it cannot be started.
         """
         limit = self._seconds if seconds is None else seconds
-        with self._start(arguments, has_input=given is not None) as process:
+        with self.start(*arguments, has_input=given is not None, said=subprocess.PIPE) as process:
             try:
                 printed, said = process.communicate(given, timeout=limit)
             except subprocess.TimeoutExpired as error:
@@ -193,7 +207,7 @@ class GitProgram:
         found = bytearray()
         count = 0
         is_slow = threading.Event()
-        with tempfile.TemporaryFile() as said, self._start(arguments, has_input=False, said=said) as process:
+        with tempfile.TemporaryFile() as said, self.start(*arguments, has_input=False, said=said) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
 
             def stop() -> None:
@@ -223,15 +237,25 @@ class GitProgram:
             raise _failure(arguments[0], process.returncode, words)
         return [os.fsdecode(each) for each in bytes(found).split(b"\0")[: min(count, most)]], count > most
 
-    def _start(
-        self, arguments: Iterable[str], *, has_input: bool, said: IO[bytes] | None = None
+    def start(
+        self, *arguments: str, has_input: bool = True, said: IO[bytes] | int = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
+        """Start git, with pipes for what it is given and what it prints.
+
+        Args:
+            arguments: The command and its options.
+            has_input: Whether it is given anything.
+            said: Where its errors go. A pipe that nobody reads would stop it.
+
+        Raises:
+            ChangesUnavailable: If it cannot be started.
+        """
         try:
             return subprocess.Popen(
                 [*self._command, *arguments],
                 stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if said is None else said,  # a pipe that nobody reads would stop git
+                stderr=said,
                 cwd=self._workspace,
                 env=self._environment,
                 umask=0o077,

@@ -35,6 +35,7 @@ from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, Conte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import HashedFile
@@ -155,7 +156,8 @@ class ChangeStore:
         with self._explained():
             old, new = self._records.read(before.id), self._records.read(after.id)
             try:
-                found = compare(old, new, self._engine, self.content)
+                with self.reading():
+                    found = compare(old, new, self._engine, self.content)
                 return tuple(each for each in found if not is_ignored(self._own, each.path))
             except GitFailed as error:
                 message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"
@@ -174,6 +176,15 @@ class ChangeStore:
             raise ContentNotStored(message, hint="It is sensitive or large.")
         with self._explained():
             return self._engine.read(version.blob)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster.
+
+        Example:
+            >>> with store.reading():  # doctest: +SKIP
+            ...     counts = [store.lines(each) for each in changes]
+        """
+        return self._engine.reading()
 
     def lines(self, change: FileChange) -> tuple[int | None, int | None]:
         """How many lines *change* added and removed; None for what is no text, or is not stored."""
@@ -212,7 +223,7 @@ class ChangeStore:
             ContentNotStored: If a content is not stored, or would be lost; nothing was written.
             ChangesError: If the file system refuses; nothing was written.
         """
-        with self._explained(), self._held():
+        with self._explained(), self._held(), self.reading():
             self._note(self._transaction.recover())
             planner = self._planner()
             for _ in range(_ATTEMPTS):

@@ -415,7 +415,8 @@ def _compared(
 ) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
     """What changed, and the lines that came and went, by path."""
     found = store.changes(before, after)
-    return found, {change.path: store.lines(change) for change in found[:MOST_COUNTED]}
+    with store.reading():
+        return found, {change.path: store.lines(change) for change in found[:MOST_COUNTED]}
 
 
 def _paths(change: FileChange) -> tuple[str, ...]:

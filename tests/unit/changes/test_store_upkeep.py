@@ -15,6 +15,9 @@ from agentnb.changes.store_lock import StoreLock
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 
+MANY = 600
+"""New files that are more than a few."""
+
 HOLDS = """
 import fcntl, sys
 file = open(sys.argv[1])
@@ -189,3 +192,77 @@ def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
     sizes = {said: Limits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes for said in ("1000", "2k", "3MB")}
     assert sizes == {"1000": 1000, "2k": 2048, "3MB": 3 * 1024**2}
     assert Limits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == Limits()
+
+
+def test_many_new_files_are_stored_in_a_pack_and_read_by_one_run_of_git(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of the store for each would take four times as long; a run of git for each, too."""
+    runs = watched_git(tmp_path, monkeypatch)
+    contents = {f"f{number}": b"%d\n" % number for number in range(MANY)}
+    for name, content in contents.items():
+        (workspace / name).write_bytes(content)
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    before = store.take()
+    assert len([path for path in (tmp_path / "store/git/objects").rglob("*") if path.is_file()]) < 10
+    assert [path for path in (tmp_path / "store").rglob("*") if path.stat().st_mode & 0o077] == []
+    for name in contents:
+        (workspace / name).write_bytes(b"other\n")
+    changes = store.changes(before, store.take())
+    assert [(each.path, store.lines(each)) for each in changes[:3]] == [(name, (1, 1)) for name in sorted(contents)[:3]]
+    runs.write_text("")
+    store.apply([step for each in changes for step in each.backward])
+    assert {path.name: path.read_bytes() for path in workspace.iterdir()} == contents
+    assert runs.read_text().count("cat-file --batch\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("does", "packs"),
+    [
+        ('case "$*" in *--version) echo git version 2.37.9; exit;; esac', 0),
+        ('case "$*" in *bigFileThreshold*) echo "fatal: failed to read 9 bytes from a" >&2; exit 128;; esac', 1),
+    ],
+    ids=["an-older-git", "a-file-that-changes-while-it-is-read"],
+)
+def test_many_new_files_when_git_cannot_pack_them_are_stored_one_by_one(
+    does: str, packs: int, tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git before 2.38 would write a pack for each."""
+    runs = watched_git(tmp_path, monkeypatch, does)
+    for number in range(MANY):
+        (workspace / f"f{number}").write_bytes(b"%d\n" % number)
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    before = store.take()
+    assert runs.read_text().count("bigFileThreshold") == packs
+    (workspace / "f7").unlink()
+    [change] = store.changes(before, store.take())
+    store.apply(change.backward)
+    assert (workspace / "f7").read_bytes() == b"7\n"
+
+
+def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp_path: Path, workspace: Path) -> None:
+    """Undo of what is lost writes nothing."""
+    for number in range(MANY):
+        (workspace / f"f{number}").write_bytes(noise(100))
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    before = store.take()
+    (workspace / "f7").write_bytes(b"seven\n")
+    after = store.take()
+    [change] = store.changes(before, after)
+    for pack in (tmp_path / "store/git/objects/pack").iterdir():
+        pack.unlink()
+    with pytest.raises(ContentNotStored, match="stored no longer"):
+        store.apply(change.backward)
+    assert change.after is not None
+    assert (store.content(change.after), (workspace / "f7").read_bytes()) == (b"seven\n", b"seven\n")
+
+
+def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -> Path:
+    """Put a git before the real one that does *does* and notes what it is asked for in the file that this gives."""
+    runs = folder / "runs"
+    program = folder / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho \"$*\" >> '{runs}'\n{does}\nexec '{shutil.which('git')}' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return runs
