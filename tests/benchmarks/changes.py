@@ -21,6 +21,7 @@ SIZES = (1_000, 10_000, 50_000)
 LINES = 115
 ROUNDS = 7
 FILES_IN_A_FOLDER = 25
+OLD_SECONDS = 2.5
 MOST_BESIDE = 1.0
 """An unchanged workspace takes no longer than a stash of one changed file."""
 
@@ -39,6 +40,8 @@ def _rows(size: int) -> list[Row]:
         first = _seconds(store.take)
         disk = store.size()
         _repository(workspace, home)
+        _wait_until_old(workspace)
+        store.take()
         git_disk = _disk(workspace / ".git")
         changed = workspace / "p0/d0/f0.py"
         rounds = [
@@ -77,6 +80,12 @@ def _fill(workspace: Path, size: int) -> int:
         lines = [f"x{chance.randrange(10**9)} = {chance.random()}\n" for _ in range(LINES)]
         total += (folder / f"f{number}.py").write_text("".join(lines))
     return total
+
+
+def _wait_until_old(workspace: Path) -> None:
+    """A snapshot reads files again that were written in the two seconds before: those of a real workspace are older."""
+    newest = max(path.lstat().st_mtime for path in workspace.rglob("*"))
+    time.sleep(max(0.0, newest + OLD_SECONDS - time.time()))
 
 
 def _seconds(work: Callable[[], object]) -> float:

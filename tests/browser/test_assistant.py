@@ -61,8 +61,10 @@ def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7
     side.say("Tidy the cells")
     expect(bars).to_have_count(2)
     lab.picture("assistant-notebook7")
+    expect(bars.first).to_have_attribute("data-armed", "true")
     bars.first.get_by_role("button", name="Undo", exact=True).click()
     expect(bars).to_have_count(1)
+    expect(bars).to_have_attribute("data-armed", "true")
     bars.get_by_role("button", name="Keep", exact=True).click()
     expect(bars).to_have_count(0)
     assert sources(lab)[0] == "north, south = 12, 30"

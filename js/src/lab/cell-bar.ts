@@ -70,8 +70,7 @@ export class Bar {
   readonly #accept: HTMLButtonElement;
   readonly #run: HTMLButtonElement | undefined;
   readonly #all: HTMLButtonElement[];
-  readonly #timer: ReturnType<typeof setTimeout>;
-  #isArmed = false;
+  readonly #arming: Arming;
   #obstacle = "";
 
   /** `note`: what else there is to know, in a sentence. */
@@ -85,18 +84,18 @@ export class Bar {
     node.setAttribute("aria-label", this.#said.textContent);
     this.#why.className = "agentnb-cell-bar-why";
     this.#why.setAttribute("role", "status");
-    this.#accept = barButton("Accept", "agentnb-accept", () => doings.answer("accept"));
-    this.#run = canRun ? barButton("Accept and run", "", () => doings.answer("run")) : undefined;
+    this.#accept = answerButton("Accept", "agentnb-accept", () => doings.answer("accept"));
+    this.#run = canRun ? answerButton("Accept and run", "", () => doings.answer("run")) : undefined;
     this.#all = [
-      barButton("Accept all", "", () => doings.answerAll("accept")),
-      barButton("Reject all", "", () => doings.answerAll("reject")),
+      answerButton("Accept all", "", () => doings.answerAll("accept")),
+      answerButton("Reject all", "", () => doings.answerAll("reject")),
     ];
     const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
     const next = barButton("↓", "", () => doings.step(1), "Next change");
     const buttons = [
       this.#accept,
       ...(this.#run ? [this.#run] : []),
-      barButton("Reject", "", () => doings.answer("reject")),
+      answerButton("Reject", "", () => doings.answer("reject")),
       ...this.#all,
       previous,
       next,
@@ -104,10 +103,7 @@ export class Bar {
     node.append(this.#said, this.#why, ...buttons.slice(0, -2), together(previous, next));
     moveByKeys(node, buttons, () => doings.leave());
     this.others = 0;
-    this.#timer = setTimeout(() => {
-      this.#isArmed = true;
-      this.#update();
-    }, INERT_FOR);
+    this.#arming = new Arming(node, () => this.#update());
     this.#update();
   }
 
@@ -128,7 +124,7 @@ export class Bar {
 
   /** Whether it can be answered so now. */
   can(how: "accept" | "reject" | "run"): boolean {
-    if (!this.#isArmed) return false;
+    if (!this.#arming.isDone) return false;
     if (how === "reject") return this.#proposal.reject !== undefined;
     return !this.#obstacle && this.#proposal.accept !== undefined && (how === "accept" || this.#run !== undefined);
   }
@@ -137,8 +133,14 @@ export class Bar {
     this.#accept.focus({ preventScroll: true });
   }
 
+  /** It can be seen from now on. */
+  appear(): void {
+    this.#arming.begin();
+    this.#update();
+  }
+
   dispose(): void {
-    clearTimeout(this.#timer);
+    this.#arming.stop();
     this.node.remove();
   }
 
@@ -146,7 +148,38 @@ export class Bar {
     this.#why.textContent = this.#obstacle;
     const disabled = String(!this.can("accept"));
     for (const one of [this.#accept, this.#run]) one?.setAttribute("aria-disabled", disabled); // still in the tab order
-    this.node.dataset.armed = String(this.#isArmed);
+  }
+}
+
+/** The time in which a new bar answers nothing: what is clicked or pressed then was meant for what was there before. */
+export class Arming {
+  readonly #bar: HTMLElement;
+  readonly #done: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `done` is called at its end. */
+  constructor(bar: HTMLElement, done: () => void) {
+    this.#bar = bar;
+    this.#done = done;
+    this.begin();
+  }
+
+  get isDone(): boolean {
+    return this.#bar.dataset.armed === "true";
+  }
+
+  /** Begins it, anew where the bar comes to be seen only now. */
+  begin(): void {
+    this.stop();
+    this.#bar.dataset.armed = "false";
+    this.#timer = setTimeout(() => {
+      this.#bar.dataset.armed = "true";
+      this.#done();
+    }, INERT_FOR);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -186,6 +219,15 @@ function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "
   const shown = buttons.filter((one) => !one.hidden);
   const at = shown.indexOf(document.activeElement as HTMLButtonElement);
   shown[(at + (key === "ArrowRight" ? 1 : -1) + shown.length) % shown.length]?.focus();
+}
+
+/** A button that answers; not to the second click of a double click, which was meant for the bar that was here. */
+export function answerButton(name: string, className: string, onClick: () => void): HTMLButtonElement {
+  const made = barButton(name, className, () => {});
+  made.addEventListener("click", ({ detail }) => {
+    if (detail < 2) onClick();
+  });
+  return made;
 }
 
 /** A button of such a bar; `label` says what it does where its text is a sign. */

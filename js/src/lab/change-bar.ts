@@ -1,7 +1,7 @@
 /** The toolbar of a change that was made in a cell: what it is, *Keep* and *Undo*, and what goes to the next one. */
 import { line } from "../view/plain";
 import type { CellChange } from "../view/store";
-import { barButton, leaveShortcuts, moveByKeys, together } from "./cell-bar";
+import { Arming, answerButton, barButton, leaveShortcuts, moveByKeys, together } from "./cell-bar";
 
 export interface ChangeDoings {
   all(how: "keep" | "undo"): void;
@@ -20,6 +20,7 @@ export class ChangeBar {
   readonly #keep: HTMLButtonElement;
   readonly #undo: HTMLButtonElement;
   readonly #more: HTMLButtonElement[];
+  readonly #arming: Arming;
   #isBusy = false;
 
   /** `note`: what else there is to know, in a sentence. */
@@ -35,20 +36,22 @@ export class ChangeBar {
     node.setAttribute("aria-label", said.textContent);
     this.#why.className = "agentnb-cell-bar-why";
     this.#why.setAttribute("role", "status");
-    this.#keep = barButton("Keep", "agentnb-accept", () => void this.do("keep"));
-    this.#undo = barButton("Undo", "", () => void this.do("undo"));
+    this.#keep = answerButton("Keep", "agentnb-accept", () => void this.do("keep"));
+    this.#undo = answerButton("Undo", "", () => void this.do("undo"));
     this.#undo.hidden = !change.isUndoable;
     const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
     const next = barButton("↓", "", () => doings.step(1), "Next change");
     const all = [
-      barButton("Keep all", "", () => doings.all("keep")),
-      barButton("Undo all", "", () => doings.all("undo")),
+      answerButton("Keep all", "", () => doings.all("keep")),
+      answerButton("Undo all", "", () => doings.all("undo")),
     ];
     this.#more = [...all, previous, next];
     const buttons = [this.#keep, this.#undo, ...this.#more];
     node.append(said, this.#why, ...buttons.slice(0, -2), together(previous, next));
     moveByKeys(node, buttons, () => doings.leave());
     this.others = 0;
+    this.#arming = new Arming(node, () => this.#update());
+    this.#update();
   }
 
   get hasFocus(): boolean {
@@ -65,9 +68,20 @@ export class ChangeBar {
     this.#keep.focus({ preventScroll: true });
   }
 
-  /** Keeps or undoes the change. */
+  /** It can be seen from now on. */
+  appear(): void {
+    this.#arming.begin();
+    this.#update();
+  }
+
+  dispose(): void {
+    this.#arming.stop();
+    this.node.remove();
+  }
+
+  /** Keeps or undoes the change, once the bar has been there for a moment. */
   async do(how: "keep" | "undo"): Promise<void> {
-    if (this.#isBusy || (how === "undo" && !this.#change.isUndoable)) return;
+    if (!this.#arming.isDone || this.#isBusy || (how === "undo" && !this.#change.isUndoable)) return;
     this.#busy(true);
     const why = await this.#change[how]();
     this.#why.textContent = why;
@@ -77,7 +91,12 @@ export class ChangeBar {
 
   #busy(isBusy: boolean): void {
     this.#isBusy = isBusy;
-    for (const one of [this.#keep, this.#undo]) one.setAttribute("aria-disabled", String(isBusy));
+    this.#update();
+  }
+
+  #update(): void {
+    const disabled = String(this.#isBusy || !this.#arming.isDone);
+    for (const one of [this.#keep, this.#undo]) one.setAttribute("aria-disabled", disabled);
   }
 }
 

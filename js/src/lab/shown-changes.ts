@@ -183,7 +183,7 @@ export class ShownChanges {
       isEnded: false,
       end: () => {
         drawn.isEnded = true;
-        bar.node.remove();
+        bar.dispose();
         drawn.node?.remove();
         if (drawn.node || !cell.isDisposed) for (const end of endings.splice(0)) end();
       },
@@ -191,6 +191,7 @@ export class ShownChanges {
     const before = change.status === "added" ? undefined : change.before().catch(() => undefined);
     void Promise.all([before, cell.ready]).then(([text]) => {
       if (drawn.isEnded || cell.isDisposed) return;
+      bar.appear();
       endings.push(drawn.node ? this.#strike(drawn, drawn.node, text) : mark(drawn, text));
     });
     return drawn;

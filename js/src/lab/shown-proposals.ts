@@ -210,6 +210,7 @@ export class ShownProposals {
     };
     void cell.ready.then(() => {
       if (drawn.isEnded || cell.isDisposed) return;
+      bar.appear();
       endings.push(proposal.action === "insert" ? this.#newCell(drawn, bar) : this.#changedCell(drawn));
     });
     return drawn;

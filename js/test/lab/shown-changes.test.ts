@@ -67,6 +67,10 @@ function change(more: Partial<CellChange> = {}): CellChange {
 }
 
 const bars = (node: Element) => [...node.querySelectorAll(".agentnb-cell-bar")];
+const PATIENCE = { timeout: 30_000 };
+/** Waits until so many bars are there and can be answered. */
+const armed = (node: Element, count: number) =>
+  vi.waitFor(() => expect(node.querySelectorAll("[data-armed=true]")).toHaveLength(count), PATIENCE);
 const press = (node: Element, name: string) =>
   [...node.querySelectorAll("button")].find(({ textContent, hidden }) => textContent === name && !hidden)?.click();
 
@@ -79,6 +83,7 @@ test("a changed cell shows the lines that went above those that came, and Keep a
   expect(node.querySelector(".agentnb-old-lines")?.textContent).toBe("x = 1");
   expect([...node.querySelectorAll(".agentnb-new-line")].map((line) => line.textContent)).toEqual(["x = 2"]);
   expect(bars(node)[0]?.textContent).toContain("The agent changed this cell.");
+  await armed(node, 1);
   press(node, "Undo");
   await vi.waitFor(() => expect(node.querySelector("[role=status]")?.textContent).toBe("You changed it since."));
   press(node, "Keep");
@@ -93,7 +98,7 @@ test("several changes are kept at once; of a cell that is not here, twice or und
   taken.add(node.lastElementChild as never);
   const made = ["a", "b", "c", "gone"].map((cellId) => change({ cellId, status: "added" }));
   shown.show([...made, change({ id: "other", notebook: "copy.ipynb" })]);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  await armed(node, 2);
   expect(one.node.dataset.agentnbAdded).toBe("true");
   press(one.node, "Keep all");
   await vi.waitFor(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
@@ -140,6 +145,7 @@ test("a deleted cell stands where it was, with its text, Keep and Undo, and is r
   const group = node.querySelector("[role=group]");
   expect(group?.getAttribute("aria-label")).toBe("Deleted cell");
   expect(bars(node)[0]?.getAttribute("aria-label")).toBe("The agent deleted this cell.");
+  await armed(node, 1);
   press(node, "Keep");
   expect(made.keep).toHaveBeenCalledOnce();
   node.querySelector("button")?.focus();
@@ -232,7 +238,7 @@ test("next, previous, keep and undo go by keyboard through changed and deleted c
   const { node, shown } = notebook([cell("a", "one"), cell("c", "three")]);
   const [first, second, third] = [change(), deleted("b", "a"), change({ cellId: "c", status: "added" })];
   shown.show([third, second, first]);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(3));
+  await armed(node, 3);
   const said = () => document.activeElement?.closest(".agentnb-cell-bar")?.getAttribute("aria-label");
   const seen: unknown[] = [];
   for (const by of [1, 1, 1, -1] as const) {
@@ -251,7 +257,7 @@ test("a change that was kept here goes at once, as long as no other word of it c
   const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
   shown.show(made);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  await armed(node, 2);
   press(bars(node)[0] as Element, "Keep");
   await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
   shown.show(made);
@@ -259,4 +265,30 @@ test("a change that was kept here goes at once, as long as no other word of it c
   shown.show(made.slice(1));
   shown.show(made); // undone and done again
   await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+});
+
+test("a new bar answers nothing for a moment, and none answers the second click of a double click", async () => {
+  const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
+  const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
+  const [first, second] = made as [CellChange, CellChange];
+  const bothCame = new Promise<void>((resolve) => {
+    // No timer can end between this and what waits for it.
+    const observer = new MutationObserver(() => bars(node).length === 2 && resolve());
+    observer.observe(node, { childList: true, subtree: true });
+  });
+  shown.show(made);
+  await bothCame;
+  const names = ["Keep", "Undo", "Keep all", "Undo all"];
+  for (const name of names) press(node, name);
+  shown.do("undo");
+  expect(bars(node)[0]?.querySelector("button")?.getAttribute("aria-disabled")).toBe("true");
+  await armed(node, 2);
+  expect(bars(node)[0]?.querySelector("button")?.getAttribute("aria-disabled")).toBe("false");
+  for (const button of node.querySelectorAll("button"))
+    if (names.includes(button.textContent ?? "")) button.dispatchEvent(new MouseEvent("click", { detail: 2 }));
+  const calls = [first.keep, first.undo, second.keep, second.undo].map((one) => vi.mocked(one).mock.calls.length);
+  expect(calls).toEqual([0, 0, 0, 0]);
+  press(node, "Keep");
+  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  expect(first.keep).toHaveBeenCalledOnce();
 });
