@@ -16,11 +16,10 @@ from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.client_requests import Bytes, UnknownClient
 from agentnb.comm.delivery import Delivery
-from agentnb.comm.history_notices import HistoryNotices
 from agentnb.comm.history_requests import HistoryRequests
+from agentnb.comm.notices import HistoryNotices, SettingsNotices
 from agentnb.comm.own_agent_requests import OwnAgentRequests
 from agentnb.comm.requests import Requests
-from agentnb.comm.settings_notices import SettingsNotices
 from agentnb.comm.settings_requests import SettingsRequests
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion, unexpected

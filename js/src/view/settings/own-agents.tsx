@@ -1,9 +1,9 @@
 /** How agents are started: the user's own and changes of the catalogue's. What a variable holds is never shown. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { line, plain } from "../plain";
+import { line } from "../plain";
+import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
 import type { AgentCommand } from "./list";
-import { readVariables } from "./servers";
 
 interface Props {
   agents: readonly AgentCommand[];
@@ -126,7 +126,7 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
     if (!agent && names.includes(name.trim()))
       return setTrouble(`There is an agent ${line(name, 60)} already: choose it in the list above to change it.`);
     if (!command.trim()) return setTrouble("The command is missing: write the program that speaks ACP.");
-    if (!typed) return setTrouble("Variables are lines as NAME=value.");
+    if (!typed) return setTrouble(NO_VARIABLES);
     setTrouble("");
     onSave(name.trim(), {
       line: command.trim(),
@@ -143,21 +143,9 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
       }}
     >
       {!agent && (
-        <input
-          class="field"
-          aria-label="Name of the agent"
-          placeholder="name, such as mine"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
+        <LineField label="Name of the agent" placeholder="name, such as mine" value={name} onChange={setName} />
       )}
-      <input
-        class="field"
-        aria-label="Command of the agent"
-        placeholder="my-agent --acp"
-        value={command}
-        onInput={(event) => setCommand(event.currentTarget.value)}
-      />
+      <LineField label="Command of the agent" placeholder="my-agent --acp" value={command} onChange={setCommand} />
       {kept.length > 0 && (
         <ul class="settings-rules">
           {kept.map((one) => (
@@ -175,13 +163,12 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
           ))}
         </ul>
       )}
-      <textarea
-        class="field"
-        rows={2}
-        aria-label="Variables to set"
+      <VariablesField
+        label="Variables to set"
         placeholder={kept.length > 0 ? "NAME=value to add or replace one, a line each" : "NAME=value, a line each"}
         value={variables}
-        onInput={(event) => setVariables(event.currentTarget.value)}
+        rows={2}
+        onChange={setVariables}
       />
       <button type="submit" class="button small">
         Save
@@ -189,11 +176,7 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
       <button type="button" class="button small" onClick={onCancel}>
         Cancel
       </button>
-      {trouble && (
-        <p class="error-text" role="alert">
-          {plain(trouble)}
-        </p>
-      )}
+      <FormTrouble text={trouble} />
     </form>
   );
 }

@@ -1,6 +1,7 @@
 /** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
 import { useState } from "preact/hooks";
-import { line, plain } from "../plain";
+import { line } from "../plain";
+import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
 
 export interface Props {
   /** The names of those that there are. */
@@ -41,7 +42,7 @@ function NewServer({ onAdd }: { onAdd: Props["onChange"] }) {
   const add = () => {
     const env = readVariables(variables);
     if (!name.trim() || !command.trim()) return setTrouble("A server has a name, and a command or an address.");
-    if (!env) return setTrouble("Variables are lines as NAME=value.");
+    if (!env) return setTrouble(NO_VARIABLES);
     setTrouble("");
     onAdd(name.trim(), { line: command.trim(), env });
   };
@@ -54,44 +55,24 @@ function NewServer({ onAdd }: { onAdd: Props["onChange"] }) {
         add();
       }}
     >
-      <input
-        class="field"
-        aria-label="Name of the server"
-        placeholder="name"
-        value={name}
-        onInput={(event) => setName(event.currentTarget.value)}
-      />
-      <input
-        class="field"
-        aria-label="Command or address"
+      <LineField label="Name of the server" placeholder="name" value={name} onChange={setName} />
+      <LineField
+        label="Command or address"
         placeholder="uvx mcp-server-git, or https://…"
         value={command}
-        onInput={(event) => setCommand(event.currentTarget.value)}
+        onChange={setCommand}
       />
-      <textarea
-        class="field"
-        rows={1}
-        aria-label="Variables for the command"
+      <VariablesField
+        label="Variables for the command"
         placeholder="NAME=value, a line each"
         value={variables}
-        onInput={(event) => setVariables(event.currentTarget.value)}
+        rows={1}
+        onChange={setVariables}
       />
       <button type="submit" class="button small">
         Add server
       </button>
-      {trouble && (
-        <p class="error-text" role="alert">
-          {plain(trouble)}
-        </p>
-      )}
+      <FormTrouble text={trouble} />
     </form>
   );
-}
-
-/** Lines as `NAME=value`; undefined where one is none. */
-export function readVariables(text: string): Record<string, string> | undefined {
-  const lines = text.split("\n").filter((one) => one.trim());
-  const pairs = lines.map((one) => [one.slice(0, one.indexOf("=")).trim(), one.slice(one.indexOf("=") + 1)] as const);
-  const isRead = lines.every((one, at) => one.includes("=") && /^[A-Za-z_][A-Za-z0-9_]*$/.test(pairs[at]?.[0] ?? ""));
-  return isRead ? Object.fromEntries(pairs) : undefined;
 }
