@@ -90,7 +90,7 @@ def _row(each: Setting) -> str:
     places = ["`%config`"] if each.trait else []
     places += [f"`{each.file}`: `{each.file_key}`"] if each.file else []
     places += [f"`{each.variable}`"] if each.variable else []
-    about = f"{each.about} Counts {each.counts}." if "Counts at once" not in each.about else each.about
+    about = f"{each.about} Applies {each.counts}."
     return f"| `{each.name}` | `{each.default!r}` | {about} | {', '.join(places)} |"
 
 

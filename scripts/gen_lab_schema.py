@@ -22,7 +22,7 @@ TYPES = {"switch": "boolean", "number": "number", "names": "array"}
 
 def property_of(setting: Setting) -> dict[str, Any]:
     """A setting as JSON Schema says it."""
-    described = f"{setting.about} Counts {setting.counts}.".replace("`", "")
+    described = f"{setting.about} Applies {setting.counts}.".replace("`", "")
     told: dict[str, Any] = {"title": setting.title, "description": described, "type": TYPES.get(setting.kind, "string")}
     if setting.kind == "choice":
         labels = setting.labels or setting.choices

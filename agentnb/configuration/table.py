@@ -13,7 +13,7 @@ Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent
 """The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
 a list of names; MCP servers (a mapping by name, or the path of a file that has one)."""
 File: TypeAlias = Literal["settings.toml", "policy.toml", "local.toml", ""]
-Counts: TypeAlias = Literal["at once", "for new conversations", "when a kernel starts"]
+Counts: TypeAlias = Literal["at once", "to new conversations", "when a kernel starts"]
 
 GROUPS: dict[str, str] = {
     "agents": "Agents",
@@ -73,7 +73,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     unset: Any = None
     order: tuple[Any, ...] = ()
     widens: bool = False
-    counts: Counts = "for new conversations"
+    counts: Counts = "to new conversations"
     is_look: bool = False
 
     @property
@@ -290,8 +290,7 @@ SETTINGS: dict[str, Setting] = {
             labels=("As the policy file says", "Review first", "Review afterwards"),
             about="When you review an agent's change of a notebook's cell: 'first' (it is shown in the cell until you "
             "accept it) or 'after' (it is made at once; Review and Undo stand below the turn). 'policy': as "
-            "cell_review "
-            "in your policy file says, else 'first'. Counts at once.",
+            "cell_review in your policy file says, else 'first'.",
             file="policy.toml",
             unset="policy",
             order=("first", "after"),

@@ -316,7 +316,8 @@ def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
     if not missing:
         return info
     runner = run_by(spec)
-    about = _how_to_start(spec) if runner is None else f"Not installed. {runner.kind} starts it without an install."
+    run = f"Not installed. Start downloads it with {runner.kind} and runs it." if runner else None
+    about = run or _how_to_start(spec)
     return replace(
         info,
         description=about,

@@ -190,6 +190,11 @@ test("settings are found by their words, and axe finds nothing wrong", async () 
 test("agents are put in order and hidden by buttons, without typing a name", async () => {
   const { into, named, changes } = shown();
   await ready(into);
+  const folded = () => [...into.querySelectorAll("details")].map((one) => [one.open, one.firstChild?.textContent]);
+  expect(folded()).toEqual([
+    [false, `${AGENT.displayName}, Claude`],
+    [false, "goose"],
+  ]);
   const hide = (name: string) =>
     [...into.querySelectorAll("label")]
       .find((one) => one.textContent?.trim() === `Hide ${name}`)

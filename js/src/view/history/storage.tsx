@@ -104,7 +104,8 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
       {rows && (
         <>
           <p>
-            <b>{size(total)}</b> on disk. Conversations are kept until you delete them.
+            <b>{size(total)}</b> on disk. Conversations stay until you delete them, or until a limit under Storage in
+            the settings does.
           </p>
           {HEADS.map(([what, head]) => (
             <Table key={what} head={head} rows={rows.filter((row) => row.what === what).slice(0, SHOWN)} />

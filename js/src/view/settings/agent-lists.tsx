@@ -1,4 +1,5 @@
 /** Which agents and models are listed, and in which order: by buttons, without typing their names. */
+import type { ComponentChildren } from "preact";
 import type { AgentInfo } from "../../state/types.gen";
 import { IconButton } from "../icons";
 import { line } from "../plain";
@@ -15,6 +16,22 @@ interface Props {
 const nameOf = (agents: readonly AgentInfo[], provider: string) =>
   line(agents.find((one) => one.provider === provider)?.displayName || provider, 60);
 
+/** A long list, folded until it is asked for; what it comes to stands in its line. */
+function Folded({ summary, children }: { summary: string; children: ComponentChildren }) {
+  return (
+    <details class="setting-fold">
+      <summary>{summary}</summary>
+      {children}
+    </details>
+  );
+}
+
+/** Some names in words, of many the first three. */
+function few(names: readonly string[]): string {
+  const shown = names.length > 4 ? [...names.slice(0, 3), `and ${names.length - 3} more`] : names;
+  return shown.join(", ");
+}
+
 /** The agents as they are listed, each to be moved by one place. */
 export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
   const others = agents.map(({ provider }) => provider).filter((provider) => !names.includes(provider));
@@ -27,28 +44,30 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
     onChange(moved.slice(0, Math.max(names.length, from + 1, to + 1)));
   };
   return (
-    <ol class="setting-agents">
-      {order.map((provider, at) => {
-        const name = nameOf(agents, provider);
-        return (
-          <li key={provider}>
-            <span>{name}</span>
-            <IconButton
-              name={`Move ${name} up`}
-              icon="up"
-              disabled={isFixed || at === 0}
-              onClick={() => move(at, at - 1)}
-            />
-            <IconButton
-              name={`Move ${name} down`}
-              icon="down"
-              disabled={isFixed || at === order.length - 1}
-              onClick={() => move(at, at + 1)}
-            />
-          </li>
-        );
-      })}
-    </ol>
+    <Folded summary={few(order.map((provider) => nameOf(agents, provider)))}>
+      <ol class="setting-agents">
+        {order.map((provider, at) => {
+          const name = nameOf(agents, provider);
+          return (
+            <li key={provider}>
+              <span>{name}</span>
+              <IconButton
+                name={`Move ${name} up`}
+                icon="up"
+                disabled={isFixed || at === 0}
+                onClick={() => move(at, at - 1)}
+              />
+              <IconButton
+                name={`Move ${name} down`}
+                icon="down"
+                disabled={isFixed || at === order.length - 1}
+                onClick={() => move(at, at + 1)}
+              />
+            </li>
+          );
+        })}
+      </ol>
+    </Folded>
   );
 }
 
@@ -56,25 +75,27 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
 export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
   return (
-    <ul class="setting-agents setting-checks">
-      {all.map((provider) => (
-        <li key={provider}>
-          <label>
-            <input
-              type="checkbox"
-              checked={names.includes(provider)}
-              disabled={isFixed}
-              onChange={(event) => {
-                const isHidden = event.currentTarget.checked;
-                event.currentTarget.checked = !isHidden; // as the kernel says, once it has answered
-                onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider));
-              }}
-            />{" "}
-            Hide {nameOf(agents, provider)}
-          </label>
-        </li>
-      ))}
-    </ul>
+    <Folded summary={few(names.map((provider) => nameOf(agents, provider))) || "None is hidden"}>
+      <ul class="setting-agents setting-checks">
+        {all.map((provider) => (
+          <li key={provider}>
+            <label>
+              <input
+                type="checkbox"
+                checked={names.includes(provider)}
+                disabled={isFixed}
+                onChange={(event) => {
+                  const isHidden = event.currentTarget.checked;
+                  event.currentTarget.checked = !isHidden; // as the kernel says, once it has answered
+                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider));
+                }}
+              />{" "}
+              Hide {nameOf(agents, provider)}
+            </label>
+          </li>
+        ))}
+      </ul>
+    </Folded>
   );
 }
 

@@ -293,9 +293,9 @@ function Row({ setting, agents, models, isHere, request, onChange, onServer, chi
       </p>
       <p class="dim small setting-source">
         <code>{name}</code> {isFixed && isHere ? "can't be set for this kernel alone; it" : ""}{" "}
-        {source === "default" ? "has its default" : `comes from ${sourceName(source)}`}
+        {source === "default" ? "is at its default" : `comes from ${sourceName(source)}`}
         {where && <span title={line(where, 400)}> ({line(where.split(/[\\/]/).at(-1) ?? "", 60)})</span>}
-        {overrides && `; your file says ${shown(setting, overrides.value)}`}. Counts {line(setting.counts, 40)}.{" "}
+        {overrides && `; your file says ${shown(setting, overrides.value)}`}. Applies {line(setting.counts, 40)}.{" "}
         {!isHere && file && <span title={line(file, 400)}>Written to {line(file.split(/[\\/]/).at(-1), 40)}.</span>}
         {canReset && (
           <button
