@@ -1,4 +1,8 @@
-"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere."""
+"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere.
+
+In a notebook the rows stand below the bar twice: as a widget, which opens conversations, and in the bar's own HTML,
+which is in the saved notebook. The widget hides the latter.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +45,13 @@ def line(batch: Batch) -> str:
     return " · ".join(each for each in (batch.summary, batch.pace) if each)
 
 
-def bar(batch: Batch) -> str:
-    """A bar of HTML: nothing of it comes from an agent but the numbers."""
+def bar(batch: Batch, rows: str = "") -> str:
+    """A bar of HTML, in which nothing comes from an agent but the numbers.
+
+    Args:
+        batch: The batch.
+        rows: HTML to put below it.
+    """
     counts = batch.counts
     total = batch.total or max(1, sum(counts.values()))
     widths = {each: 100 * counts[each] / total for each in ("done", "failed")}
@@ -52,7 +61,7 @@ def bar(batch: Batch) -> str:
         f' aria-valuemin="0" aria-valuemax="{total}" aria-valuenow="{counts["done"] + counts["failed"]}">'
         f'<span style="width:{widths["done"]:.1f}%;background:var(--jp-success-color1,#2e7d32)"></span>'
         f'<span style="width:{widths["failed"]:.1f}%;background:var(--jp-error-color1,#c62828)"></span></div>'
-        f"<div>{escape(line(batch))}</div>"
+        f"<div>{escape(line(batch))}</div>{rows}"
     )
 
 
@@ -84,15 +93,20 @@ def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
     from IPython.display import HTML, display
 
     handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
-    shows: list[Callable[[], None]] = [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
-    if "cellId" in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
-        from agentnb.batch.rows_view import RowsView
-        from agentnb.comm.batch_model import batch_model
+    if "cellId" not in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
+        return [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
+    from agentnb.batch.rows_view import RowsView, saved_rows
+    from agentnb.comm.batch_model import batch_model
 
-        model = batch_model()
-        display(model)  # type: ignore[no-untyped-call]
-        shows.append(RowsView(batch, model).show)
-    return shows
+    model = batch_model(batch.id)
+    display(model)  # type: ignore[no-untyped-call]
+    view = RowsView(batch, model)
+
+    def show() -> None:
+        groups = view.show()
+        handle.update(HTML(bar(batch, saved_rows(batch.id, groups))))  # type: ignore[no-untyped-call]
+
+    return [show]
 
 
 def _in_terminal(batch: Batch) -> None:

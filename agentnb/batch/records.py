@@ -18,7 +18,7 @@ from agentnb.batch.workspaces import WorkspaceChange
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.ids import new_id
 from agentnb.log.batch_file import NAME, batch_file
-from agentnb.log.database import make_private
+from agentnb.log.database import make_private, opening_alone
 from agentnb.log.location import log_location
 
 if TYPE_CHECKING:
@@ -263,7 +263,8 @@ class Records:
         if log is not None:
             try:
                 log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                return _connected(batch_file(log))
+                with opening_alone(batch_file(log)):
+                    return _connected(batch_file(log))
             except (OSError, sqlite3.Error) as error:
                 why = f"{batch_file(log)} cannot be used ({error})"
         else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from html import escape
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.columns import html, on_one_line
 from agentnb.errors import AgentnbError
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ OF_A_REASON = 10
 """Rows of each reason of failures."""
 REASONS = 8
 _SHOWN = 200
+_COLUMNS = ("input", "state", "answer")
 
 
 class RowsView:
@@ -32,9 +35,11 @@ class RowsView:
         self._model = model
         model.on_msg(self._on_message)
 
-    def show(self) -> None:
-        """Show what there is now; on any thread."""
-        self._model.groups = groups_of(self._batch)
+    def show(self) -> list[dict[str, Any]]:
+        """Show what there is now, and return it; on any thread."""
+        groups = groups_of(self._batch)
+        self._model.groups = groups
+        return groups
 
     def _on_message(self, _model: BatchModel, content: Any, _buffers: Any) -> None:
         number = content.get("open") if isinstance(content, dict) else None
@@ -60,6 +65,28 @@ def groups_of(batch: Batch) -> list[dict[str, Any]]:
         title = f"Latest {len(latest)}" if len(latest) == LATEST else "Answers"
         groups.append({"title": title, "rows": [_row(each) for each in latest]})
     return groups
+
+
+def saved_rows(batch: str, groups: list[dict[str, Any]]) -> str:
+    """The rows as HTML, for a page without a kernel; empty where there are none.
+
+    Args:
+        batch: The batch's id, by which the widget finds them.
+        groups: From :func:`groups_of`.
+
+    Example:
+        >>> row = {"label": "a", "state": "done", "text": "<b>"}
+        >>> saved_rows("1", [{"title": "Answers", "rows": [row]}])[:78]
+        '<div class="agentnb-batch-saved agentnb-batch-1"><p><b>Answers</b></p><table><'
+    """
+    if not groups:
+        return ""
+    shown = [
+        f"<p><b>{escape(each['title'])}</b></p>"
+        + html(_COLUMNS, [[on_one_line(str(row[name])) for name in ("label", "state", "text")] for row in each["rows"]])
+        for each in groups
+    ]
+    return f'<div class="agentnb-batch-saved agentnb-batch-{escape(batch)}">{"".join(shown)}</div>'
 
 
 def _row(result: BatchResult) -> dict[str, Any]:

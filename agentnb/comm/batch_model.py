@@ -16,17 +16,19 @@ class BatchModel(anywidget.AnyWidget):
 
     Attributes:
         host: The host model, as a widget reference.
+        batch: The batch's id.
         groups: ``{"title": …, "rows": [{"number", "label", "state", "text", "opens"}]}`` for each group.
     """
 
     _esm = STATIC / "batch.js"
     host = t.Unicode().tag(sync=True)
+    batch = t.Unicode().tag(sync=True)
     groups: t.List[dict[str, Any]] = t.List().tag(sync=True)
 
     def __repr__(self) -> str:
         return "The batch's rows: shown where the page has widgets. batch.failed and batch.results have them, too."
 
 
-def batch_model() -> BatchModel:
-    """A model without rows."""
-    return BatchModel(host=reference(current_frontend().model))
+def batch_model(batch: str) -> BatchModel:
+    """A model without rows, for the batch with the id *batch*."""
+    return BatchModel(host=reference(current_frontend().model), batch=batch)

@@ -98,7 +98,7 @@ def connect(path: Path) -> Connection:
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _nobody_renames(path):
+        with opening_alone(path):
             return _opened(path)
 
 
@@ -151,7 +151,7 @@ def put_aside(path: Path, file: FileId) -> Path | None:
     Returns:
         Its new name; None where *path* leads to another file by now, which is left alone.
     """
-    with _nobody_renames(path):
+    with opening_alone(path):
         if file is None or file_at(path) != file:
             return None
         aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
@@ -162,8 +162,12 @@ def put_aside(path: Path, file: FileId) -> Path | None:
 
 
 @contextlib.contextmanager
-def _nobody_renames(path: Path) -> Iterator[None]:
-    """One kernel at a time opens the file or puts it aside: none meets half of the old one and half of the new."""
+def opening_alone(path: Path) -> Iterator[None]:
+    """One kernel at a time opens the database at *path* or puts it aside, on any thread.
+
+    None meets half of the old file and half of the new. And of two that make a new file only one may switch it to
+    write-ahead logging: where both try, SQLite says "database is locked" to one of them at once, whatever its timeout.
+    """
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
         if sys.platform != "win32":

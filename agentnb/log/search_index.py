@@ -17,7 +17,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.log.database import BUSY_SECONDS, make_private, transaction
+from agentnb.log.database import BUSY_SECONDS, make_private, opening_alone, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,7 +148,8 @@ class SearchIndex:
         make_private(self.path)
         index = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(index):
-            index.execute("PRAGMA journal_mode = WAL")
+            with opening_alone(self.path):
+                index.execute("PRAGMA journal_mode = WAL")
             index.execute("PRAGMA synchronous = NORMAL")
             index.execute("PRAGMA secure_delete = ON")
             if index.execute("PRAGMA user_version").fetchone()[0] != FORM:

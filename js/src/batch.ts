@@ -25,7 +25,7 @@ interface Opened {
 }
 
 interface Model {
-  get(name: "host"): string;
+  get(name: "host" | "batch"): string;
   get(name: "groups"): readonly Group[];
   on(name: string, listener: (content: Opened) => void): void;
   off(name: string, listener: (content: Opened) => void): void;
@@ -46,6 +46,7 @@ export default {
     const place = el.appendChild(element("div", "agentnb-view agentnb-batch"));
     const root = place.attachShadow({ mode: "open" });
     styles.addTo(root);
+    const hiding = document.head.appendChild(hidesSaved(model.get("batch")));
     const list = root.appendChild(element("div", "batch"));
     const status = root.appendChild(element("p", "status"));
     status.setAttribute("role", "status");
@@ -93,10 +94,16 @@ export default {
       model.off("change:groups", draw);
       model.off("msg:custom", answered);
       close?.();
+      hiding.remove();
       place.remove();
     };
   },
 };
+
+/** The saved notebook has the rows in the HTML of the bar, too: nobody needs them twice. */
+function hidesSaved(batch: string): HTMLElement {
+  return element("style", "", /^[\w-]+$/.test(batch) ? `.agentnb-batch-${batch}{display:none}` : "");
+}
 
 /** Draws the groups anew; the row that has the focus keeps it. */
 function replace(root: ShadowRoot, list: HTMLElement, groups: readonly Group[], open: (number: number) => void): void {

@@ -36,3 +36,22 @@ def test_a_row_of_a_batch_opens_its_conversation(lab: Lab, theme: str, width: in
     lab.picture(f"batch-conversation-{theme.lower()}-{width}")
     row.click()
     expect(opened).to_have_count(0)
+
+
+def test_rows_of_a_batch_are_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
+    """In a table by reason, in the place of the widget; while there is a kernel the widget shows them once."""
+    lab.open("saved-batch.ipynb", notebook(ASK, kernel="ipykernel7"))
+    cell = lab.cell(0)
+    cell.run()
+    cell.expect_done(1)
+    expect(cell.output.locator("section h4").first).to_contain_text("2 failed: ", timeout=PATIENCE_MS)
+    saved = cell.output.locator(".agentnb-batch-saved")
+    expect(saved.locator("tr", has_text="Late, and the box was open.")).to_have_count(1, timeout=PATIENCE_MS)
+    expect(saved).to_be_hidden()
+    lab.reopen()
+    expect(saved).to_be_visible(timeout=PATIENCE_MS)
+    expect(saved.locator("p").first).to_contain_text("2 failed: ")
+    expect(saved.locator("table").nth(1).locator("tbody tr")).to_have_count(2)
+    expect(cell.output.get_by_text("2 of 4 done · 2 failed")).to_be_visible()
+    expect(cell.output.locator("[data-mime-type*=widget-view]")).to_be_hidden()
+    lab.picture("batch-rows-saved")

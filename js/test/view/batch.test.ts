@@ -18,8 +18,8 @@ class Model {
   groups: unknown = GROUPS;
   readonly #listeners = new Map<string, Listener>();
 
-  get(name: "host" | "groups"): never {
-    return (name === "host" ? "IPY_MODEL_1" : this.groups) as never;
+  get(name: "host" | "batch" | "groups"): never {
+    return { host: "IPY_MODEL_1", batch: "b-1", groups: this.groups }[name] as never;
   }
   on(name: string, listener: Listener): void {
     this.#listeners.set(name, listener);
@@ -56,7 +56,10 @@ function shown() {
   return { model, mounted, el, end, root, buttons, status };
 }
 
-afterEach(() => document.body.replaceChildren());
+afterEach(() => {
+  document.head.replaceChildren();
+  document.body.replaceChildren();
+});
 
 test("failures stand under their reason, with all that agents say as text", () => {
   const { root, buttons } = shown();
@@ -103,4 +106,13 @@ test("new rows come in, and the row with the focus keeps it", async () => {
   await model.say("change:groups");
   expect(buttons().length).toBe(1);
   expect(root.activeElement).toBe(buttons()[0]);
+});
+
+test("rows in the saved HTML are hidden while the widget shows them", () => {
+  const saved = document.body.appendChild(document.createElement("div"));
+  saved.className = "agentnb-batch-saved agentnb-batch-b-1";
+  const { end } = shown();
+  expect(getComputedStyle(saved).display).toBe("none");
+  end();
+  expect(getComputedStyle(saved).display).toBe("block");
 });

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentnb.batch.records import EQUAL_INPUTS, Body, Records
 from agentnb.log.batch_file import batch_file
+
+NOTES = """
+import sys
+from agentnb.batch.records import Body, Records
+
+rounds, inputs = int(sys.argv[1]), int(sys.argv[2])
+for each in range(rounds):
+    print("ready", flush=True)
+    log = sys.stdin.readline().rstrip()
+    records = Records(None, "agent", "prompt", {"AGENTNB_LOG": log})
+    for number in range(inputs):
+        records.begin(number, number, "prompt", f"key {number}", lambda _: None)
+        records.asked(number)
+        records.end(number, "done", Body(text="answer"))
+    print(records.note or len(list(records.rows("done"))), flush=True)
+    records.close()
+"""
+PROCESSES = 3
+INPUTS = 10
+ROUNDS = 15
 
 
 def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
@@ -47,3 +70,19 @@ def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp
     with contextlib.closing(sqlite3.connect(batch_file(log))) as file:
         (step,) = file.execute(f"EXPLAIN QUERY PLAN {EQUAL_INPUTS}", ("batch", "key", 1)).fetchall()
     assert step[-1] == "SEARCH rows USING PRIMARY KEY (batch=? AND key=?)"
+
+
+def test_processes_that_begin_batches_in_one_new_file_at_once_keep_all_their_rows(tmp_path: Path) -> None:
+    """None is told that the file is locked, when it is made or later: its batch could not be resumed."""
+    with contextlib.ExitStack() as stack:
+        words = [sys.executable, "-c", NOTES, str(ROUNDS), str(INPUTS)]
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": dict(os.environ), "text": True}
+        running = [stack.enter_context(subprocess.Popen(words, **options)) for _ in range(PROCESSES)]  # type: ignore[call-overload]
+        found = []
+        for number in range(ROUNDS):
+            assert [each.stdout.readline() for each in running] == ["ready\n"] * PROCESSES
+            for each in running:
+                each.stdin.write(f"{tmp_path}/{number}/sessions.db\n")
+                each.stdin.flush()
+            found += [each.stdout.readline().rstrip() for each in running]
+        assert found == [str(INPUTS)] * PROCESSES * ROUNDS
