@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import uuid
 from typing import TYPE_CHECKING
 
 from agentnb.errors import OutsideWorkspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -86,6 +87,41 @@ def open_path(root: Path, path: Path, flags: int) -> int:
     """
     with open_parent(root, path) as folder:
         return open_entry(folder, "." if path == root else path.name, flags, path)
+
+
+def replace_entry(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
+    """Write beside a file, then put that in its place; *folder* is open, so nothing can lead elsewhere meanwhile.
+
+    Args:
+        folder: The folder that *path* is in, open.
+        path: The file.
+        data: What it holds then.
+        mode: Its mode; None for that of a new file.
+        as_shown: Whether the file is still as it was when that was decided, asked at the last moment.
+
+    Returns:
+        Whether it was, and was replaced.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
+    descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(data)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+        same = as_shown()
+        if same:
+            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            os.unlink(draft, dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=folder)
+        raise
+    return same
 
 
 def _step(here: int, name: str, path: str, *, make: bool) -> int:

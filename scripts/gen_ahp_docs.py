@@ -58,13 +58,6 @@ MISSING = {
     "createTerminal": "terminals belong to agents",
     "disposeChat": "a conversation has one chat",
     "disposeTerminal": "terminals belong to agents",
-    "resourceCopy": "clients do not write files",
-    "resourceDelete": "clients do not write files",
-    "resourceMkdir": "clients do not write files",
-    "resourceMove": "clients do not write files",
-    "resourceRequest": "a client's rights say what it may read",
-    "resourceResolve": "`resourceList` and `resourceRead` say what is there",
-    "resourceWrite": "clients do not write files",
     "sessionConfigCompletions": "no setting has completions",
 }
 OTHER_ACTIONS = (

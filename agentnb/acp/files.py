@@ -7,21 +7,18 @@ and a write happens whole or not at all.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import stat
-import uuid
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.change import write_request
 from agentnb.acp.failure import NOT_FOUND, RpcError
 from agentnb.errors import OutsideWorkspace
 from agentnb.json_rpc_codes import INVALID_PARAMS
-from agentnb.open_without_links import open_entry, open_parent, open_path
+from agentnb.open_without_links import open_parent, open_path, replace_entry
 from agentnb.policy.request import PolicyRequest, RequestKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from agentnb.acp.listener import Listener
@@ -188,7 +185,7 @@ def _write(root: Path, path: Path, content: str, shown: bytes | None) -> bool:
     data = _written_as(content, shown).encode("utf-8", "replace")
     try:
         with open_parent(root, path, make=True) as folder:
-            return _replace(folder, path, data, mode, lambda: _current(root, path) == shown)
+            return replace_entry(folder, path, data, mode, lambda: _current(root, path) == shown)
     except OSError as error:
         raise _failure(path, error) from error
 
@@ -200,30 +197,6 @@ def _written_as(content: str, before: bytes | None) -> str:
     if windows and windows == before.count(b"\n"):
         return content.replace("\r\n", "\n").replace("\n", "\r\n")
     return content
-
-
-def _replace(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
-    """Write beside the file, then put it in its place; *folder* is open, so nothing can lead elsewhere meanwhile.
-
-    Only if the file is *as_shown* at the last moment; says whether it was.
-    """
-    draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
-    descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-            file.write(data)
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-        same = as_shown()
-        if same:
-            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            os.unlink(draft, dir_fd=folder)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft, dir_fd=folder)
-        raise
-    return same
 
 
 def _failure(path: Path, error: OSError) -> RpcError:

@@ -20,6 +20,8 @@ SESSION_ALREADY_EXISTS = -32003
 UNSUPPORTED_PROTOCOL_VERSION = -32005
 NOT_FOUND = -32008
 PERMISSION_DENIED = -32009
+ALREADY_EXISTS = -32010
+CONFLICT = -32011
 
 Uri = Annotated[str, msgspec.Meta(max_length=2_000)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -121,6 +123,54 @@ class ResourceListParams(Params, frozen=True, kw_only=True):
     uri: Uri
 
 
+class ResourceResolveParams(Params, frozen=True, kw_only=True):
+    """What is at a path of a workspace."""
+
+    uri: Uri
+    follow_symlinks: bool = True
+
+
+class ResourceRequestParams(Params, frozen=True, kw_only=True):
+    """Whether a file may be asked for; what is written is decided when it is."""
+
+    uri: Uri
+    read: bool = False
+    write: bool = False
+
+
+class ResourceWriteParams(Params, frozen=True, kw_only=True):
+    """A file of a workspace, and what is to be in it."""
+
+    uri: Uri
+    data: str
+    encoding: Literal["utf-8", "base64"]
+    create_only: bool = False
+    mode: Literal["truncate", "append", "insert"] = "truncate"
+    position: Annotated[int, msgspec.Meta(ge=0)] = 0
+    if_match: str | None = None
+
+
+class ResourceDeleteParams(Params, frozen=True, kw_only=True):
+    """A file or folder that is to go."""
+
+    uri: Uri
+    recursive: bool = False
+
+
+class ResourceMkdirParams(Params, frozen=True, kw_only=True):
+    """A folder that is to be there."""
+
+    uri: Uri
+
+
+class ResourceMoveParams(Params, frozen=True, kw_only=True):
+    """A file that is to be elsewhere, or to be there twice."""
+
+    source: Uri
+    destination: Uri
+    fail_if_exists: bool = False
+
+
 class ResourceTarget(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="resource"):
     """The one change that is meant."""
 
@@ -218,6 +268,17 @@ COMMANDS: dict[str, Command] = {
         ResourceReadParams, "drive", "Files of a workspace, within its boundary and the policy, and long content."
     ),
     "resourceList": Command(ResourceListParams, "drive", "Folders of a workspace, within its boundary."),
+    "resourceResolve": Command(ResourceResolveParams, "drive", "What is at a path of a workspace, with an `etag`."),
+    "resourceRequest": Command(
+        ResourceRequestParams, "drive", "Says whether a path is in a workspace. What is written is decided when it is."
+    ),
+    "resourceWrite": Command(
+        ResourceWriteParams, "drive", "Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."
+    ),
+    "resourceMkdir": Command(ResourceMkdirParams, "drive", "Asks likewise; a folder that is there is no change."),
+    "resourceDelete": Command(ResourceDeleteParams, "drive", "Asks likewise. A link goes, not what it leads to."),
+    "resourceMove": Command(ResourceMoveParams, "drive", "Asks likewise. A file is replaced, a folder never."),
+    "resourceCopy": Command(ResourceMoveParams, "drive", "Asks likewise. Files only, and none that may hold secrets."),
     "invokeChangesetOperation": Command(
         InvokeChangesetOperationParams, "approve", "`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."
     ),

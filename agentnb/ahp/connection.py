@@ -6,54 +6,34 @@ A message that makes no sense is answered with an error, or dropped; it never br
 
 from __future__ import annotations
 
-import base64
 import inspect
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.ahp import commands as c
 from agentnb.ahp.client import ACTIONS, BEHIND, RemoteClient
-from agentnb.ahp.feed import claim_of
-from agentnb.ahp.pages import MOST_TURNS, older_turns, page_of, turns_loaded
-from agentnb.ahp.projection import state_to_ahp, summary_to_ahp
-from agentnb.ahp.resources import list_folder, read_resource
+from agentnb.ahp.client_channels import ClientChannels
+from agentnb.ahp.failures import RequestFailed, code_of
+from agentnb.ahp.message import read_message
+from agentnb.ahp.projection import summary_to_ahp
+from agentnb.ahp.resource_requests import ResourceRequests
 from agentnb.ahp.session_names import SessionNames
-from agentnb.ahp.uris import TERMINALS, from_ahp, place_of, to_ahp
-from agentnb.ahp.versions import OWN_FORM, SPOKEN, is_since, negotiate
-from agentnb.comm import window
-from agentnb.comm.client_requests import Bytes
+from agentnb.ahp.session_requests import SessionRequests
+from agentnb.ahp.uris import to_ahp
+from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
 from agentnb.credentials import logger
-from agentnb.errors import (
-    AgentnbError,
-    FileUnavailable,
-    OutsideWorkspace,
-    PermissionDenied,
-    UnknownAgent,
-    UnknownSession,
-    UnsupportedVersion,
-    unexpected,
-)
-from agentnb.host.channels import ROOT, session_config
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
-from agentnb.safe_json import is_too_deep
-from agentnb.state import (
-    ActionOrigin,
-    RootState,
-    SessionState,
-    TerminalState,
-    TerminalUnclassifiedPart,
-    ToolCallPendingConfirmationState,
-    UnknownAction,
-)
+from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
+from agentnb.host.channels import ROOT
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from agentnb.ahp.access import Grant
     from agentnb.ahp.feed import Feed, Notice
+    from agentnb.ahp.message import ClientMessage
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
 
@@ -63,34 +43,8 @@ MOST_WAITING = 8 * 1024 * 1024
 """Characters that may wait to be written; a client that asks for more without reading is disconnected."""
 MOST_REQUESTS = 32
 """Requests that may be carried out at once."""
-MOST_SESSIONS = 32
-"""Open conversations beyond which no client may open another one."""
-CODES: tuple[tuple[type[Exception], int], ...] = (
-    (UnsupportedVersion, c.UNSUPPORTED_PROTOCOL_VERSION),
-    (UnknownSession, c.SESSION_NOT_FOUND),
-    (UnknownAgent, c.PROVIDER_NOT_FOUND),
-    (PermissionDenied, c.PERMISSION_DENIED),
-    (OutsideWorkspace, c.PERMISSION_DENIED),
-    (FileUnavailable, c.NOT_FOUND),
-    (msgspec.ValidationError, INVALID_PARAMS),
-)
-HOSTS_WORD = frozenset({"startedAt", "duration"})
-"""Times of turns that clients of later versions say by their own clock: the host's counts."""
 POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 """WebSocket close codes (RFC 6455 and its registry)."""
-
-
-class _RequestFailed(Exception):
-    def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
-        super().__init__(message)
-        self.code, self.data, self.ends = code, data, ends
-
-
-class _Message(msgspec.Struct, frozen=True):
-    jsonrpc: str
-    method: str | None = None
-    id: int | float | str | None = None
-    params: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class Connection:
@@ -132,22 +86,11 @@ class Connection:
         self._is_writing = False
         self._running = 0
         self._is_closed = False
+        self._resources: ResourceRequests | None = None
         self._methods: dict[str, Callable[[Any], Any]] = {
             "initialize": self._initialize,
             "reconnect": self._reconnect,
             "ping": lambda _: {},
-            "subscribe": self._subscribe,
-            "unsubscribe": self._unsubscribe,
-            "dispatchAction": self._dispatch,
-            "listSessions": self._list_sessions,
-            "createSession": self._create_session,
-            "disposeSession": self._dispose_session,
-            "fetchTurns": self._fetch_turns,
-            "resolveSessionConfig": self._resolve_session_config,
-            "resourceRead": self._resource_read,
-            "resourceList": self._resource_list,
-            "invokeChangesetOperation": self._invoke_changeset_operation,
-            c.ASK: self._ask,
         }
 
     # --- the wire ---
@@ -155,8 +98,8 @@ class Connection:
     def receive(self, text: str) -> None:
         """Take one message of the client."""
         try:
-            message = _read(text)
-        except _RequestFailed as failure:
+            message = read_message(text)
+        except RequestFailed as failure:
             self._fail(None, failure.code, str(failure))
             return
         if message.method is None:
@@ -185,6 +128,8 @@ class Connection:
         self._is_closed = True
         if self.client is not None:
             self._service.leave(self.client.client_id)
+        if self._resources is not None:
+            self._resources.close()
 
     def notice(self, notice: Notice) -> None:
         """Tell the client of a change in the list of sessions."""
@@ -225,10 +170,10 @@ class Connection:
 
     # --- requests ---
 
-    def _answer(self, message: _Message) -> None:
+    def _answer(self, message: ClientMessage) -> None:
         try:
             if self._running >= MOST_REQUESTS:
-                raise _RequestFailed(
+                raise RequestFailed(
                     INTERNAL_ERROR, f"{MOST_REQUESTS} requests are being carried out. Send it again later."
                 )
             result = self._carry_out(message)
@@ -240,7 +185,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
             self._fail_with(message, error)
 
-    async def _answer_later(self, message: _Message, result: Coroutine[Any, Any, Any]) -> None:
+    async def _answer_later(self, message: ClientMessage, result: Coroutine[Any, Any, Any]) -> None:
         try:
             self._send({"jsonrpc": "2.0", "id": message.id, "result": await result})
         except Exception as error:  # noqa: BLE001
@@ -248,31 +193,31 @@ class Connection:
         finally:
             self._running -= 1
 
-    def _take(self, message: _Message) -> None:
+    def _take(self, message: ClientMessage) -> None:
         try:
             command = c.COMMANDS.get(message.method or "")
             if command is not None and command.is_notification:
                 self._carry_out(message)
-        except (_RequestFailed, AgentnbError, msgspec.ValidationError):
+        except (RequestFailed, AgentnbError, msgspec.ValidationError):
             pass  # a notification is not answered
         except Exception:
             log.exception("taking %s failed", message.method)
 
-    def _carry_out(self, message: _Message) -> Any:
+    def _carry_out(self, message: ClientMessage) -> Any:
         name = message.method or ""
         command = c.COMMANDS.get(name)
         if command is None:
-            raise _RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
+            raise RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
         params = self._named(msgspec.json.decode(bytes(message.params), type=command.params))
         if name in {"initialize", "reconnect"}:
             if self.client is not None:
-                raise _RequestFailed(INVALID_REQUEST, "This connection is initialized already.")
+                raise RequestFailed(INVALID_REQUEST, "This connection is initialized already.")
         elif name != "ping" and self.client is None:
-            raise _RequestFailed(INVALID_REQUEST, "Send initialize or reconnect first.")
+            raise RequestFailed(INVALID_REQUEST, "Send initialize or reconnect first.")
         if command.right is not None and command.right not in self.grant.rights:
             raise PermissionDenied(f"{self.grant.name} may not {command.right}.", hint="Ask the notebook's user.")
         if self.client is not None:
-            self._catch_up()  # an answer comes after all that happened before it
+            self._catch_up(self.client)  # an answer comes after all that happened before it
         return self._methods[name](params)
 
     def _named(self, params: c.Params) -> c.Params:
@@ -283,20 +228,19 @@ class Connection:
                 changes[name] = tuple(map(self._names.read, getattr(params, name)))
         return msgspec.structs.replace(params, **changes)
 
-    def _fail_with(self, message: _Message, error: Exception) -> None:
-        if isinstance(error, _RequestFailed):
+    def _fail_with(self, message: ClientMessage, error: Exception) -> None:
+        if isinstance(error, RequestFailed):
             self._fail(message.id, error.code, str(error), error.data)
             if error.ends is not None:
                 self._close(POLICY_VIOLATION, error.ends)
             return
-        code = next((code for kind, code in CODES if isinstance(error, kind)), INTERNAL_ERROR)
         text, data = str(error), None
         if isinstance(error, UnsupportedVersion):
             data = {"supportedVersions": list(SPOKEN)}
         elif not isinstance(error, (AgentnbError, msgspec.ValidationError)):
             log.error("answering %s failed", message.method, exc_info=error)
             text = f"The kernel failed: {unexpected(error)}."
-        self._fail(message.id, code, text, data)
+        self._fail(message.id, code_of(error), text, data)
         if isinstance(error, UnsupportedVersion):
             self._close(1002, "No common version.")
 
@@ -308,12 +252,12 @@ class Connection:
 
     def _initialize(self, params: c.InitializeParams) -> dict[str, Any]:
         version = negotiate(params.protocol_versions)
-        client = self._admit(params, version)
+        client, channels = self._admit(params, version)
         self._feed.remember_version(self.grant.name, params.client_id, version)
         return {
             "protocolVersion": version,
             "serverSeq": self._feed.seq,
-            "snapshots": self._snapshots(params.initial_subscriptions),
+            "snapshots": channels.snapshots(params.initial_subscriptions),
             **({"_meta": c.IS_OURS} if client.is_ours else {}),
         }
 
@@ -321,24 +265,26 @@ class Connection:
         version = self._feed.versions.get((self.grant.name, params.client_id))
         if version is None and not _is_ours(params):
             why = "This kernel has not negotiated a version with this client. Send initialize."
-            raise _RequestFailed(INVALID_REQUEST, why)
-        client = self._admit(params, version or OWN_FORM)
-        found = {uri: own for uri in params.subscriptions if (own := self._find(uri)) is not None}
+            raise RequestFailed(INVALID_REQUEST, why)
+        client, channels = self._admit(params, version or OWN_FORM)
+        found = {uri: own for uri in params.subscriptions if (own := channels.find(uri)) is not None}
         seen = params.last_seen_server_seq
         if not seen.is_integer() or not self._feed.reaches(int(seen)):
-            return {"type": "snapshot", "snapshots": self._snapshots(tuple(found))}
+            return {"type": "snapshot", "snapshots": channels.snapshots(tuple(found))}
         client.sent = int(seen)
         for own in found.values():
             client.follow(own, int(seen))
         missing = [uri for uri in params.subscriptions if uri not in found]
         return {"type": "replay", "actions": client.unseen(), "missing": missing}
 
-    def _admit(self, params: c.InitializeParams | c.ReconnectParams, version: str) -> RemoteClient:
+    def _admit(
+        self, params: c.InitializeParams | c.ReconnectParams, version: str
+    ) -> tuple[RemoteClient, ClientChannels]:
         own_id = params.client_id
         if not self._join(self, own_id):
             why = "Another client is connected with this token. Ask for one of its own."
-            raise _RequestFailed(c.PERMISSION_DENIED, why, ends="The token is in use.")
-        self.client = RemoteClient(
+            raise RequestFailed(c.PERMISSION_DENIED, why, ends="The token is in use.")
+        client = self.client = RemoteClient(
             own_id,
             self._number,
             grant=self.grant,
@@ -348,236 +294,20 @@ class Connection:
             is_ours=_is_ours(params),
             seen_at=self._host.loop.time(),
         )
-        self._service.join(self.client, self._deliver)
+        self._service.join(client, self._deliver)
         self._came()
-        return self.client
+        channels = ClientChannels(self._host, self._feed, client)
+        sessions = SessionRequests(self._host, self._service, self._feed, client, channels, send=self._send)
+        self._resources = ResourceRequests(self._host, self._service, client)
+        self._methods |= {**sessions.methods, **self._resources.methods}
+        return client, channels
 
-    @property
-    def _client(self) -> RemoteClient:
-        assert self.client is not None  # noqa: S101 - `_carry_out` has seen to it
-        return self.client
-
-    def _find(self, uri: str) -> str | None:
-        """The host's name of a channel that the client can follow; None where there is none that it may see."""
-        own = from_ahp(self._host, uri)
-        if own is None or self.client is None or not self.client.sees(own):
-            return None
-        return own if self._state(own) is not None else None
-
-    def _state(self, own: str) -> Any:
-        if TERMINALS in own:
-            return self._terminal(own)
-        channel = self._host.channel_or_none(own)
-        return None if channel is None else channel.state
-
-    def _terminal(self, own: str) -> TerminalState | None:
-        session, _, terminal_id = own.partition(f"{TERMINALS}/")
-        views = self._host.conversations[session].chat.state.terminals or ()
-        view = next((each for each in views if each.id == terminal_id), None)
-        if view is None:
-            return None
-        content = (TerminalUnclassifiedPart(value=view.output),) if view.output else ()
-        title = view.command or view.id
-        return TerminalState(title=title, content=content, exit_code=view.exit_code, claim=claim_of(session))
-
-    def _snapshots(self, uris: tuple[str, ...]) -> list[dict[str, Any]]:
-        found = dict.fromkeys(uris)
-        return [self._snapshot(uri, own) for uri in found if (own := self._find(uri)) is not None]
-
-    def _snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
-        self._client.follow(own)
-        state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
-        context = self._feed.context(uri, state.turns[0].id if earlier else None)
-        told = state_to_ahp(state, self._client.ahp_version, context, own=self._client.is_ours)
-        return {"resource": uri, "state": told, "fromSeq": self._feed.seq}
-
-    def _complete(self, own: str, state: Any) -> Any:
-        """*state* with what AHP has in it and the host elsewhere."""
-        if isinstance(state, SessionState):
-            chat = self._feed.chat(own)
-            return msgspec.structs.replace(
-                state,
-                chats=() if chat is None else (chat,),
-                default_chat=None if chat is None else chat.resource,
-                active_clients=state.active_clients or (),
-            )
-        if isinstance(state, RootState):
-            terminals = tuple(each for each in self._feed.terminals if self._client.sees(each.resource))
-            return msgspec.structs.replace(state, terminals=terminals)
-        return state
-
-    def _catch_up(self) -> None:
+    def _catch_up(self, client: RemoteClient) -> None:
         """Send what is still to be sent: a client that counts to a snapshot's number must have all before it."""
-        message = self._client.next_message((), self._host.loop.time())
+        message = client.next_message((), self._host.loop.time())
         if message is not None:
-            self._deliver(self._client.client_id, message)
-
-    def _subscribe(self, params: c.SubscribeParams) -> dict[str, Any]:
-        own = self._find(params.channel)
-        if own is None:
-            raise _RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {params.channel[:200]!r}.")
-        wanted = params.view.turns
-        turns = window.TURNS if wanted is None else min(max(wanted, 1), MOST_TURNS)
-        return {"snapshot": self._snapshot(params.channel, own, turns)}
-
-    def _unsubscribe(self, params: c.Params) -> None:
-        own = from_ahp(self._host, params.channel)
-        if own is not None:
-            self._client.unsubscribe(own)
-
-    # --- what the client wants ---
-
-    def _dispatch(self, params: c.DispatchParams) -> None:
-        client = self._client
-        own = self._find(params.channel)
-        if own is None:
-            return  # AHP: an action on a channel that is not there is passed over
-        kind = str(params.action.get("type"))
-        right = "approve" if kind in c.APPROVALS else "drive"
-        reason = None if right in self.grant.rights else f"{self.grant.name} may not {right}."
-        if kind == "chat/turnStarted" and not _is_from_user(params.action.get("message")):
-            reason = reason or "A client sends messages of its user only."
-        if reason is not None:
-            origin = ActionOrigin(client_id=client.client_id, client_seq=params.client_seq)
-            self._service.delivery.refuse(own, UnknownAction(params.action), origin, reason)
-            self._service.delivery.kick()
-            return
-        action = {name: value for name, value in params.action.items() if name not in HOSTS_WORD}
-        action = self._with_option(own, action) if kind == "chat/toolCallConfirmed" else action
-        told = {"channel": own, "clientSeq": params.client_seq, "action": action}
-        self._service.tell(client.client_id, "dispatchAction", told)
-        self._service.delivery.kick()
-
-    def _with_option(self, own: str, action: dict[str, Any]) -> dict[str, Any]:
-        """An answer that names none of the options: the narrowest one that means the same."""
-        if action.get("selectedOptionId") is not None:
-            return action
-        call = self._host.find(own).tool_call(str(action.get("toolCallId")))
-        wanted = "approve" if action.get("approved") is True else "deny"
-        if not isinstance(call, ToolCallPendingConfirmationState):
-            return action
-        options = [option for option in call.options or () if option.kind == wanted]
-        once = [option for option in options if option.option_kind in {"allow_once", "reject_once"}]
-        return action if not options else {**action, "selectedOptionId": (once or options)[0].id}
-
-    def _list_sessions(self, params: c.ListSessionsParams) -> dict[str, Any]:
-        seen = [each for each in self._feed.sessions if self._client.sees(each.resource)]
-        items = [summary_to_ahp(summary, self._client.ahp_version) for summary in seen]
-        page = page_of(items, params.limit, params.cursor)
-        if page is None:
-            raise _RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
-        return page
-
-    def _create_session(self, params: c.CreateSessionParams) -> None:
-        place = place_of(params.channel)
-        if place is None or place.kind != "session" or self.grant.tabs is not None:
-            raise _RequestFailed(
-                INVALID_PARAMS, "A new conversation needs a channel ahp-session:/<uuid> that you may see."
-            )
-        if from_ahp(self._host, params.channel) is not None:
-            raise _RequestFailed(c.SESSION_ALREADY_EXISTS, f"{params.channel} is open already.")
-        if params.fork is not None:
-            raise _RequestFailed(INVALID_PARAMS, "A conversation cannot be forked at a turn here.")
-        if len(self._host.conversations) >= MOST_SESSIONS:
-            raise _RequestFailed(INTERNAL_ERROR, f"{MOST_SESSIONS} conversations are open. Close one first.")
-        folders = {params.working_directory, *params.working_directories} - {None}
-        if any(folder.rstrip("/") != _here() for folder in folders if folder is not None):
-            raise PermissionDenied("Conversations begin in the kernel's folder only.")
-        told = {"agent": params.provider, "tabId": place.tab_id}
-        self._service.ask(self._client.client_id, "createSession", told)
-
-    def _dispose_session(self, params: c.Params) -> None:
-        self._service.ask(self._client.client_id, "disposeSession", {"channel": self._session(params.channel)})
-
-    def _fetch_turns(self, params: c.FetchTurnsParams) -> dict[str, Any]:
-        client, version = self._client, self._client.ahp_version
-        chat = self._host.find(self._session(params.channel, "chat")).chat.state
-        if client.is_ours or not is_since(version, "0.5.1"):
-            return older_turns(chat, params.before, params.limit, version, own=client.is_ours)
-        action = turns_loaded(chat, params.cursor, params.limit, version, self._feed.context())
-        client.sent = self._feed.count()
-        envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
-        self._send({"jsonrpc": "2.0", "method": "action", "params": envelope})
-        return {}
-
-    def _session(self, uri: str, kind: str = "session") -> str:
-        place, own = place_of(uri), self._find(uri)
-        if place is None or place.kind != kind or own is None:
-            raise _RequestFailed(c.SESSION_NOT_FOUND, f"There is no {kind} {uri[:200]!r}.")
-        return own
-
-    def _resolve_session_config(self, _params: c.SessionConfigParams) -> dict[str, Any]:
-        config = session_config("ask")
-        return {"schema": config.schema, "values": config.values}
-
-    async def _resource_read(self, params: c.ResourceReadParams) -> dict[str, Any]:
-        data = await read_resource(self._seen(), self._service, self._client.client_id, params.uri)
-        if params.encoding == "base64":
-            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
-        try:
-            return {"data": data.decode(), "encoding": "utf-8"}
-        except UnicodeDecodeError:
-            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
-
-    async def _resource_list(self, params: c.ResourceListParams) -> dict[str, Any]:
-        return await list_folder(self._seen(), self._service, self._client.client_id, params.uri)
-
-    def _seen(self) -> list[Any]:
-        return [each for each in self._host.conversations.values() if self._client.sees(each.session.uri)]
-
-    async def _invoke_changeset_operation(self, params: c.InvokeChangesetOperationParams) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "changeset": self._session(params.channel, "changeset"),
-            "operationId": params.operation_id,
-        }
-        if isinstance(params.target, c.RangeTarget):
-            raise _RequestFailed(INVALID_PARAMS, "No operation here works on a range.")
-        if params.target is not None:
-            told["target"] = {"kind": "resource", "resource": params.target.resource}
-        result = await self._service.ask(self._client.client_id, "invokeChangesetOperation", told)
-        return {"message": result["message"]}
-
-    async def _ask(self, params: c.AskParams) -> dict[str, Any]:
-        """Answer what a page of another kernel of ours asks, as for a page of this one."""
-        right = c.PAGE_REQUESTS.get(params.method)
-        own = self._find(params.channel)
-        if right is None:
-            raise _RequestFailed(METHOD_NOT_FOUND, f"Other kernels cannot ask for {params.method[:100]!r}.")
-        if own is None:
-            raise _RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {params.channel[:200]!r}.")
-        if right not in self.grant.rights:
-            raise PermissionDenied(f"{self.grant.name} may not {right}.", hint="Ask the notebook's user.")
-        place = place_of(params.channel)
-        name = "changeset" if place is not None and place.kind == "changeset" else "channel"
-        answer = self._service.ask(self._client.client_id, params.method, {**params.params, name: own})
-        answer = await answer if inspect.isawaitable(answer) else answer
-        result, buffers = answer if isinstance(answer, Bytes) else (answer, ())
-        return {"result": result, "buffers": [base64.b64encode(each).decode() for each in buffers]}
-
-
-def _read(text: str) -> _Message:
-    data = text.encode("utf-8", "replace")
-    if is_too_deep(data):
-        raise _RequestFailed(INVALID_REQUEST, "The message is nested too deep.")
-    try:
-        message = msgspec.json.decode(data, type=_Message)
-    except msgspec.ValidationError as error:
-        raise _RequestFailed(INVALID_REQUEST, f"This is no JSON-RPC 2.0 message: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise _RequestFailed(PARSE_ERROR, f"This is no JSON: {error}") from None
-    if message.jsonrpc != "2.0":
-        raise _RequestFailed(INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
-    return message
+            self._deliver(client.client_id, message)
 
 
 def _is_ours(params: c.InitializeParams | c.ReconnectParams) -> bool:
     return (params.meta or {}).get(c.OURS) == c.IS_OURS[c.OURS]
-
-
-def _is_from_user(message: Any) -> bool:
-    origin = message.get("origin") if isinstance(message, dict) else None
-    return isinstance(origin, dict) and origin.get("kind") == "user"
-
-
-def _here() -> str:
-    return Path.cwd().as_uri()

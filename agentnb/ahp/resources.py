@@ -33,30 +33,37 @@ async def read_resource(seen: Sequence[Conversation], service: Service, client_i
     """
     if uri.startswith(SCHEME):
         return await _content(seen, service, client_id, uri)
-    channel, path = _within(seen, uri)
-    return await _pieces(service, client_id, "readFile", {"channel": channel, "path": path})
+    conversation, path = within(seen, uri)
+    return await _pieces(service, client_id, "readFile", {"channel": conversation.session.uri, "path": path})
 
 
 async def list_folder(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> dict[str, Any]:
     """The entries of a folder (AHP ``ResourceListResult``); see :func:`read_resource`."""
-    channel, path = _within(seen, uri)
-    found = await service.ask(client_id, "listFiles", {"channel": channel, "path": path})
+    conversation, path = within(seen, uri)
+    found = await service.ask(client_id, "listFiles", {"channel": conversation.session.uri, "path": path})
     entries = [
         {"name": each["name"], "type": "directory" if each["kind"] == "folder" else "file"} for each in found["entries"]
     ]
     return {"entries": entries}
 
 
-def _within(seen: Sequence[Conversation], uri: str) -> tuple[str, str]:
-    """The conversation in whose workspace the file is, and its path; that is checked again where it is read."""
+def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
+    """The conversation in whose workspace a file is, and its path; that is checked again where it is opened.
+
+    Raises:
+        FileUnavailable: If *uri* names no file.
+        OutsideWorkspace: If the workspace of none of *seen* holds it.
+    """
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
         raise FileUnavailable(f"{uri[:200]!r} names nothing that can be read here.", hint="Ask for a file: URI.")
     path = unquote(parts.path)
+    if "\0" in path:
+        raise FileUnavailable("No file has a NUL in its name.", hint="Ask for another file.")
     for conversation in seen:
         root = str(conversation.cwd).rstrip("/")
         if path == root or path.startswith(f"{root}/"):
-            return conversation.session.uri, path
+            return conversation, path
     raise OutsideWorkspace(f"{path[:200]} is in no workspace that this client may see.")
 
 

@@ -32,6 +32,7 @@ from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.channels import LOOK, PAIRED, PAIRING, Channel
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment, current_environment
+from agentnb.host.files.client_files import ClientFiles
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
@@ -106,6 +107,7 @@ class Host:
         own = OwnFiles(log, cassette=lambda: self.environment.cassette.path())  # noqa: PLW0108 - loaded later
         self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
         self.pairing = Pairing(self)
+        self.client_files = ClientFiles(self)
         self.researches = Researches(self)
         self.agents.research = self.researches.for_component
         self.environment.changed = self._settings_changed

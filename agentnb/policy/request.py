@@ -15,7 +15,7 @@ from agentnb.state import ToolCallCell, ToolContent, ToolDiffContent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-RequestKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell"]
+RequestKind: TypeAlias = Literal["permission", "read", "write", "terminal", "kernel", "cell", "delete", "move"]
 
 _TOOLS: dict[RequestKind, str] = {
     "read": "read",
@@ -23,6 +23,8 @@ _TOOLS: dict[RequestKind, str] = {
     "terminal": "execute",
     "kernel": "kernel",
     "cell": "cell",
+    "delete": "delete",
+    "move": "move",
 }
 _MOST = 64
 
@@ -33,14 +35,15 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: ``permission``: it asks by itself (ACP ``session/request_permission``); else it knocks at one of our
             services: ``read`` or ``write`` a file, run a command in a ``terminal``, run code in the ``kernel``, change
-            a ``cell`` of the notebook.
+            a ``cell`` of the notebook; or it is a client from elsewhere that wants to ``delete`` or ``move`` a file.
         title: A short line for people.
         path: The file or the notebook, or the command's folder, resolved.
         command: The command line, the code for the kernel.
         env: Variables that the agent sets for the command.
         preview: What would change, to be shown with the question.
         asked: ACP ``ToolKind`` of what the agent asks for, for the kind ``permission``.
-        paths: The files that the agent says it works on, for the kind ``permission``.
+        paths: The files that the agent says it works on, for the kind ``permission``; where a file
+            is moved from and to.
         call: The kernel tool that is called and its arguments as JSON, where that is what it is.
         cell: What that call would do to a cell, to be shown in the cell.
         again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
@@ -73,7 +76,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def files(self) -> tuple[str, ...]:
         """The files it is about; a command's folder is none."""
-        if self.kind in {"read", "write", "cell"}:
+        if self.kind in {"read", "write", "cell", "delete"}:
             return (self.path,) if self.path is not None else ()
         return self.paths
 

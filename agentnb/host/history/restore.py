@@ -18,7 +18,8 @@ from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSe
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host.channels import kept_access, session_config
 from agentnb.host.conversation import Conversation
-from agentnb.host.pairing.paired_client import PREFIX
+from agentnb.host.files import client_files
+from agentnb.host.pairing import paired_client
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -190,7 +191,9 @@ def _why_not(stored: StoredSession) -> SessionError | None:
     export = f"It can be read here, and `agentnb export {record.tab_id}` writes it down."
     if stored.elsewhere:
         return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
-    if record.agent.startswith(PREFIX):
+    if record.agent.startswith(client_files.PREFIX):
+        return SessionError(f"{record.title} only changed files here.", hint=f"It can do so again. {export}")
+    if record.agent.startswith(paired_client.PREFIX):
         return SessionError(f"{record.title} was used in its terminal.", hint=f"Pair the kernel again there. {export}")
     if not Path(record.cwd).is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."

@@ -108,7 +108,8 @@ def risk_of(verdict: Verdict, found: SimilarRule | None) -> ToolCallRisk:
 def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallStart:
     """A tool call of our own, for a request that belongs to none of the agent's."""
     kind = _KINDS.get(request.kind, request.kind)
-    locations = (ToolCallLocation(path=request.path),) if request.path else None
+    paths = request.files if request.kind == "move" else (request.path,) if request.path else ()
+    locations = tuple(ToolCallLocation(path=path) for path in paths) or None
     details = ToolCallDetails(kind=kind, locations=locations, content=request.preview, cell=request.cell)
     return ChatToolCallStart(
         turn_id=turn_id,

@@ -66,9 +66,17 @@ class Client:
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
         """Ask for something; what is heard meanwhile is kept."""
+        return self.answer(self.start(method, params))
+
+    def start(self, method: str, params: dict[str, Any]) -> int:
+        """Ask for something, and do not wait; returns the request's number."""
         self._id += 1
         self.say({"jsonrpc": "2.0", "id": self._id, "method": method, "params": {"channel": "ahp-root://", **params}})
-        answer = self.hear(lambda message: message.get("id") == self._id)
+        return self._id
+
+    def answer(self, number: int) -> Any:
+        """The answer to request *number*."""
+        answer = self.hear(lambda message: message.get("id") == number)
         if "error" in answer:
             raise Failed(answer["error"])
         return answer["result"]

@@ -14,6 +14,7 @@ from agentnb.ahp.projection import OWN_FIELDS
 from agentnb.ahp.uris import place_of, to_ahp
 from agentnb.ahp.versions import SPOKEN
 from agentnb.api.policy import policy
+from scripts.gen_ahp_docs import MISSING
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
 
@@ -191,9 +192,9 @@ def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect
     assert codes == [-32009, -32009, -32008, -32008, -32008]
 
 
-@pytest.mark.parametrize("method", ["createTerminal", "resourceWrite", "authenticate", "createChat", "no/such"])
+@pytest.mark.parametrize("method", [*MISSING, "no/such"])
 def test_what_is_not_supported_is_answered_with_the_specifications_error(connect: Connect, method: str) -> None:
-    """Method not found, and the connection goes on."""
+    """Each that the documentation names: method not found, and the connection goes on."""
     client = connect()
     with pytest.raises(Failed) as failed:
         client.ask(method, {})

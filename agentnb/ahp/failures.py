@@ -1,0 +1,53 @@
+"""The errors that a client's request is answered with: a code of the specification, and a sentence for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agentnb.ahp import commands as c
+from agentnb.errors import (
+    FileUnavailable,
+    OutsideWorkspace,
+    PermissionDenied,
+    UnknownAgent,
+    UnknownSession,
+    UnsupportedVersion,
+)
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
+
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (UnsupportedVersion, c.UNSUPPORTED_PROTOCOL_VERSION),
+    (UnknownSession, c.SESSION_NOT_FOUND),
+    (UnknownAgent, c.PROVIDER_NOT_FOUND),
+    (PermissionDenied, c.PERMISSION_DENIED),
+    (OutsideWorkspace, c.PERMISSION_DENIED),
+    (FileUnavailable, c.NOT_FOUND),
+    (msgspec.ValidationError, INVALID_PARAMS),
+)
+
+
+class RequestFailed(Exception):
+    """A request is answered with an error.
+
+    Args:
+        code: The error's code.
+        message: What went wrong, for people.
+        data: More of it, for programs.
+        ends: Why the connection ends with it; None where it goes on.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.data, self.ends = code, data, ends
+
+
+def code_of(error: Exception) -> int:
+    """The code that *error* is answered with.
+
+    Example:
+        >>> code_of(UnknownSession("There is none.")), code_of(OSError())
+        (-32001, -32603)
+    """
+    return next((code for kind, code in _CODES if isinstance(error, kind)), INTERNAL_ERROR)

@@ -1,0 +1,308 @@
+"""Answers ``resource*`` requests: what is in a workspace is given, and changed if the policy or the user allows it.
+
+A change is asked about as a file write of an agent is. It is a tool call of a conversation named after the client
+(`agentnb.host.files.client_files`), so it is in the log of decisions, listed with the changes, and can be undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.change import write_request
+from agentnb.ahp import commands as c
+from agentnb.ahp.failures import RequestFailed
+from agentnb.ahp.resources import list_folder, read_resource, within
+from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied
+from agentnb.host.files import workspace_writes as files
+from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.sensitive import secret_pattern
+from agentnb.policy.workspace import Workspace
+from agentnb.state import ToolTextContent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agentnb.ahp.client import RemoteClient
+    from agentnb.comm.service import Service
+    from agentnb.host.conversation import Conversation
+    from agentnb.host.files.client_files import Authorize
+    from agentnb.host.host import Host
+
+TIMES = 5
+"""How often a change is asked about, where the file changes meanwhile."""
+
+
+class ResourceRequests:
+    """Answers one client. On the host's thread.
+
+    Args:
+        host: Whose workspaces.
+        service: What reads, as for pages.
+        client: Who asks.
+    """
+
+    def __init__(self, host: Host, service: Service, client: RemoteClient) -> None:
+        self._host, self._service, self._client = host, service, client
+        self._asking: set[asyncio.Future[None]] = set()
+
+    @property
+    def methods(self) -> dict[str, Callable[[Any], Any]]:
+        """What answers each request."""
+        return {
+            "resourceRead": self.read,
+            "resourceList": self.list,
+            "resourceResolve": self.resolve,
+            "resourceRequest": self.request,
+            "resourceWrite": self.write,
+            "resourceMkdir": self.make_folder,
+            "resourceDelete": self.delete,
+            "resourceMove": self.move,
+            "resourceCopy": self.copy,
+        }
+
+    def close(self) -> None:
+        """The client is gone: what it still waits for is not done."""
+        for asking in tuple(self._asking):
+            asking.cancel()
+
+    # --- what is there ---
+
+    async def read(self, params: c.ResourceReadParams) -> dict[str, Any]:
+        """Answer ``resourceRead``."""
+        data = await read_resource(self._seen(), self._service, self._client.client_id, params.uri)
+        if params.encoding == "base64":
+            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
+        try:
+            return {"data": data.decode(), "encoding": "utf-8"}
+        except UnicodeDecodeError:
+            return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
+
+    async def list(self, params: c.ResourceListParams) -> dict[str, Any]:
+        """Answer ``resourceList``."""
+        return await list_folder(self._seen(), self._service, self._client.client_id, params.uri)
+
+    async def resolve(self, params: c.ResourceResolveParams) -> dict[str, Any]:
+        """Answer ``resourceResolve``."""
+        _, place = self._place(params.uri, follow=params.follow_symlinks)
+        found = await asyncio.to_thread(_there, place)
+        moment = datetime.fromtimestamp(found.modified_ns / 1e9, timezone.utc)
+        told = {"uri": found.path.as_uri(), "type": found.kind, "etag": found.version}
+        size = {"size": found.size} if found.kind == "file" else {}
+        return {**told, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+
+    def request(self, params: c.ResourceRequestParams) -> dict[str, Any]:
+        """Answer ``resourceRequest``: what is in no workspace is refused, and what may hold secrets to be read."""
+        conversation, place = self._place(params.uri)
+        if params.read or not params.write:
+            _check_readable(conversation, place)
+        return {}
+
+    # --- what it changes ---
+
+    async def write(self, params: c.ResourceWriteParams) -> dict[str, Any]:
+        """Answer ``resourceWrite``."""
+        data = _decoded(params)
+
+        def new(shown: bytes | None) -> bytes:
+            return placed(shown or b"", data, params.mode, params.position)
+
+        def check(place: files.Place) -> None:
+            found = files.found_at(place)
+            if found is not None and params.create_only:
+                raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there already.")
+            if params.if_match is not None and (found is None or found.version != params.if_match):
+                raise RequestFailed(c.CONFLICT, f"{place.path.name} has changed. Read it again.")
+
+        await self._write(params.uri, new, check)
+        return {}
+
+    async def copy(self, params: c.ResourceMoveParams) -> dict[str, Any]:
+        """Answer ``resourceCopy``."""
+        conversation, source = self._place(params.source)
+        _check_readable(conversation, source)
+        data = await asyncio.to_thread(files.content_of, source)
+        if data is None:
+            raise _missing(source)
+        await self._write(params.destination, lambda _: data, lambda place: _check_free(place, params.fail_if_exists))
+        return {}
+
+    async def make_folder(self, params: c.ResourceMkdirParams) -> dict[str, Any]:
+        """Answer ``resourceMkdir``."""
+        conversation, place = self._place(params.uri)
+        found = await asyncio.to_thread(files.found_at, place)
+        if found is not None and found.kind != "directory":
+            raise RequestFailed(c.ALREADY_EXISTS, f"{place.path.name} is there, and is no folder.")
+        if found is None:
+            request = PolicyRequest(kind="write", title=f"Create the folder {place.path.name}", path=str(place.path))
+            async with self._change(conversation) as authorize:
+                await self._ask(authorize, request)
+                await asyncio.to_thread(files.make_folder, place)
+        return {}
+
+    async def delete(self, params: c.ResourceDeleteParams) -> dict[str, Any]:
+        """Answer ``resourceDelete``."""
+        conversation, place = self._place(params.uri, follow=False)
+        request, shown = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
+        async with self._change(conversation) as authorize:
+            await self._ask(authorize, request)
+            if await asyncio.to_thread(_deletion, place, recursive=params.recursive) != (request, shown):
+                raise RequestFailed(c.CONFLICT, f"{place.path.name} changed while that was asked. Ask again.")
+            await asyncio.to_thread(files.delete, place, recursive=params.recursive)
+        return {}
+
+    async def move(self, params: c.ResourceMoveParams) -> dict[str, Any]:
+        """Answer ``resourceMove``."""
+        conversation, source = self._place(params.source, follow=False)
+        _, destination = self._place(params.destination, follow=False)
+
+        def shown() -> tuple[files.Found, files.Found | None]:
+            moved = _there(source)
+            _check_free(destination, params.fail_if_exists)
+            return moved, files.found_at(destination)
+
+        await asyncio.to_thread(_check_folder, destination)
+        before = await asyncio.to_thread(shown)
+        paths = (str(source.path), str(destination.path))
+        said = "" if before[1] is None else ", which it replaces"
+        title = f"Move {source.path.name} to {_relative(destination)}{said}"
+        async with self._change(conversation) as authorize:
+            await self._ask(authorize, PolicyRequest(kind="move", title=title, path=paths[0], paths=paths))
+            if await asyncio.to_thread(shown) != before:
+                raise RequestFailed(c.CONFLICT, f"{source.path.name} changed while that was asked. Ask again.")
+            await asyncio.to_thread(files.move, source, destination)
+        return {}
+
+    # --- inside ---
+
+    async def _write(
+        self, uri: str, new: Callable[[bytes | None], bytes], check: Callable[[files.Place], None]
+    ) -> None:
+        """Write a file; where it changes while that is asked, it is asked again."""
+        conversation, place = self._place(uri)
+        await asyncio.to_thread(_check_folder, place)
+        await asyncio.to_thread(check, place)
+        async with self._change(conversation) as authorize:
+            for time in range(TIMES):
+                shown = await asyncio.to_thread(files.content_of, place)
+                data = new(shown)
+                await self._ask(authorize, write_question(place.path, shown, data, again=time > 0))
+                if self._place(uri)[1] != place:
+                    raise OutsideWorkspace(f"{uri[:200]!r} no longer leads to the same file.", hint="Ask again.")
+                await asyncio.to_thread(check, place)
+                if await asyncio.to_thread(files.write, place, data, shown):
+                    return
+        raise RequestFailed(c.CONFLICT, f"{place.path.name} changed each of the {TIMES} times that this was asked.")
+
+    def _change(self, conversation: Conversation) -> Any:
+        return self._host.client_files.change(self._client.grant.name, conversation.cwd)
+
+    async def _ask(self, authorize: Authorize, request: PolicyRequest) -> None:
+        asking = asyncio.ensure_future(authorize(request))
+        self._asking.add(asking)
+        try:
+            await asking
+        finally:
+            self._asking.discard(asking)
+
+    def _seen(self) -> tuple[Conversation, ...]:
+        return tuple(each for each in self._host.conversations.values() if self._client.sees(each.session.uri))
+
+    def _place(self, uri: str, *, follow: bool = True) -> tuple[Conversation, files.Place]:
+        """The conversation in whose workspace a file is, and where."""
+        conversation, path = within(self._seen(), uri)
+        return conversation, files.place_of(Workspace(conversation.cwd), path, follow=follow)
+
+
+def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
+    """What a file holds once *data* is written to it (AHP ``ResourceWriteMode``).
+
+    Args:
+        before: What it holds.
+        data: What is written.
+        mode: ``"truncate"``: the file is cut at *position* first; ``"append"``: *position* counts from the end;
+            ``"insert"``: what stands behind *position* moves on.
+        position: In bytes.
+
+    Example:
+        >>> [placed(b"abc", b"X", mode, 1) for mode in ("truncate", "append", "insert")]
+        [b'aX', b'abXc', b'aXbc']
+    """
+    if mode == "truncate":
+        return before[:position] + data
+    at = max(0, len(before) - position) if mode == "append" else position
+    return before[:at] + data + before[at:]
+
+
+def write_question(path: Path, shown: bytes | None, data: bytes, *, again: bool) -> PolicyRequest:
+    """The question whether *path*, which holds *shown*, may hold *data*; what is no text is said in a sentence."""
+    try:
+        return write_request(path, shown, data.decode(), again=again)
+    except UnicodeDecodeError:
+        request = write_request(path, shown, "", again=again)
+        was = "a new file" if shown is None else f"{len(shown):,} bytes"
+        note = ToolTextContent(text=f"Writes {len(data):,} bytes that are not text, in the place of {was}.")
+        return PolicyRequest(kind="write", title=request.title, path=request.path, preview=(note,), again=again)
+
+
+def _decoded(params: c.ResourceWriteParams) -> bytes:
+    if params.encoding == "utf-8":
+        return params.data.encode("utf-8", "replace")
+    try:
+        return base64.b64decode(params.data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise RequestFailed(INVALID_PARAMS, f"`data` is not base64: {error}.") from None
+
+
+def _deletion(place: files.Place, *, recursive: bool) -> tuple[PolicyRequest, str]:
+    """The question whether what is at *place* may be deleted, and which version of it that is."""
+    found = _there(place)
+    title, preview = f"Delete {_relative(place)}", None
+    if found.kind == "directory":
+        count = files.files_below(place)
+        if not recursive and any(place.path.iterdir()):
+            raise RequestFailed(INVALID_PARAMS, f"{place.path.name} is not empty. Say `recursive`.")
+        title += " and everything in it" if count else ""
+        preview = (ToolTextContent(text=f"A folder with {count:,} file{'' if count == 1 else 's'}."),)
+    request = PolicyRequest(kind="delete", title=title, path=str(place.path), preview=preview)
+    return request, found.version
+
+
+def _there(place: files.Place) -> files.Found:
+    found = files.found_at(place)
+    if found is None:
+        raise _missing(place)
+    return found
+
+
+def _missing(place: files.Place) -> FileUnavailable:
+    return FileUnavailable(f"There is no {_relative(place)!r} in the workspace.", hint="It may have been moved.")
+
+
+def _check_free(place: files.Place, fail_if_exists: bool) -> None:
+    found = files.found_at(place)
+    if found is not None and (fail_if_exists or found.kind == "directory"):
+        raise RequestFailed(c.ALREADY_EXISTS, f"{_relative(place)} is there already.")
+
+
+def _check_folder(place: files.Place) -> None:
+    """AHP: a file is written to a folder that is there."""
+    parent = files.Place(place.root, place.path.parent)
+    if place.path == place.root or files.found_at(parent) is None:
+        raise _missing(parent)
+
+
+def _check_readable(conversation: Conversation, place: files.Place) -> None:
+    pattern = secret_pattern(_relative(place), conversation.policy.situation().patterns)
+    if pattern is not None:
+        message = f"{_relative(place)!r} may hold secrets: it matches {pattern}."
+        raise PermissionDenied(message, hint="Such files are not given to clients.")
+
+
+def _relative(place: files.Place) -> str:
+    return place.path.relative_to(place.root).as_posix()

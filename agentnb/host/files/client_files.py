@@ -1,0 +1,174 @@
+"""Changes of files that a client from elsewhere asks for: each is a tool call of a turn, decided like an agent's.
+
+A client gets a conversation of its own for each workspace that it changes files in, named after it. Its first change
+begins a turn, which ends when no other came for a while: so the changes are listed, can be undone, and stand in the
+log of decisions under the client's name, and none of them is taken for an agent's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from agentnb.agent.catalog import AgentSpec
+from agentnb.clock import now_ms
+from agentnb.errors import PermissionDenied, SessionError
+from agentnb.host.conversation import Conversation, SessionOwner
+from agentnb.host.session_options import SessionOptions
+from agentnb.ids import new_id
+from agentnb.state import AgentProcess, Message, MessageKind, MessageOrigin, SessionReady, XAgentChanged
+
+if TYPE_CHECKING:
+    from asyncio import TimerHandle
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from agentnb.policy.request import PolicyRequest
+
+PREFIX = "remote-"
+"""How the names of these agents begin: a client that calls itself ``claude`` is not the agent of that name."""
+IDLE_SECONDS = 20.0
+"""After how long without a change a turn ends."""
+ANSWER_SECONDS = 300.0
+"""How long a card waits for an answer."""
+
+
+class FileHost(SessionOwner, Protocol):
+    """The part of the host that is needed here."""
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """The open conversations."""
+        ...
+
+
+class ClientFiles:
+    """The changes that clients make. On the host's thread.
+
+    Args:
+        host: Where their conversations are.
+
+    Attributes:
+        idle_seconds: After how long without a change a turn ends.
+        answer_seconds: How long a card waits for an answer.
+    """
+
+    def __init__(self, host: FileHost) -> None:
+        self.idle_seconds = IDLE_SECONDS
+        self.answer_seconds = ANSWER_SECONDS
+        self._host = host
+        self._open: dict[tuple[str, Path], _Turns] = {}
+
+    @contextlib.asynccontextmanager
+    async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
+        """What is changed within the block belongs to a turn of *client* in *workspace*.
+
+        Args:
+            client: The client's name, for people.
+            workspace: The folder whose files it changes.
+
+        Yields:
+            What asks whether a change may be made; it raises `PermissionDenied` where it may not.
+        """
+        turns = self._open.get((client, workspace))
+        if turns is None or turns.conversation.closed:
+            turns = self._open[client, workspace] = _Turns(self._conversation(client, workspace))
+        await turns.enter()
+        try:
+            yield Authorize(turns.conversation, self.answer_seconds)
+        finally:
+            turns.leave(self.idle_seconds)
+
+    def _conversation(self, client: str, workspace: Path) -> Conversation:
+        spec = spec_of(client)
+        configured = SessionOptions(spec=spec, cwd=workspace).configuration(self._host.environment.cassette.apart())
+        conversation = Conversation(self._host, configured, tab_id=new_id(), title=spec.title)
+        self._host.adopt(conversation)
+        conversation.restored(None, read_only(spec.title))
+        conversation.dispatch(SessionReady(time=now_ms()))
+        running = AgentProcess(name=spec.title, state="running")
+        conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
+        return conversation
+
+
+class Authorize:
+    """Asks whether changes may be made.
+
+    Args:
+        conversation: Where the cards are shown.
+        seconds: How long one waits for an answer.
+    """
+
+    def __init__(self, conversation: Conversation, seconds: float) -> None:
+        self._conversation = conversation
+        self._seconds = seconds
+
+    async def __call__(self, request: PolicyRequest) -> None:
+        """Ask about *request*.
+
+        Raises:
+            PermissionDenied: If the policy or the user says no, or nobody answers.
+        """
+        try:
+            await asyncio.wait_for(self._conversation.permissions.authorize(request), self._seconds)
+        except asyncio.TimeoutError:
+            message = f"{request.title}: nobody answered the card in the notebook's chat for {self._seconds:g} s."
+            raise PermissionDenied(
+                message, hint="Nothing was done. Ask the user to answer it, then try again."
+            ) from None
+
+
+class _Turns:
+    """The turns of one client's conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self._running = 0
+        self._beginning = asyncio.Lock()
+        self._idle: TimerHandle | None = None
+
+    async def enter(self) -> None:
+        """A change begins: in the running turn, or in a new one."""
+        self._running += 1
+        if self._idle is not None:
+            self._idle.cancel()
+        conversation = self.conversation
+        async with self._beginning:
+            if conversation.chat.state.active_turn is None:
+                origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
+                message = Message(text=f"{conversation.spec.title} changes files.", origin=origin)
+                await conversation.turns.begin_unprompted(new_id(), message)
+
+    def leave(self, idle_seconds: float) -> None:
+        """A change has ended; the turn ends after *idle_seconds* without another."""
+        self._running -= 1
+        if not self._running and not self.conversation.closed:
+            self._idle = self.conversation.host.loop.later(idle_seconds, self._complete)
+
+    def _complete(self) -> None:
+        active = self.conversation.chat.state.active_turn
+        if active is not None and not self.conversation.closed and not self._running:
+            self.conversation.turns.complete(active.id)
+
+
+def spec_of(client: str) -> AgentSpec:
+    """A client as an agent.
+
+    Example:
+        >>> spec_of("My phone").name, spec_of("My phone").title
+        ('remote-my-phone', 'My phone (remote client)')
+    """
+    word = re.sub(r"[^a-z0-9]+", "-", client.lower()).strip("-") or "client"
+    return AgentSpec(
+        name=f"{PREFIX}{word}",
+        title=f"{client} (remote client)",
+        about="A client of another program.",
+        command=("agentnb", "serve"),
+    )
+
+
+def read_only(title: str) -> SessionError:
+    """Why the conversation of the client *title* takes no prompts."""
+    return SessionError(f"{title} only changes files here.", hint="Write to an agent in another tab.")
