@@ -86,24 +86,26 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           ))}
         </span>
         <span class="dim">{standing(tally)}</span>
-        {!always && (
-          <button type="button" class="change-action" aria-expanded={isOpen} aria-controls={list} onClick={review}>
-            Review
-          </button>
-        )}
-        <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
-        {notes.length > 0 && (
-          <button
-            type="button"
-            class="icon-button"
-            aria-expanded={hasNotes}
-            aria-label={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
-            title="What is not covered or cannot be undone"
-            onClick={() => showNotes(!hasNotes)}
-          >
-            <Icon name="info" />
-          </button>
-        )}
+        <span class="change-line-actions">
+          {!always && (
+            <button type="button" class="change-action" aria-expanded={isOpen} aria-controls={list} onClick={review}>
+              Review
+            </button>
+          )}
+          <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
+          {notes.length > 0 && (
+            <button
+              type="button"
+              class="icon-button"
+              aria-expanded={hasNotes}
+              aria-label={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
+              title="What is not covered or cannot be undone"
+              onClick={() => showNotes(!hasNotes)}
+            >
+              <Icon name="info" />
+            </button>
+          )}
+        </span>
         <Spacer />
       </div>
       {hasNotes && notes.length > 0 && (
