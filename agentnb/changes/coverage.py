@@ -183,6 +183,7 @@ class Look:
         listed: What is not covered, by path.
         not_listed: How many more are not covered.
         environments: Folders that are environments, with a slash at the end.
+        mounted: Folders on other file systems, with a slash at the end.
         forced: Files that are covered only because they are named.
         empty: Empty folders.
     """
@@ -199,6 +200,7 @@ class Look:
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
     environments: set[str] = field(default_factory=set)
+    mounted: set[str] = field(default_factory=set)
     forced: set[str] = field(default_factory=set)
     empty: list[str] = field(default_factory=list)
     _behind_links: dict[str, bool] = field(default_factory=dict)

@@ -55,6 +55,8 @@ class Listed:
     is_empty: bool = False
     has_rules: bool = False
     is_environment: bool = False
+    is_cut: bool = False
+    """Whether it has more than were listed."""
     rules: Rules | None = None
     rules_signature: Signature = ()
     kept: tuple[str, ...] | None = None
@@ -107,7 +109,7 @@ class FolderScan:
                 look.verdict(f"{path}/{name}" if path else name)
             if path and listed.is_empty:
                 found.empty.append(path)
-            if found.files > look.limits.files or found.bytes > look.limits.bytes:
+            if listed.is_cut or found.files > look.limits.files or found.bytes > look.limits.bytes:
                 found.is_cut = True
                 break
         return found
@@ -152,6 +154,7 @@ class FolderScan:
             state = os.lstat(full)
             if state.st_dev != device:
                 look.leave(path, "other file system", "It is on another file system.")
+                look.mounted.add(f"{path}/")
                 return None
             if not stat.S_ISDIR(state.st_mode):
                 return None
@@ -159,7 +162,7 @@ class FolderScan:
             is_old = known is not None and now[0] < known.listed_at - max(_SETTLED_NS, look.clock_ns)
             if known is not None and known.signature == now and is_old:
                 return known
-            return self._listing(full, Listed(now, time.time_ns()))
+            return _listing(full, Listed(now, time.time_ns()), look.limits.files)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -167,25 +170,6 @@ class FolderScan:
                 raise
             look.leave(path, "unreadable", f"The folder cannot be read: {error.strerror}.")
             return None
-
-    @staticmethod
-    def _listing(full: str, listed: Listed) -> Listed:
-        folders, files, special = [], [], []
-        with os.scandir(full) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
-                elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                    files.append(entry.name)
-                else:
-                    special.append(entry.name)
-        listed.folders = tuple(folders)
-        listed.files = tuple(each for each in files if each != ".git")
-        listed.special = tuple(special)
-        listed.is_empty = not (files or folders or special)
-        listed.has_rules = ".gitignore" in files
-        listed.is_environment = any(each in ENVIRONMENT_MARKS for each in (*files, *folders))
-        return listed
 
     def _read_rules(self, path: str, listed: Listed, above: Rules) -> None:
         """Bring a folder's rules and its folders that are not ignored up to date."""
@@ -223,3 +207,31 @@ class FolderScan:
                 continue
             total += size if size <= most else 0
         return total
+
+
+def _listing(full: str, listed: Listed, most: int) -> Listed:
+    """List a folder; no further than one file more than the whole workspace may have."""
+    folders, files, special = [], [], []
+    with os.scandir(full) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                files.append(entry.name)
+            else:
+                special.append(entry.name)
+            if len(files) + len(folders) + len(special) > most:
+                listed.is_cut = True
+                break
+    listed.folders = tuple(folders)
+    listed.files = tuple(each for each in files if each != ".git")
+    listed.special = tuple(special)
+    listed.is_empty = not (files or folders or special)
+    listed.has_rules = os.path.lexists(f"{full}/.gitignore") if listed.is_cut else ".gitignore" in files
+    found = _marks(full) if listed.is_cut else (*files, *folders)
+    listed.is_environment = any(each in ENVIRONMENT_MARKS for each in found)
+    return listed
+
+
+def _marks(full: str) -> Iterator[str]:
+    return (each for each in ENVIRONMENT_MARKS if os.path.lexists(f"{full}/{each}"))

@@ -76,8 +76,8 @@ class GitEngine:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
         self._git.prepare()
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
-        environments = "".join(f"/{literal(each)}\n" for each in sorted(look.environments))
-        self._git.write_info("exclude", f"{excludes}\n{environments}")
+        left_out = "".join(f"/{literal(each)}\n" for each in sorted(look.environments | look.mounted))
+        self._git.write_info("exclude", f"{excludes}\n{left_out}")
         self._doubted_ns = time.time_ns() - max(_DOUBTED_NS, look.clock_ns)
         until = time.monotonic() + look.limits.seconds
         self._read_young_again(look, until)
@@ -172,9 +172,8 @@ class GitEngine:
         lines += [f"100644 blob {each}\tblob-{each}" for each in sorted(set(blobs))]
         kept = self._git.run("mktree", "--missing", given="".join(f"{each}\n" for each in lines).encode())
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
+        self._remove_partial()
         pack = self._git.folder / "objects" / "pack"
-        for left in pack.glob("tmp_*"):  # of a git that was killed
-            left.unlink(missing_ok=True)
         if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
             self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
@@ -294,7 +293,16 @@ class GitEngine:
 
     def _put_into_index(self, paths: list[str], seconds: float, *options: str) -> None:
         update = ("update-index", "--add", "--replace", "-z", "--stdin")
-        self._git.run(*options, *update, given=nul_joined(paths), seconds=seconds)
+        try:
+            self._git.run(*options, *update, given=nul_joined(paths), seconds=seconds)
+        except BaseException:
+            self._remove_partial()  # else a full disk would stay full
+            raise
+
+    def _remove_partial(self) -> None:
+        """Remove what a git that failed, or was killed, had begun to write."""
+        for left in [*(self._git.folder / "objects").glob("*/tmp_*"), self._git.folder / "index.lock"]:
+            left.unlink(missing_ok=True)
 
     def _first_of(self, nested: str, look: Look) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""

@@ -18,6 +18,8 @@ _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
 )
+_GITS_OWN_WORDS = "Out of diskspace"
+"""What git says of a full disk where the system told it no reason."""
 
 
 def too_wide(workspace: Path) -> str:
@@ -50,7 +52,7 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
 
 def raise_if_refused(error: GitFailed, folder: Path) -> None:
     """Raise what git says of the file system: it does not mean that the store is damaged."""
-    said = str(error)
+    said = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
     for number in _REFUSALS:
         if os.strerror(number) in said:
             raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error

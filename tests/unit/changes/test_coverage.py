@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes import ChangeStore, Limits, Snapshot, path_from_json, path_to_json
+from agentnb.changes.coverage import Look
+from agentnb.changes.folder_scan import FolderScan
 from agentnb.errors import ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 
@@ -356,3 +358,58 @@ def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: Chang
     subprocess.run(["git", "init", "--quiet", "."], cwd=workspace / "d", check=True)
     assert covered(store, workspace, "d/y") == {"d/y"}
     assert changed(store, before, store.take()) == {"d/y": "added"}
+
+
+@pytest.mark.parametrize("name", ["pyvenv.cfg", "zz"])
+def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
+    opened: Opened, workspace: Path, name: str
+) -> None:
+    """A million files are not counted, neither in one folder nor in many; an environment among them does not count."""
+    for number in range(200):
+        write(workspace / f"many/f{number}")
+    write(workspace / f"many/{name}")
+    write(workspace / "a.py")
+    limits = Limits(files=20)
+    look = Look(workspace, limits, lambda _: False, lambda _: "")
+    scan = FolderScan(workspace).walk(look)
+    assert scan.files <= 22
+    assert scan.is_cut == (name == "zz")
+    store = opened(limits=limits)
+    before = store.take(["many/f7"])
+    assert before.coverage == ("named" if name == "zz" else "whole")
+    write(workspace / "many/f7", "other\n")
+    assert changed(store, before, store.take()) == {"many/f7": "changed"}
+
+
+def test_submodules_and_worktrees_are_covered_and_their_repositories_left_alone(
+    store: ChangeStore, workspace: Path, tmp_path: Path
+) -> None:
+    """Real ones: of a repository above, and of one inside of the workspace."""
+
+    def git(folder: Path, *arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always")
+        subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+    library = tmp_path / "library"
+    for folder in (library, workspace):
+        folder.mkdir(exist_ok=True)
+        git(folder, "init", "--quiet", ".")
+        write(folder / "first.py")
+        git(folder, "add", ".")
+        git(folder, "commit", "--quiet", "--message", "first")
+    git(workspace, "submodule", "--quiet", "add", os.fspath(library), "module")
+    git(workspace, "worktree", "add", "--quiet", "tree")
+    own = {
+        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (workspace / ".git").rglob("*") if path.is_file()
+    }
+    before = store.take()
+    write(workspace / "module/first.py", "other\n")
+    write(workspace / "tree/new.py", "new\n")
+    (workspace / "tree/first.py").unlink()
+    changes = store.changes(before, store.take())
+    found = {each.path: each.status for each in changes}
+    assert found == {"module/first.py": "changed", "tree/first.py": "deleted", "tree/new.py": "added"}
+    store.apply([step for each in changes for step in each.backward])
+    assert [(workspace / each).exists() for each in ("tree/first.py", "tree/new.py")] == [True, False]
+    assert (workspace / "module/first.py").read_text() == "content\n"
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in own} == own
