@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side, sources
+from tests.browser.test_sidebar_notebook7 import Classic
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
@@ -28,6 +29,12 @@ BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['
 def side(lab: Lab, kernelspecs: Path) -> Side:
     """The sidebar of a page."""
     return Side(lab.page)
+
+
+@pytest.fixture
+def classic(lab: Lab, kernelspecs: Path) -> Classic:
+    """A page with Notebook 7."""
+    return Classic(lab)
 
 
 def fixing(lab: Lab, index: int) -> Locator:
@@ -96,5 +103,56 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversatio
     lab.page.keyboard.press("Enter")
     side.expect_text("Explain the error in In [7]: @error:7")
     expect(side.box).to_have_value("half a thought")
+    assert serious(lab.page) == []
     assert lab.page.evaluate(BARS) == []
     expect(lab.cell(1).output.get_by_text(re.compile("NameError"))).to_have_count(1)
+
+
+def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_alone(classic: Classic, lab: Lab) -> None:
+    """One edit is accepted and run, one refused; that of a cell which is deleted under review does nothing."""
+    page, side = classic.page, classic.side
+    failing = ["total, count = 4, 0\ntotal / count", "share, parts = 1, 0\nshare / parts", "1 / 0"]
+    classic.open("fix-keys.ipynb", SETUP, *failing)
+    lab.cell(0).focus()
+    for index in range(4):
+        page.keyboard.press("Shift+Enter")
+        lab.cell(index).expect_done(index + 1)
+    bar = lab.panel.locator(".agentnb-cell-bar")
+    armed = lab.panel.locator(".agentnb-cell-bar[data-armed=true]")
+
+    def fix(up: int) -> None:
+        for key in ("Escape", *["ArrowUp"] * up, SHORTCUT):
+            page.keyboard.press(key)
+        expect(armed).to_have_count(1)
+
+    fix(3)
+    side.expect_chat()
+    lab.picture("fix-keys")
+    page.keyboard.press("Control+Alt+Enter")
+    expect(bar).to_have_count(0)
+    lab.cell(1).expect_done(5)
+    expect(fixing(lab, 1)).to_have_count(0)
+
+    page.keyboard.press("ArrowDown")
+    fix(0)
+    page.keyboard.press("Alt+F5")
+    expect(bar.get_by_role("button", name="Accept", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Alt+n")
+    expect(bar).to_have_count(0)
+    expect(side.chat.locator(".permission")).to_have_count(0)
+    assert sources(lab)[1:3] == ["total, count = 4, 0\ntotal / count if count else 0.0", failing[1]]
+
+    page.keyboard.press("ArrowDown")
+    fix(0)
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    expect(bar).to_have_count(0)
+    page.keyboard.press("Control+Shift+O")
+    lab.picture("fix-keys-deleted")
+    allow = side.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+    allow.press("Enter")
+    expect(side.chat.locator(".permission")).to_have_count(0)
+    side.expect_text("The cell is no longer in the notebook.")
+    assert serious(page) == []
+    lab.picture("fix-keys-end")

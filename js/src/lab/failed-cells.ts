@@ -63,12 +63,13 @@ export class FailedCells {
     });
   }
 
-  /** Has the error of a cell fixed or explained; that cell is the active one then. */
+  /** Has the error of a cell fixed or explained; that cell is the active one then, and has the focus. */
   ask(action: ErrorAction, cell: Cell | undefined): void {
     const failed = cell && failureOf(cell, action);
     if (!failed) return;
     this.#panel.content.activeCellIndex = this.#panel.content.widgets.indexOf(cell);
     this.#ask(failed);
+    this.#panel.content.activate();
   }
 
   /** The failed cell that is meant: the active one, else the last one above it that failed. */

@@ -116,7 +116,10 @@ function activate(
     failures.set(panel, new FailedCells(panel, ask, noteFailures));
   };
   const ask = (failed: Failed): void => {
-    reveal();
+    if (!sidebar.isVisible) {
+      sidebar.opensQuietly = true; // the edit is reviewed in the notebook: the focus stays there
+      reveal();
+    }
     sidebar.ask(failed);
   };
   const noteFailures = (): void => {

@@ -13,6 +13,8 @@ export const ID = "agentnb-sidebar";
 
 export class Sidebar extends Panel {
   readonly #sessions = new Map<NotebookPanel, Session>();
+  /** The next time that it opens, the focus stays where it is. */
+  opensQuietly = false;
   readonly #attention = new Map<NotebookPanel, number>();
   readonly #tracker: Tracker;
   readonly #make: (panel: NotebookPanel) => Session;
@@ -112,6 +114,7 @@ export class Sidebar extends Panel {
 
   protected override onActivateRequest(message: unknown): void {
     super.onActivateRequest(message);
-    this.current?.focus();
+    if (!this.opensQuietly) this.current?.focus();
+    this.opensQuietly = false;
   }
 }
