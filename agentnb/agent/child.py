@@ -23,7 +23,7 @@ from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, is_running, 
 from agentnb.events.kinds import PROCESS_ENDED, PROCESS_STARTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
 T = TypeVar("T")
@@ -89,15 +89,16 @@ class Child(asyncio.SubprocessProtocol):
             if BELOW_SUBREAPER:
                 await child._spawn_below_subreaper(command, env, options)
             else:
-                await asyncio.get_running_loop().subprocess_exec(
+                starting = asyncio.get_running_loop().subprocess_exec(
                     lambda: child,
                     *command,
                     **options,
                     env={**env, MARK: child._mark},
                     start_new_session=sys.platform != "win32",
                 )
+                await _unbroken(starting)
         except BaseException:
-            await child._give_up()
+            await _unbroken(child._give_up())
             raise
         PROCESS_STARTED.tell(pid=child.pid, program=command[0])
         return child
@@ -106,12 +107,15 @@ class Child(asyncio.SubprocessProtocol):
         """End what was given up while it came up."""
         if self._started is not None and not self._started.cancel() and not self._started.cancelled():
             self._started.exception()
-        if self.pid:
-            await self.kill()
-        self._close_link()
-        await self._until_subreaper_ends(2.0)
-        if self._transport is not None:
-            self._transport.close()
+        try:
+            if self.pid:
+                await self.kill()
+            self._close_link()
+            await self._until_subreaper_ends(2.0)
+        finally:
+            self._close_link()
+            if self._transport is not None:
+                self._transport.close()
 
     async def _spawn_below_subreaper(
         self, command: Sequence[str], env: Mapping[str, str], options: Mapping[str, Any]
@@ -123,7 +127,7 @@ class Child(asyncio.SubprocessProtocol):
         loop.add_reader(self._link.fileno(), self._read_link)
         arguments = [str(theirs.fileno()), str(os.getpid()), f"{MARK}={self._mark}", *command]
         with theirs:
-            await loop.subprocess_exec(
+            starting = loop.subprocess_exec(
                 lambda: self,
                 *(sys.executable, "-I", "-S", subreaper.__file__, *arguments),
                 **options,
@@ -131,6 +135,7 @@ class Child(asyncio.SubprocessProtocol):
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
+            await _unbroken(starting)  # asyncio forgets the pipes of a program that is given up while it connects them
         self.pause()  # no output is handed over before the caller has the child
         failed = await self._started
         if failed:
@@ -371,6 +376,22 @@ class Child(asyncio.SubprocessProtocol):
 def inherited(extra: Mapping[str, str]) -> dict[str, str]:
     """The user's environment (keys and proxies are in it) with *extra* on top."""
     return {**os.environ, **extra}
+
+
+async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
+    """What *work* gives; being cancelled waits until it is done."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled():
+        task.exception()  # it counts as seen
+    raise cancelled
 
 
 async def _aside(function: Callable[..., T], *args: Any) -> T:

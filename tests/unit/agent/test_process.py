@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb.agent import AgentProcess
+from agentnb.agent.child import Child
 from agentnb.agent.guard import GUARD, Guard
 from agentnb.agent.process import Ring
 from agentnb.agent.watchdog import group_alive
@@ -127,6 +130,31 @@ async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
     await asyncio.gather(process.stop(), process.stop())
     await process.stop()
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("step", range(24))
+def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int) -> None:
+    """Whenever that is: asyncio forgets the pipes of a program that is given up while it connects them."""
+
+    async def give_up() -> None:
+        options: Any = {"cwd": tmp_path, "env": dict(os.environ)}
+        handlers: Any = {"on_output": lambda *_: None, "on_end": lambda: None}
+        started = asyncio.ensure_future(Child.spawn(["sleep", "60"], **options, **handlers))
+        for _ in range(step):
+            await asyncio.sleep(0)
+        for _ in range(2):  # the session ends, and then the kernel
+            started.cancel()
+            await asyncio.sleep(0)
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await started).stop(0)
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(give_up())
+        loop.close()
+        gc.collect()
+    assert [str(each.message) for each in seen] == []
 
 
 async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> None:
