@@ -1,15 +1,20 @@
-"""Imports of agentnb, one thread after another.
+"""Imports of agentnb, one thread after another, and names of a package that are imported at their first use.
 
-A notebook's cell and the sidebar's second shell load agentnb at the same moment. While one thread runs a package's
-``__init__``, Python lets another one import a module of that package; each then waits for the other, and Python ends
-that by handing out a module that is half there (``cannot import name … from partially initialized module``).
+A notebook's cell and the sidebar's second shell load agentnb at the same moment. Where two imports wait for each other
+in a circle, Python hands one of them a module that is half there (``cannot import name … from partially initialized
+module``). Every module waits for its package's ``__init__``: so no ``__init__`` of ours imports a module of its own
+package while it is loaded (``tests/unit/test_load_order.py``). Its names come by `names_at_first_use`.
 """
 
 from __future__ import annotations
 
 from _thread import RLock
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = bool()  # noqa: UP018 - as in agentnb: typing costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 _importing = RLock()
 
@@ -30,3 +35,32 @@ def imported(*modules: str) -> Any:
     """
     with _importing:
         return [import_module(each) for each in modules][-1]
+
+
+def names_at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """For a package's ``__init__``: names that are imported at their first use (PEP 562), by `imported`.
+
+    Not for names that modules of ours import while they are loaded: those would wait for this lock with the lock of
+    their own module in hand.
+
+    Args:
+        package: The package's name.
+        homes: The module of each public name. No name may be that of a module of the package: importing that module
+            would put it in the name's place.
+
+    Returns:
+        The package's ``__getattr__``, which raises AttributeError for any other name, and its ``__dir__``.
+
+    Example:
+        >>> get, names = names_at_first_use("agentnb.testing", {"events": "agentnb.events.collector"})
+        >>> get("events").__name__, names()
+        ('events', ['events'])
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name)
+        return getattr(imported(homes[name]), name)
+
+    return get, lambda: sorted(homes)

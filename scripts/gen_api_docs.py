@@ -9,7 +9,7 @@ import inspect
 import sys
 from pathlib import Path
 
-from agentnb.configuration import GROUPS, SETTINGS, Setting
+from agentnb.configuration.table import GROUPS, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"

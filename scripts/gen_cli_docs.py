@@ -34,7 +34,7 @@ agentnb COMMAND
 
 def page() -> str:
     """The whole page."""
-    from agentnb.cli import COMMANDS
+    from agentnb.cli.command_line import COMMANDS
 
     return "\n".join([INTRODUCTION, *(_section(command) for command in COMMANDS.values())])
 

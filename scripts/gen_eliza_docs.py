@@ -40,7 +40,7 @@ def page() -> str:
 
 
 def _commands() -> str:
-    from agentnb.eliza.commands import GROUPS, listed
+    from agentnb.eliza.commands.every_command import GROUPS, listed
 
     lines = ["## Commands", ""]
     for group in GROUPS:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "js" / "schema" / "settings.gen.json"
 
 if TYPE_CHECKING:
-    from agentnb.configuration import Setting
+    from agentnb.configuration.table import Setting
 
 TYPES = {"switch": "boolean", "number": "number", "names": "array"}
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentnb.policy import PolicyRequest, Situation, Verdict
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.situation import Situation, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
@@ -117,7 +118,10 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
     """The request and the situation that a row of `requests.json` is about."""
     import msgspec
 
-    from agentnb.policy import InForce, PolicyRequest, Rule, Settings, Situation
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.rules import InForce, Rule
+    from agentnb.policy.settings import Settings
+    from agentnb.policy.situation import Situation
 
     def rules(source: Any) -> tuple[InForce, ...]:
         return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
@@ -153,7 +157,7 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
 
 def judged(row: dict[str, Any]) -> Verdict:
     """What the engine says of a row of `requests.json`."""
-    from agentnb.policy import judge
+    from agentnb.policy.engine import judge
 
     return judge(*asked(row))
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.permission import PermissionQuestion
-    from agentnb.changes import FileChange
+    from agentnb.changes.model import FileChange
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState

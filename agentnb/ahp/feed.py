@@ -17,7 +17,7 @@ from agentnb.ahp.uris import TERMINALS, to_ahp
 from agentnb.ahp.version_forms import Context
 from agentnb.clock import now_ms
 from agentnb.host.channels import ROOT
-from agentnb.log import ChannelLog
+from agentnb.log.channel_log import ChannelLog
 from agentnb.state import (
     ChatState,
     ChatSummary,

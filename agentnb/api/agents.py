@@ -9,7 +9,7 @@ from agentnb.acp.doctor import Checkup
 from agentnb.agent.catalog import installed, known
 from agentnb.api import agent_lines
 from agentnb.api.columns import lines, padded
-from agentnb.checkup import examine
+from agentnb.checkup.examination import examine
 from agentnb.host import current_host
 
 if TYPE_CHECKING:

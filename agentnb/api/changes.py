@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from agentnb.api.columns import html, line_counts, lines, on_one_line
 from agentnb.api.rows import Rows
-from agentnb.changes import path_from_json, path_to_json
+from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
 from agentnb.host.files.changes import FileChange

@@ -16,7 +16,7 @@ from agentnb.kernel.code_tool import CodeTool, described, location, place_of, re
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.code_intelligence import CodePlace, Diagnostic, Renaming
+    from agentnb.code_intelligence.records import CodePlace, Diagnostic, Renaming
     from agentnb.host.environment import Environment
 
 Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]

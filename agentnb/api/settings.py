@@ -9,10 +9,11 @@ import msgspec
 
 from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.rows import Rows
-from agentnb.configuration import change_setting, read_settings, setting
 from agentnb.configuration.shown import shown_value
-from agentnb.configuration.sources import SOURCES
+from agentnb.configuration.sources import SOURCES, read_settings
+from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import WORDS, what_if
+from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.rules import Rule
 from agentnb.policy.store import PolicyFiles
@@ -20,7 +21,7 @@ from agentnb.policy.store import PolicyFiles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.configuration import Sources, Value
+    from agentnb.configuration.sources import Sources, Value
     from agentnb.host.environment import Environment
 
 _LONGEST = 60

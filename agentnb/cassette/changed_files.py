@@ -16,9 +16,8 @@ import msgspec
 from agentnb.cassette.marks import escaped
 from agentnb.cassette.recording import Exchange, FileState, RecordedFile
 from agentnb.cassette.secrets import shapes
-from agentnb.changes import path_from_json, path_to_json
 from agentnb.changes.apply import check_path
-from agentnb.changes.model import UNKNOWN
+from agentnb.changes.model import UNKNOWN, path_from_json, path_to_json
 from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError
 from agentnb.policy.sensitive import secret_pattern
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.session_marks import SessionMarks
-    from agentnb.changes import Version
+    from agentnb.changes.model import Version
 
 MOST_BYTES = 4 * 1024**2
 """Bytes of a file whose content is stored."""

@@ -24,10 +24,10 @@ from agentnb.cassette.changed_files import (
 )
 from agentnb.cassette.compare import diff, mismatch
 from agentnb.cassette.marks import escaped
-from agentnb.changes import Step, Version, path_from_json
 from agentnb.changes.apply import Planner
 from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.journal import FileChanged, Transaction
+from agentnb.changes.model import Step, Version, path_from_json
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError, CassetteBroken

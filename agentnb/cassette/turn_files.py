@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.listener import ChangedFile
 from agentnb.cassette.changed_files import recorded_files
-from agentnb.changes import ChangeStore, Limits
+from agentnb.changes.coverage import Limits
+from agentnb.changes.store import ChangeStore
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.errors import AgentnbError, ChangesError
 from agentnb.policy.sensitive import secret_pattern
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agentnb.cassette.recording import Exchange, RecordedFile
-    from agentnb.changes import FileChange, Snapshot, Version
+    from agentnb.changes.model import FileChange, Snapshot, Version
 
 FIRST_SECONDS = 20.0
 """How long a prompt waits for the first snapshot of a workspace; a larger one is covered by named files only."""

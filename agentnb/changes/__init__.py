@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from agentnb.changes.coverage import Limits
-from agentnb.changes.model import (
-    Choice,
-    Conflict,
-    FileChange,
-    Mode,
-    NotCovered,
-    Snapshot,
-    Step,
-    Version,
-    path_from_json,
-    path_to_json,
-)
-from agentnb.changes.store import ChangeStore
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ChangeStore",
-    "Choice",
-    "Conflict",
-    "FileChange",
-    "Limits",
-    "Mode",
-    "NotCovered",
-    "Snapshot",
-    "Step",
-    "Version",
-    "path_from_json",
-    "path_to_json",
-]
+from agentnb.one_at_a_time import names_at_first_use
+
+if TYPE_CHECKING:
+    from agentnb.changes.model import Conflict as Conflict
+else:
+    __getattr__, __dir__ = names_at_first_use(
+        __name__,
+        {
+            "Conflict": "agentnb.changes.model",
+        },
+    )

@@ -45,7 +45,8 @@ def _update_agents(source: str) -> int:
 
 def _components(arguments: argparse.Namespace) -> int:
     from agentnb.components.listing import listing
-    from agentnb.configuration import change_setting, read_settings
+    from agentnb.configuration.sources import read_settings
+    from agentnb.configuration.write import change_setting
     from agentnb.errors import AgentnbError
 
     try:
@@ -63,7 +64,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
     from agentnb.agent.catalog import additions
     from agentnb.api import agent_lines
-    from agentnb.checkup import examine, is_well
+    from agentnb.checkup.examination import examine, is_well
     from agentnb.errors import AgentnbError
 
     try:
@@ -84,8 +85,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> int:
     from agentnb.api.settings import kept_settings
-    from agentnb.configuration import setting
     from agentnb.configuration.shown import public_value, shown_value
+    from agentnb.configuration.table import setting
     from agentnb.errors import AgentnbError
 
     words = arguments.words

@@ -8,12 +8,26 @@ chosen a language server, it finds problems and uses (:mod:`agentnb.code_intelli
 
 from __future__ import annotations
 
-from agentnb.code_intelligence.notebook_module import CodeCell as CodeCell
-from agentnb.code_intelligence.records import CodeLocation as CodeLocation
-from agentnb.code_intelligence.records import CodePlace as CodePlace
-from agentnb.code_intelligence.records import Completion as Completion
-from agentnb.code_intelligence.records import Description as Description
-from agentnb.code_intelligence.records import Diagnostic as Diagnostic
-from agentnb.code_intelligence.records import Renaming as Renaming
-from agentnb.code_intelligence.records import TextChange as TextChange
-from agentnb.code_intelligence.service import CodeService as CodeService
+from typing import TYPE_CHECKING
+
+from agentnb.one_at_a_time import names_at_first_use
+
+if TYPE_CHECKING:
+    from agentnb.code_intelligence.records import CodeLocation as CodeLocation
+    from agentnb.code_intelligence.records import Completion as Completion
+    from agentnb.code_intelligence.records import Description as Description
+    from agentnb.code_intelligence.records import Diagnostic as Diagnostic
+    from agentnb.code_intelligence.records import Renaming as Renaming
+    from agentnb.code_intelligence.records import TextChange as TextChange
+else:
+    __getattr__, __dir__ = names_at_first_use(
+        __name__,
+        {
+            "CodeLocation": "agentnb.code_intelligence.records",
+            "Completion": "agentnb.code_intelligence.records",
+            "Description": "agentnb.code_intelligence.records",
+            "Diagnostic": "agentnb.code_intelligence.records",
+            "Renaming": "agentnb.code_intelligence.records",
+            "TextChange": "agentnb.code_intelligence.records",
+        },
+    )

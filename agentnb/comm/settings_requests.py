@@ -17,11 +17,10 @@ from agentnb.agent.mcp import mcp_servers
 from agentnb.comm import messages as m
 from agentnb.comm.folder_listing import folders_in
 from agentnb.comm.own_agent_requests import listed_agents, offered_models
-from agentnb.configuration import Value, change_setting
 from agentnb.configuration.shown import public_value, shown_value
 from agentnb.configuration.table import is_wider, setting
 from agentnb.configuration.what_if import WORDS, what_if
-from agentnb.configuration.write import UNKNOWN
+from agentnb.configuration.write import UNKNOWN, change_setting
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import limits_of, outdated
@@ -31,6 +30,7 @@ from agentnb.policy.trust import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.configuration.sources import Value
     from agentnb.host.host import Host
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import AgentSpec, custom
 from agentnb.components.component import Component
-from agentnb.components.shipped import SHIPPED, Surroundings
+from agentnb.components.shipped_components import SHIPPED, Surroundings
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:

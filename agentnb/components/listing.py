@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.components.component import Component
 from agentnb.components.given import components
-from agentnb.components.shipped import shipped
+from agentnb.components.shipped_components import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

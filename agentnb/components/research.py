@@ -12,7 +12,7 @@ from agentnb.kernel.tools import checked
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from agentnb.package_research import Research as Found
+    from agentnb.package_research.findings import Research as Found
 
 NAME = "research"
 

@@ -9,8 +9,7 @@ from typing import Any
 from agentnb.components.component import Component, Tool
 from agentnb.kernel.skill_tool import skill_answer
 from agentnb.kernel.tools import TOOLS, checked
-from agentnb.package_skills import SkillLibrary
-from agentnb.package_skills.library import shared_scan
+from agentnb.package_skills.library import SkillLibrary, shared_scan
 from agentnb.policy.store import PolicyFiles
 
 NAME = "read_skill"

@@ -3,19 +3,3 @@
 Everything else is made from the table: the traits of ``%config Agentnb``, the settings page, ``agentnb settings``, the
 reference and JupyterLab's schema. To add a setting, declare it in :mod:`agentnb.configuration.table`.
 """
-
-from agentnb.configuration.sources import Layer, Sources, Value, read_settings
-from agentnb.configuration.table import GROUPS, SETTINGS, Setting, setting
-from agentnb.configuration.write import change_setting
-
-__all__ = [
-    "GROUPS",
-    "SETTINGS",
-    "Layer",
-    "Setting",
-    "Sources",
-    "Value",
-    "change_setting",
-    "read_settings",
-    "setting",
-]

@@ -12,7 +12,7 @@ from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.updates import AvailableCommand, CommandInput
 from agentnb.eliza import attachment
 from agentnb.eliza.answer import answer
-from agentnb.eliza.commands import listed
+from agentnb.eliza.commands.every_command import listed
 from agentnb.eliza.introduction import LOGIN, introduction
 from agentnb.eliza.reply import Reply
 from agentnb.eliza.session import Session
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentnb.acp_agent.content import ContentBlock
     from agentnb.acp_agent.rpc import Connection, Method
     from agentnb.acp_agent.store import Record, Store
-    from agentnb.eliza.commands import Command
+    from agentnb.eliza.commands.every_command import Command
 
 AUTHENTICATION_REQUIRED = -32000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.eliza.commands import Misuse, find
+from agentnb.eliza.commands.every_command import Misuse, find
 from agentnb.eliza.reply import Trouble
 from agentnb.eliza.research import research, research_server
 

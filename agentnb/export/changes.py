@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.api.changes import rows_of
 from agentnb.api.columns import lines
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import AgentnbError, UnknownSession
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import all_records, count_by_kind
@@ -18,7 +18,7 @@ from agentnb.log.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.changes import FileChange
+    from agentnb.changes.model import FileChange
     from agentnb.host.changes.records import ConversationRecord
 
 _HEAD = ("session", "agent", "turns", "files", "cells", "variables", "folder")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, get
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
-from agentnb.log import ChannelLog
+from agentnb.log.channel_log import ChannelLog
 from agentnb.policy.settings import CellReview
 from agentnb.policy.situation import Mode
 from agentnb.safe_json import without_half_characters

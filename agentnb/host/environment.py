@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Network
     from agentnb.agent.mcp import Given, McpServer
     from agentnb.cassette.switch import Switch
-    from agentnb.configuration import Sources
+    from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import SessionOptions
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.policy.settings import CellReview
@@ -264,7 +264,7 @@ class Environment:
 
     def sources(self) -> Sources:
         """All settings as they are now, and where each comes from."""
-        from agentnb.configuration import read_settings
+        from agentnb.configuration.sources import read_settings
 
         return read_settings() if self.settings is None else self.settings.sources()
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
-from agentnb.configuration import SETTINGS, Layer, Setting, Sources, read_settings
-from agentnb.configuration.sources import USER
+from agentnb.configuration.sources import USER, Layer, Sources, read_settings
+from agentnb.configuration.table import SETTINGS, Setting
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:

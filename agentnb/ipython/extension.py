@@ -18,7 +18,7 @@ from agentnb.ipython.tabs import Tabs
 from agentnb.ipython.tokens import AgentCommand
 
 if TYPE_CHECKING:
-    from agentnb.configuration import Sources
+    from agentnb.configuration.sources import Sources
     from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode
 

@@ -6,8 +6,10 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
 from agentnb.code_intelligence.language_server import OFF, chosen_program
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.records import CodePlace
+from agentnb.code_intelligence.service import CodeService
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import cell_name, named_cell
 from agentnb.kernel.code_runner import NotebookView
@@ -15,7 +17,7 @@ from agentnb.kernel.code_runner import NotebookView
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from agentnb.code_intelligence import CodeLocation, Description, Diagnostic, Renaming
+    from agentnb.code_intelligence.records import CodeLocation, Description, Diagnostic, Renaming
     from agentnb.kernel.code_runner import CodeRunner
 
 QUESTIONS = ("definition", "references", "describe", "complete", "problems", "rename")

@@ -9,7 +9,7 @@ from agentnb.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.package_skills import SkillLibrary
+    from agentnb.package_skills.library import SkillLibrary
 
 
 def skill_answer(library: SkillLibrary, given: Mapping[str, Any]) -> str:

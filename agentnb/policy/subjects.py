@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.policy.command_targets import CommandTarget, command_targets, is_harmless_to_read
-from agentnb.policy.commands import rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.paths import Place
+from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.rules import Subject
 from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
 from agentnb.policy.severity import Finding, worst

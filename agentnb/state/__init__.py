@@ -19,6 +19,7 @@ view runs the same reducers in TypeScript (``js/src/state``); the JSON cases in 
 together.
 
 Example:
+    >>> from agentnb.state import ChatState, ChatTurnStarted, Message, MessageOrigin, SessionStatus, reduce_chat
     >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="1970-01-01T00:00:00.000Z", turns=())
     >>> hello = Message(text="Hello", origin=MessageOrigin(kind="user"))
     >>> chat = reduce_chat(chat, ChatTurnStarted(turn_id="t", message=hello, time=9999))
@@ -28,42 +29,20 @@ Example:
 
 from __future__ import annotations
 
-from agentnb.state.action import *
-from agentnb.state.changeset import *
-from agentnb.state.chat_actions import *
-from agentnb.state.chat_input_state import *
-from agentnb.state.chat_message_state import *
-from agentnb.state.chat_part_state import *
-from agentnb.state.chat_reducer import reduce_chat as reduce_chat
-from agentnb.state.chat_state import *
-from agentnb.state.chat_tool_actions import *
-from agentnb.state.chat_tool_content import *
-from agentnb.state.chat_tool_rehearsal import *
-from agentnb.state.chat_tool_state import *
-from agentnb.state.chat_turn_actions import *
-from agentnb.state.chat_turns import find_finished_turn as find_finished_turn
-from agentnb.state.chat_turns import find_turn as find_turn
-from agentnb.state.chat_turns import finished_turn_index as finished_turn_index
-from agentnb.state.codec import decode as decode
-from agentnb.state.codec import decode_action as decode_action
-from agentnb.state.codec import encode as encode
-from agentnb.state.codec import to_json as to_json
-from agentnb.state.envelope import *
-from agentnb.state.parts import Parts as Parts
-from agentnb.state.parts import part_id as part_id
-from agentnb.state.root import *
-from agentnb.state.session_actions import *
-from agentnb.state.session_member_actions import *
-from agentnb.state.session_reducer import reduce_session as reduce_session
-from agentnb.state.session_state import *
-from agentnb.state.status import SessionStatus as SessionStatus
-from agentnb.state.terminal import *
-from agentnb.state.terminal_views import TerminalView as TerminalView
-from agentnb.state.terminal_views import TerminalViews as TerminalViews
-from agentnb.state.wire import AgentSelection as AgentSelection
-from agentnb.state.wire import ErrorInfo as ErrorInfo
-from agentnb.state.wire import JsonObject as JsonObject
-from agentnb.state.wire import Markdown as Markdown
-from agentnb.state.wire import ModelSelection as ModelSelection
-from agentnb.state.wire import StringOrMarkdown as StringOrMarkdown
-from agentnb.state.wire import Time as Time
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentnb.state.names import *
+else:
+
+    def __getattr__(name: str) -> Any:
+        # All names at the first use of one, and not while this file is loaded: see agentnb/one_at_a_time.py.
+        # A module of this package is no such name; the import that asks for it loads it.
+        is_module = not name[0].isupper() and find_spec(f"{__name__}.{name}") is not None
+        names = {} if is_module or name.startswith("__") else vars(import_module("agentnb.state.names"))
+        if name not in names:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name)
+        return globals().setdefault(name, names[name])

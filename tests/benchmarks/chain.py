@@ -7,9 +7,9 @@ import sys
 from functools import partial
 from typing import Any
 
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor import ChainProcess
+from agentnb.conductor.running_chain import ChainProcess
 from tests.benchmarks.connection import ROOT, reduced
 from tests.benchmarks.row import Row
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 from tests.benchmarks.row import Row
 
 SIZES = (1_000, 10_000, 50_000)

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.records import CodePlace
+from agentnb.code_intelligence.service import CodeService
 
 ROOT = Path(__file__).parents[2]
 ASKED = 200

@@ -19,11 +19,12 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from agentnb.acp import Agent, OpenRequest  # noqa: E402 - runs as a script too
+from agentnb.acp.agent import Agent  # noqa: E402
+from agentnb.acp.opening import OpenRequest  # noqa: E402
 from agentnb.acp.peer import Peer  # noqa: E402
-from agentnb.agent import AgentSpec  # noqa: E402
+from agentnb.agent.catalog import AgentSpec  # noqa: E402
 from agentnb.agent.process import AgentProcess  # noqa: E402
-from agentnb.policy import PolicyRequest  # noqa: E402
+from agentnb.policy.request import PolicyRequest  # noqa: E402
 from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
 

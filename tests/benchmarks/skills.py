@@ -7,7 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from agentnb.package_skills import SkillLibrary, SkillScan, SkillTrust
+from agentnb.package_skills.library import SkillLibrary
+from agentnb.package_skills.scan import SkillScan
+from agentnb.package_skills.trust import SkillTrust
 from tests.benchmarks.row import Row
 
 DISTRIBUTIONS = 300

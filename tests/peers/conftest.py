@@ -11,7 +11,7 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent import AgentSpec, find
+from agentnb.agent.catalog import AgentSpec, find
 from agentnb.api.session import Session
 from agentnb.host import Host
 from tests.peers import model

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from tests.conftest import ROOT
 from tests.peers.agents import CACHE
 from tests.unit.conductor.conducted import conducted, proxy

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import way_here
 from agentnb.api.session import Session
 from agentnb.host import Host

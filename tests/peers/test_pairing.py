@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentnb import PermissionQuestion
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.mcp import mcp_servers
 from agentnb.api.session import Session
 from agentnb.host import Host

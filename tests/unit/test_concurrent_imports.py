@@ -1,9 +1,10 @@
-"""A cell and the sidebar load agentnb at the same moment, each on its thread."""
+"""A cell and the sidebar load agentnb at the same moment, each on its thread; so do two threads of a user's program."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import combinations
 
 import pytest
 
@@ -35,10 +36,33 @@ CELLS = [
 ]
 
 
+IMPORTS = [
+    "from agentnb.components import Component, Tool",
+    "from agentnb.testing import assert_text, run_reducer_case",
+    "from agentnb.errors import AgentnbError",
+    "from agentnb.agent import AgentSpec",
+    "import agentnb; agentnb.Session",
+    "import agentnb.host.host",
+    "import agentnb.acp.agent",
+    "import agentnb.policy.engine",
+    "import agentnb.state.codec",
+]
+
+
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("attempt", range(4))
 def test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment(cell: str, attempt: int) -> None:
     """Neither sees a module that is half there; the order of the two differs from run to run."""
-    codes = [cell, SIDEBAR] if attempt % 2 else [SIDEBAR, cell]
+    assert run(*([cell, SIDEBAR] if attempt % 2 else [SIDEBAR, cell])) == (0, "")
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(IMPORTS, 2)])
+def test_two_threads_may_import_different_packages_at_the_same_moment(one: str, other: str) -> None:
+    """Also by statements of their own, which know of no lock of ours."""
+    assert run(one, other) == (0, "")
+
+
+def run(*codes: str) -> tuple[int, str]:
+    """Run each code on a thread, all in a fresh process: its exit code, and what failed."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *codes], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    return done.returncode, done.stderr

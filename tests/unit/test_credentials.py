@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.process import RING, TAIL_CHARACTERS, AgentProcess
 from agentnb.credentials import Credentials, logger
 from agentnb.export.document import Document, Entry
 from agentnb.export.documents import FORMS, exported
-from agentnb.policy import AuditLog, Record
+from agentnb.policy.audit import AuditLog, Record
 from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
 
 Written = Callable[[str, Path], str]

@@ -13,7 +13,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from agentnb.agent.catalog import read
-from agentnb.configuration import SETTINGS
+from agentnb.configuration.table import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
 from agentnb.local.settings import read_settings

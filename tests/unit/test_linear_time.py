@@ -18,15 +18,15 @@ from agentnb.errors import OutsideWorkspace
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.kernel.cell_names import cell_title
 from agentnb.policy.command_targets import command_targets
-from agentnb.policy.commands import LONGEST_COMMAND, rate_command
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.disguise import insides
 from agentnb.policy.commands.mentions import named, secret
 from agentnb.policy.commands.paths import Place
 from agentnb.policy.commands.plain import plainer
+from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.glob import any_path_matches, command_matches, path_matches
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.shell import MOST_WORDS
+from agentnb.policy.shell.words import MOST_WORDS
 from agentnb.policy.workspace import Workspace, real_path
 from agentnb.state import ToolCallDetails, ToolCallStreamingState, ToolTextContent
 from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, searching

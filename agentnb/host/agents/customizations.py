@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.components.component import Component
 from agentnb.components.given import components
-from agentnb.components.shipped import Surroundings
+from agentnb.components.shipped_components import Surroundings
 from agentnb.errors import AgentnbError
 from agentnb.kernel.tools import TOOLS
-from agentnb.package_skills import SkillLibrary
-from agentnb.package_skills.library import shared_scan
+from agentnb.package_skills.library import SkillLibrary, shared_scan
 from agentnb.policy.store import PolicyFiles
 from agentnb.state import SessionCustomizationsChanged
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
-    from agentnb.package_research import Research
+    from agentnb.package_research.findings import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ToolCallRun
 

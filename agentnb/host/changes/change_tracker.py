@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.changes import path_to_json
+from agentnb.changes.model import path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agentnb.changes import ChangeStore, FileChange, Snapshot
+    from agentnb.changes.model import FileChange, Snapshot
+    from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.open_notebook import FileCell
     from agentnb.host.changes.records import By
     from agentnb.host.changes.turn_recording import TurnRecording

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentnb.changes import Version
+    from agentnb.changes.model import Version
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import Item
     from agentnb.host.channels import Listener, SessionChannels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from agentnb.changes import path_to_json
+from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import begins_as_text, text_of
 from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable, UsageError
 from agentnb.host.files.workspace_files import for_page, snippet
@@ -12,7 +12,8 @@ from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
-    from agentnb.changes import ChangeStore, Conflict, Version
+    from agentnb.changes.model import Conflict, Version
+    from agentnb.changes.store import ChangeStore
     from agentnb.errors import FilesConflict
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import Item

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.changes import path_to_json
+from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import count_lines
 from agentnb.errors import ChangesError
 from agentnb.host.changes.attribution import is_left_alone
@@ -16,7 +16,8 @@ from agentnb.kernel.variable_changes import VariableChange
 from agentnb.state import TurnChanges
 
 if TYPE_CHECKING:
-    from agentnb.changes import ChangeStore, FileChange, Version
+    from agentnb.changes.model import FileChange, Version
+    from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.records import By, State
 
 

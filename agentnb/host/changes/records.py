@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes import FileChange, Snapshot, path_from_json, path_to_json
+from agentnb.changes.model import FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record

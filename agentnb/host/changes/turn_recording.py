@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentnb.changes import ChangeStore, FileChange
+    from agentnb.changes.model import FileChange
+    from agentnb.changes.store import ChangeStore
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
     from agentnb.host.changes.workspace_store import WorkspaceStore
     from agentnb.host.environment import Environment

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.changes import FileChange, Step, path_to_json
+from agentnb.changes.model import FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
@@ -21,7 +21,8 @@ from agentnb.host.changes.records import Undone, count_by_kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.changes import ChangeStore, Choice
+    from agentnb.changes.model import Choice
+    from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import ConversationRecord, Item, State, TurnRecord
 

@@ -17,8 +17,9 @@ from collections import deque
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from agentnb.changes import ChangeStore, Limits, network_mounts
-from agentnb.changes.coverage import is_left_out, signature
+from agentnb.changes import network_mounts
+from agentnb.changes.coverage import Limits, is_left_out, signature
+from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.host.changes.location import store_name
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from agentnb.changes import Snapshot
     from agentnb.changes.coverage import Signature
+    from agentnb.changes.model import Snapshot
     from agentnb.host.changes.own_files import OwnFilesInside
     from agentnb.policy.sensitive import Patterns
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agentnb.configuration import read_settings
+from agentnb.configuration.sources import read_settings
 from agentnb.errors import LogUnavailable
 from agentnb.folders import data_folder
 from agentnb.host.changes.location import changes_folder

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from agentnb.host.permissions.kernel_calls import CELL_EDITS, KernelCall, kernel_call
 from agentnb.kernel.tools import call_words
-from agentnb.policy.commands import rate_command
+from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
 from agentnb.policy.workspace import real_path
 from agentnb.state import ToolCallDetails

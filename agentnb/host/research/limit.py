@@ -15,7 +15,7 @@ from agentnb.policy.workspace import real_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.package_research import PackageSource
+    from agentnb.package_research.source import PackageSource
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 

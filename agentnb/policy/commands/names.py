@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.code import INLINE
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands
-from agentnb.policy.shell import Compound, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Pipeline, Script, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.policy.shell import Field, Function, Redirect
+    from agentnb.policy.shell.expand import Field
+    from agentnb.policy.shell.tree import Function, Redirect
 
 _DEEPEST = 12
 _WRITES = frozenset({">", ">>", ">|", "<>", "&>", "&>>"})

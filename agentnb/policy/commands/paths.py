@@ -12,7 +12,7 @@ from agentnb.policy.commands.wrappers import inner_commands
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agentnb.policy.shell import Field
+    from agentnb.policy.shell.expand import Field
 
 
 class Place(NamedTuple):
@@ -94,7 +94,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
         computing: Whether what it prints becomes part of another command.
 
     Example:
-        >>> from agentnb.policy.shell import Field
+        >>> from agentnb.policy.shell.expand import Field
         >>> list(places("cp", [Field("a"), Field("../b")]))[1][:2]
         ('../b', True)
     """

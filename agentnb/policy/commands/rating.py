@@ -13,11 +13,12 @@ from agentnb.policy.commands.system import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, rank, worst
-from agentnb.policy.shell import MOST_WORDS, TooManyWords, Unreadable
+from agentnb.policy.shell.parser import Unreadable
+from agentnb.policy.shell.words import MOST_WORDS, TooManyWords
 
 if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
-    from agentnb.policy.shell import Dialect
+    from agentnb.policy.shell.parser import Dialect
 
 _DIALECTS: tuple[Dialect, ...] = ("bash", "posix")
 UNREADABLE = "The command could not be read, so what it does is not known."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.policy.shell import Field
+    from agentnb.policy.shell.expand import Field
 
 DOWNLOADS = frozenset({"curl", "wget", "fetch", "http", "https", "aria2c", "lynx", "iwr", "nc", "ncat", "irm", "ssh"})
 DECODES = frozenset(
@@ -22,7 +22,7 @@ def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
     """What *program* prints when it is fed with *fed*, or None where that cannot be said.
 
     Example:
-        >>> from agentnb.policy.shell import Field
+        >>> from agentnb.policy.shell.expand import Field
         >>> echoed("base64", [Field("-d")], "cm0gLXJmIC8=")
         'rm -rf /'
     """

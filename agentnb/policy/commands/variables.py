@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentnb.policy.shell import Field
+    from agentnb.policy.shell.expand import Field
 
 
 class Values:
@@ -65,7 +65,7 @@ def filled(program: str, arguments: Sequence[Field]) -> list[str]:
     """The variables to which the builtin *program* gives values that only the running shell knows.
 
     Example:
-        >>> from agentnb.policy.shell import Field
+        >>> from agentnb.policy.shell.expand import Field
         >>> filled("read", [Field("-r"), Field("x"), Field("y")]), filled("printf", [Field("-v"), Field("z")])
         (['x', 'y'], ['z'])
     """

@@ -34,14 +34,16 @@ from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_scrip
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
 from agentnb.policy.severity import Finding
-from agentnb.policy.shell import Compound, Field, Function, Pipeline, Script, Simple, Unreadable, fields, parse
+from agentnb.policy.shell.expand import Field, fields
+from agentnb.policy.shell.parser import Unreadable, parse
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, Script, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.policy.sensitive import Patterns
-    from agentnb.policy.shell import Dialect, Redirect, Word
-    from agentnb.policy.shell.tree import Command
+    from agentnb.policy.shell.parser import Dialect
+    from agentnb.policy.shell.tree import Command, Redirect, Word
 
 _ENTERING = frozenset({"cd", "pushd", "popd", "chdir"})
 _TALKS = frozenset({"echo", "printf", "true", "false", ":", "exit", "head", "tail", "wc", "sort", "grep", "cat"})

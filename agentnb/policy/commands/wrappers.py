@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.policy.shell import Field
+from agentnb.policy.shell.expand import Field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from agentnb.acp import Agent, OpenRequest, PromptResult, map_update
+from agentnb.acp.agent import Agent
 from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
 from agentnb.acp.listener import Unsaved
+from agentnb.acp.mapper import map_update
+from agentnb.acp.opening import OpenRequest
 from agentnb.acp.permission import PermissionQuestion
-from agentnb.agent import AgentSpec
+from agentnb.acp.prompt import PromptResult
+from agentnb.agent.catalog import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
-from agentnb.policy import PolicyRequest
+from agentnb.policy.request import PolicyRequest
 from agentnb.state import (
     Action,
     ActiveTurn,

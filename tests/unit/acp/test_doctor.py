@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.acp.doctor import examine, examine_all
-from agentnb.agent import AgentSpec, find, known
-from agentnb.agent.catalog import root_hint
+from agentnb.agent.catalog import AgentSpec, find, known, root_hint
 from agentnb.api.agent_lines import checkups
 from tests.unit.acp.recording_listener import AGENTS, scripted
 

@@ -16,7 +16,8 @@ from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.open_without_links import open_parent
-from agentnb.policy import PolicyRequest, Workspace
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.workspace import Workspace
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
 

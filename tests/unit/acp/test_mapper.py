@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp import map_permission, map_session, map_update
-from agentnb.acp.mapper import permission_outcome
+from agentnb.acp.mapper import map_permission, map_session, map_update, permission_outcome
 from agentnb.state import (
     AgentCommand,
     ChatState,

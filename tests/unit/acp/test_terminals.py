@@ -17,7 +17,7 @@ from agentnb.acp.failure import RpcError
 from agentnb.acp.terminals import Terminals
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import OutsideWorkspace, PermissionDenied
-from agentnb.policy import Workspace
+from agentnb.policy.workspace import Workspace
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
 from tests.unit.acp.recording_listener import RecordingListener, talking
 from tests.unit.api.conftest import PATIENCE

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp import map_permission, map_session, map_update
-from agentnb.acp.mapper import merge
+from agentnb.acp.mapper import map_permission, map_session, map_update, merge
 from agentnb.state import (
     ChatState,
     ChatToolCallConfirmed,

@@ -18,7 +18,7 @@ from agentnb.acp.mapper import map_permission, map_session, map_update
 from agentnb.acp.services import serve
 from agentnb.acp.sessions import Sessions
 from agentnb.acp.wire import decode, encode
-from agentnb.agent import Capabilities
+from agentnb.agent.catalog import Capabilities
 from tests.conftest import ROOT
 from tests.unit.acp.recording_listener import RecordingListener, empty_chat
 

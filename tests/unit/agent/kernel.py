@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from agentnb.acp import Agent, OpenRequest
+from agentnb.acp.agent import Agent
+from agentnb.acp.opening import OpenRequest
 from agentnb.agent.guard import GUARD
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 

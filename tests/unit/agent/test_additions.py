@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent import find, known
-from agentnb.agent.catalog import additions
+from agentnb.agent.catalog import additions, find, known
 
 MINE = 'name = "{name}"\ntitle = "{title}"\ncommand = ["my-agent", "--acp"]\n'
 

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from agentnb.agent import AgentSpec, custom, find, installed, known
-from agentnb.agent.catalog import read
+from agentnb.agent.catalog import AgentSpec, custom, find, installed, known, read
 from agentnb.agent.registry import older
 from agentnb.errors import UnknownAgent, UsageError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent import find, installed
+from agentnb.agent.catalog import find, installed
 from agentnb.agent.own_agents import OwnAgent, own_agents, remove_agent, write_agent
 from agentnb.errors import AgentnbError, SettingsError, UnknownAgent, UsageError
 from agentnb.toml_file import parsed

@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent import AgentProcess
 from agentnb.agent.child import Child
 from agentnb.agent.guard import GUARD, Guard
-from agentnb.agent.process import Ring
+from agentnb.agent.process import AgentProcess, Ring
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from tests.unit.acp.recording_listener import scripted, talking

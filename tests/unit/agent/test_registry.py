@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.agent import find, known
-from agentnb.agent.catalog import additions
+from agentnb.agent.catalog import additions, find, known
 from agentnb.agent.registry import LARGEST, read_registry, runner_of, snapshot
 from agentnb.agent.registry_update import update_registry
 from agentnb.errors import UsageError

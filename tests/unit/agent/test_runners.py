@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.acp import Agent
+from agentnb.acp.agent import Agent
 from agentnb.acp.doctor import examine
-from agentnb.agent import find
+from agentnb.agent.catalog import find
 from agentnb.agent.programs import search_path
 from agentnb.api.agent_lines import listing, row
 from agentnb.errors import AgentNotFound

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 
 Opened: TypeAlias = Callable[..., ChangeStore]
 

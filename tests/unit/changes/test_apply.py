@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore, FileChange, Limits, Step, Version
+from agentnb.changes.coverage import Limits
+from agentnb.changes.model import FileChange, Step, Version
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
@@ -264,7 +266,8 @@ def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from agentnb.changes import ChangeStore, Step
+from agentnb.changes.model import Step
+from agentnb.changes.store import ChangeStore
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 
 class Killing(InterruptedFiles):

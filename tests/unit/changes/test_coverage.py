@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore, Limits, Snapshot, path_from_json, path_to_json
-from agentnb.changes.coverage import Look
+from agentnb.changes.coverage import Limits, Look
 from agentnb.changes.folder_scan import FolderScan
+from agentnb.changes.model import Snapshot, path_from_json, path_to_json
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesUnavailable
 from tests.unit.changes.conftest import is_sensitive
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore, FileChange, Step
+from agentnb.changes.model import FileChange, Step
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import FilesConflict
 from tests.unit.changes.conftest import Opened
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore, Limits, Snapshot
+from agentnb.changes.coverage import Limits
+from agentnb.changes.model import Snapshot
+from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_lock import StoreLock
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 from agentnb.changes.temporary_folder import ABANDONED_SECONDS, TemporaryFolder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from tests.unit.running import run

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from agentnb.changes import ChangeStore, FileChange, Version
-from agentnb.changes.store import EngineName
+from agentnb.changes.model import FileChange, Version
+from agentnb.changes.store import ChangeStore, EngineName
 from agentnb.errors import ChangesError, FilesConflict
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 

@@ -16,7 +16,7 @@ import pytest
 import agentnb
 from agentnb import __version__
 from agentnb.acp.doctor import Checkup
-from agentnb.checkup import examine, is_well
+from agentnb.checkup.examination import examine, is_well
 from agentnb.checkup.packages import NEEDED, PAGES, outside, ranges
 from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT

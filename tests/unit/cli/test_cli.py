@@ -12,8 +12,8 @@ import pytest
 
 from agentnb import __version__
 from agentnb.agent.catalog import known
-from agentnb.cli import COMMANDS
-from agentnb.policy import PolicyFiles
+from agentnb.cli.command_line import COMMANDS
+from agentnb.policy.store import PolicyFiles
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.records import CodePlace
+from agentnb.code_intelligence.service import CodeService
 from agentnb.errors import UsageError
 
 
@@ -79,7 +81,9 @@ def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
     """
     code = """
 from pathlib import Path
-from agentnb.code_intelligence import CodeCell, CodePlace, CodeService
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.records import CodePlace
+from agentnb.code_intelligence.service import CodeService
 cells = [CodeCell(cell_id="c", source="import agentnb\\nagentnb.start('eliza').prompt('Hello')", count=1)]
 asked = CodeService(Path.cwd(), cells=lambda: cells)
 for column in (8, 23):

@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from agentnb.agent.programs import find_on_path
-from agentnb.code_intelligence import CodeCell, CodePlace, CodeService, Diagnostic
 from agentnb.code_intelligence.language_server import (
     MOST_FAILURES,
     ServerFailure,
@@ -24,6 +23,9 @@ from agentnb.code_intelligence.language_server import (
     chosen_program,
     server_for,
 )
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.records import CodePlace, Diagnostic
+from agentnb.code_intelligence.service import CodeService
 from agentnb.errors import UsageError
 
 ODD = Path(__file__).parents[2] / "agents" / "language_server.py"
@@ -267,7 +269,8 @@ ASKS = """
 import json, os, sys
 from pathlib import Path
 from agentnb.agent.programs import find_on_path
-from agentnb.code_intelligence import CodeCell, CodeService
+from agentnb.code_intelligence.notebook_module import CodeCell
+from agentnb.code_intelligence.service import CodeService
 from agentnb.code_intelligence.language_server import ServerProgram
 
 asked = CodeService(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.comm.service import LONGEST_DRAFT, Service
-from agentnb.configuration import Sources, read_settings
+from agentnb.configuration.sources import Sources, read_settings
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion

@@ -13,7 +13,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.host import Host
-from agentnb.policy import PolicyFiles
+from agentnb.policy.store import PolicyFiles
 from agentnb.state import AgentInfo, AgentSetup
 from tests.unit.agent.installers import calls, make_installers
 from tests.unit.api.conftest import PATIENCE

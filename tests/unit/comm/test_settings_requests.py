@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent import custom
-from agentnb.configuration import Sources, read_settings
+from agentnb.agent.catalog import custom
+from agentnb.configuration.sources import Sources, read_settings
 from agentnb.host import Host
 from agentnb.policy.situation import Mode
 from agentnb.state import XConfigOptionsChanged

@@ -14,7 +14,7 @@ from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.channels import Channel
 from agentnb.host.host import ROOT
-from agentnb.log import ChannelLog
+from agentnb.log.channel_log import ChannelLog
 from agentnb.state import Envelope, encode
 from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.page import Page

@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentnb.acp import Connection
-from agentnb.agent import AgentSpec
+from agentnb.acp.connection import Connection
+from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor import ClientPlace, Failure, RunningChain
+from agentnb.conductor.chain import Failure
+from agentnb.conductor.running_chain import ClientPlace, RunningChain
 from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
 

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp import Agent, OpenRequest, RpcError
+from agentnb.acp.agent import Agent
+from agentnb.acp.failure import RpcError
+from agentnb.acp.opening import OpenRequest
 from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
-from agentnb.conductor import Chain, ChainProcess, Place
+from agentnb.conductor.chain import Chain, Place
+from agentnb.conductor.running_chain import ChainProcess
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.acp import Agent, OpenRequest
-from agentnb.agent import AgentSpec
+from agentnb.acp.agent import Agent
+from agentnb.acp.opening import OpenRequest
+from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor import ChainProcess
+from agentnb.conductor.running_chain import ChainProcess
 from agentnb.errors import AgentDied
 from tests.conftest import ROOT
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent import AgentSpec
+from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor import ClientPlace, Failure, RunningChain
+from agentnb.conductor.chain import Failure
+from agentnb.conductor.running_chain import ClientPlace, RunningChain
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import proxy

@@ -12,10 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb import cli
-from agentnb.configuration import SETTINGS, Layer, change_setting, read_settings
-from agentnb.configuration.table import is_wider
+from agentnb.configuration.sources import Layer, read_settings
+from agentnb.configuration.table import SETTINGS, is_wider
+from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, SettingsError, UsageError
-from agentnb.policy import PolicyFiles, PolicyRequest, Situation, judge
+from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.situation import Situation
+from agentnb.policy.store import PolicyFiles
 from agentnb.toml_file import change_file, parsed, with_key, without_entry, without_key
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from agentnb.acp import Agent
+from agentnb.acp.agent import Agent
 from agentnb.host.effects import EFFECTS, table
 from agentnb.host.intents import DISPATCHABLE
 from agentnb.state import (

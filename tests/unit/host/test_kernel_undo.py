@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb import Turn
-from agentnb.configuration import Sources, read_settings
+from agentnb.configuration.sources import Sources, read_settings
 from agentnb.errors import FilesConflict, KernelChangesConflict
 from agentnb.host import Host
 from agentnb.policy.settings import CellReview

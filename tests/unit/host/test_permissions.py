@@ -20,7 +20,9 @@ from agentnb.errors import UsageError
 from agentnb.host import Host
 from agentnb.host.intents import Rejected, carry_out
 from agentnb.host.permissions.session_policy import HEADLESS, HostPolicy
-from agentnb.policy import AuditLog, Mode, PolicyFiles, Record
+from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.situation import Mode
+from agentnb.policy.store import PolicyFiles
 from agentnb.state import (
     ActionOrigin,
     Answerer,

@@ -7,7 +7,8 @@ from typing import Any
 
 from agentnb.api.policy import Policy
 from agentnb.ipython.policy_table import PolicyTable
-from agentnb.policy import InForce, Record, Rule
+from agentnb.policy.audit import Record
+from agentnb.policy.rules import InForce, Rule
 
 
 def policy(**fields: Any) -> Policy:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from agentnb.acp.doctor import examine
-from agentnb.agent import find
+from agentnb.agent.catalog import find
 from agentnb.local.connection_check import Checked, check_connection
 from agentnb.local.model_download import find_and_pull
 from agentnb.local.server import ServerTrouble

@@ -9,10 +9,12 @@ from typing import Any, get_args
 
 import pytest
 
-from agentnb.policy import Mode, PolicyRequest, Situation, judge, rate_command
-from agentnb.policy.request import RequestKind
+from agentnb.policy.commands.rating import rate_command
+from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest, RequestKind
 from agentnb.policy.sensitive import SENSITIVE, rate_file, sensitive_pattern
 from agentnb.policy.severity import Severity, rank
+from agentnb.policy.situation import Mode, Situation
 from scripts.gen_policy_cases import PAGE, judged
 
 OWN = Path(__file__).parents[2] / "cases/policy"

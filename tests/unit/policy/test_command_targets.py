@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, Verdict, judge
+from agentnb.policy.engine import judge
 from agentnb.policy.glob import any_path_matches, path_matches
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.rules import InForce, Rule
+from agentnb.policy.settings import Settings
+from agentnb.policy.situation import Mode, Situation, Verdict
 
 OUTSIDE = [
     "cat /etc/passwd",

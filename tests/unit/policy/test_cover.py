@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentnb.host.permissions.permission_request import asked_request
-from agentnb.policy import PolicyRequest
+from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallDetails, ToolCallLocation, ToolCallRunningState, ToolDiffContent
 
 

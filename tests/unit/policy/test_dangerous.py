@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.policy import InForce, PolicyRequest, Rule, Settings, Situation, judge, rate_command
 from agentnb.policy.commands.options import Options
+from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.commands.table import known_programs, rate_by_table
+from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.rules import InForce, Rule
+from agentnb.policy.settings import Settings
+from agentnb.policy.situation import Situation
 
 CASES = Path(__file__).parents[2] / "cases/policy"
 EVERYDAY: list[str] = json.loads((CASES / "everyday.json").read_text("utf-8"))

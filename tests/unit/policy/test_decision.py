@@ -7,8 +7,9 @@ import pytest
 from agentnb.host.permissions.cards import belongs
 from agentnb.host.permissions.grants import Grants, Question
 from agentnb.host.permissions.permission_request import asked_request
-from agentnb.policy import PolicyRequest, choose_option
+from agentnb.policy.decision import choose_option
 from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 from agentnb.state import (
     ConfirmationOption,

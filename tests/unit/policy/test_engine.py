@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.policy import InForce, Mode, PolicyRequest, Rule, Settings, Situation, judge
-from agentnb.policy.engine import opens
+from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import offers, similar_rule
-from agentnb.policy.request import RequestKind
-from agentnb.policy.rules import STRICTNESS, Outcome
+from agentnb.policy.request import PolicyRequest, RequestKind
+from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Rule
+from agentnb.policy.settings import Settings
+from agentnb.policy.situation import Mode, Situation
 
 ROOT = PurePosixPath("/w")
 

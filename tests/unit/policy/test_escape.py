@@ -19,7 +19,11 @@ from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
 from agentnb.open_without_links import open_entry, open_parent
-from agentnb.policy import PolicyRequest, Situation, Workspace, judge, rate_command
+from agentnb.policy.commands.rating import rate_command
+from agentnb.policy.engine import judge
+from agentnb.policy.request import PolicyRequest
+from agentnb.policy.situation import Situation
+from agentnb.policy.workspace import Workspace
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from agentnb.errors import PolicyError
-from agentnb.policy import PolicyFiles, Rule
 from agentnb.policy.places import PROJECT, audit_log, user_policy
+from agentnb.policy.rules import Rule
 from agentnb.policy.settings import load, parse, tightened
+from agentnb.policy.store import PolicyFiles
 
 FULL = """\
 headless = "allow"

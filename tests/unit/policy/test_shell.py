@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.policy.shell import Compound, Dialect, Function, Pipeline, Script, Simple, Unreadable, fields, parse
+from agentnb.policy.shell.expand import fields
+from agentnb.policy.shell.parser import Dialect, Unreadable, parse
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, Script, Simple
 
 
 def commands(script: Script) -> list[list[str]]:

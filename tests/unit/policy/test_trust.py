@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from agentnb.errors import PolicyError
-from agentnb.policy import InForce, PolicyFiles, PolicyRequest, Rule, Settings, Situation, judge
+from agentnb.policy.engine import judge
 from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.places import PROJECT
-from agentnb.policy.request import RequestKind
-from agentnb.policy.rules import Outcome
-from agentnb.policy.settings import load, parse
+from agentnb.policy.request import PolicyRequest, RequestKind
+from agentnb.policy.rules import InForce, Outcome, Rule
+from agentnb.policy.settings import Settings, load, parse
+from agentnb.policy.situation import Situation
+from agentnb.policy.store import PolicyFiles
 
 ROOT = PurePosixPath("/w")
 

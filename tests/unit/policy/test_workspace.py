@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy import Workspace
+from agentnb.policy.workspace import Workspace
 
 
 @pytest.fixture

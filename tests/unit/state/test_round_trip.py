@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import agentnb.state
+import agentnb.state.names
 from agentnb.state import UnknownResponsePart, codec, decode, decode_action, encode, to_json
 from agentnb.state.change import same
 from tests.unit.state.strategies import structs
 
 STRUCTS = [
     value
-    for value in vars(agentnb.state).values()
+    for value in vars(agentnb.state.names).values()
     if isinstance(value, type) and issubclass(value, msgspec.Struct) and not value.__subclasses__()
 ]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agentnb.components.component import Component
     from agentnb.kernel.code_runner import CodeRunner
-    from agentnb.package_research import Research as Found
+    from agentnb.package_research.findings import Research as Found
 
     Maker = Callable[["Surroundings"], Component]
 
