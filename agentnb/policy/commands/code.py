@@ -23,7 +23,7 @@ INLINE: dict[str, tuple[str, ...]] = {
 
 _SIGNS: tuple[tuple[str, Finding], ...] = (
     (
-        r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
+        r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|tar_(?:destroy|prune|delete)\s*\(|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
         Finding("critical", "The code deletes folders and everything in them."),
     ),
     (
@@ -32,6 +32,10 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
             r"|(?:^|\n)[ \t]*%{1,2}(?:bash|sh|system|sx|script|run)\b"
         ),
         Finding("high", "The code starts other programs."),
+    ),
+    (
+        r"\bremove\.packages\b|\binstall_(?:github|gitlab|git|url)\b|\bPkg\.(?:rm\b|(?:add|develop)\([^()]{0,200}\burl\b)",
+        Finding("high", "The code removes packages of the machine, or takes them from elsewhere."),
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",

@@ -41,6 +41,9 @@ LISTING = frozenset(
 )
 """Programs that show where files are, never what is in them, nor change anything."""
 
+_FILE_SHELLS = dict.fromkeys(("hdfs", "hadoop"), frozenset({"-ls", "-du", "-df", "-count", "-stat", "-test"}))
+"""Programs whose first word is a file system's shell, and the commands of it that list."""
+
 _SAYS = frozenset(
     {"echo", "printf", "true", "false", ":", "exit", "return", "export", "unset", "alias", "unalias", "hash", "type"}
     | {
@@ -118,8 +121,15 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
         else:
             last = program not in _LAST or operands[-1:] == [at] or "-t" in before
             changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
-            lists = program in LISTING and not changed
+            lists = _lists(program, words) and not changed
             yield from (place._replace(lists=lists) for place in _of(word, writes=changed))
+
+
+def _lists(program: str, words: Sequence[Field]) -> bool:
+    """Whether *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
+    return program in LISTING or (
+        program in _FILE_SHELLS and len(words) > 1 and words[1].text in _FILE_SHELLS[program] and not words[1].dynamic
+    )
 
 
 def _own(program: str, arguments: Sequence[Field]) -> list[Field]:

@@ -62,6 +62,9 @@ class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     deleting: str
     statement: str
     staying: str
+    source: str
+    account: str
+    publishing: str
     name: str
 
 
@@ -116,7 +119,7 @@ def rate_by_table(program: str, options: Options) -> Finding | None:
 
 
 def rate_unknown(program: str, options: Options) -> Finding | None:
-    """What the words of *program* say, which the table does not have: that it deletes, or goes on by itself.
+    """What the words of *program* say, which the table does not have: that it deletes, publishes or goes on by itself.
 
     Args:
         program: Its name, lower case, without folder.
@@ -133,6 +136,12 @@ def rate_unknown(program: str, options: Options) -> Finding | None:
         return Finding("high", f"{program} is told to delete something.")
     if any(map(_expression(kinds.statement).fullmatch, options.words)):
         return Finding("high", f"{program} is given a statement that deletes data.")
+    if any(map(_expression(kinds.source).fullmatch, options.words)):
+        return Finding("high", f"{program} takes code from elsewhere.")
+    if any(map(_expression(kinds.account).fullmatch, options.operands[:2])):
+        return Finding("high", f"{program} sets a password.")
+    if any(map(_expression(kinds.publishing).fullmatch, options.operands[:1])):
+        return Finding("high", f"{program} sends what is here to others.")
     if _expression(kinds.name).fullmatch(program):
         return Finding("high", f"{program} says by its name that it deletes.")
     if any(map(_expression(kinds.staying).fullmatch, options.words)):
