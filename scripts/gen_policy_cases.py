@@ -133,7 +133,7 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         path=path,
         command=row.get("command"),
         asked=row.get("asked"),
-        paths=(path,) if path and row["kind"] == "permission" else (),
+        paths=(path,) if path and row["kind"] in {"permission", "move"} else (),
     )
     user = Settings(
         rules=rules("user"),
