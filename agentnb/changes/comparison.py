@@ -12,7 +12,7 @@ from agentnb.changes.moves import with_moves
 from agentnb.errors import ChangesError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from agentnb.changes.engine import Differences, Engine
 
@@ -45,7 +45,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return found | {path_from_json(path): FOLDER for path in self.folders}
 
 
-def compare(old: Manifest, new: Manifest, engine: Engine, read: Callable[[Version], bytes]) -> tuple[FileChange, ...]:
+def compare(
+    old: Manifest,
+    new: Manifest,
+    engine: Engine,
+    read: Callable[[Version], bytes],
+    between: Iterable[Manifest] = (),
+) -> tuple[FileChange, ...]:
     """The files that changed between two snapshots, by path.
 
     Args:
@@ -53,9 +59,16 @@ def compare(old: Manifest, new: Manifest, engine: Engine, read: Callable[[Versio
         new: The later one.
         engine: Has their trees.
         read: Gives a stored content.
+        between: Snapshots between the two, in order: a file that *old* did not cover is compared with the first of
+            them that did.
     """
     found = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, found)
+    for middle in between:
+        late = {path_from_json(path) for path in {*middle.forced} - {*old.named}} - found.keys()
+        asked = {path_from_json(path) for path in middle.named}
+        _begin_later(found, sorted((unknown & asked) | late), middle, new, engine)
+        unknown -= asked
     gone = {path_from_json(each.path) for each in new.snapshot.not_covered}
     changes = []
     for path, (before, after) in found.items():
@@ -104,6 +117,22 @@ def _unknown_before(old: Manifest, new: Manifest, engine: Engine, found: Differe
             each for each in added - asked if each.startswith(folder) and is_ignored(rules, each[len(folder) :])
         }
     return unknown
+
+
+def _begin_later(found: Differences, paths: list[str], middle: Manifest, new: Manifest, engine: Engine) -> None:
+    """Compare *paths*, which were not covered before *middle*, from there on."""
+    first, last = _versions(middle, paths, engine), _versions(new, paths, engine)
+    for path in paths:
+        if first.get(path) != last.get(path):
+            found[path] = first.get(path), last.get(path)
+        else:
+            found.pop(path, None)
+
+
+def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, Version]:
+    known = {path: version for path, version in manifest.others.items() if path in paths}
+    others = [path for path in paths if path not in known]
+    return known | (engine.find(manifest.tree, others) if manifest.tree and others else {})
 
 
 def _old_rules(version: Version | None, engine: Engine) -> tuple[Rule, ...]:

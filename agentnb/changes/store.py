@@ -147,8 +147,14 @@ class ChangeStore:
             self._notes.clear()
             return self._records.write(manifest).snapshot
 
-    def changes(self, before: Snapshot, after: Snapshot) -> tuple[FileChange, ...]:
+    def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[FileChange, ...]:
         """What is other in *after* than in *before*, by path.
+
+        Args:
+            before: The earlier snapshot.
+            after: The later one.
+            between: Snapshots between the two, in order: a file that *before* did not cover is compared with the first
+                of them that did.
 
         Raises:
             ChangesError: If one of them is stored no longer.
@@ -156,8 +162,9 @@ class ChangeStore:
         with self._explained():
             old, new = self._records.read(before.id), self._records.read(after.id)
             try:
+                middles = [self._records.read(each.id) for each in between]
                 with self.reading():
-                    found = compare(old, new, self._engine, self.content)
+                    found = compare(old, new, self._engine, self.content, middles)
                 return tuple(each for each in found if not is_ignored(self._own, each.path))
             except GitFailed as error:
                 message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"

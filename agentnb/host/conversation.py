@@ -305,6 +305,7 @@ class Conversation:
             recording=TurnRecording(self.lifecycle, environment),
             attached=lambda: environment.attached(),  # noqa: PLW0108 - it is connected later
         )
+        self.permissions.look = self.changes.look
         self.changesets = ChangesetChannels(self.channels, self.changes, host.listeners)
         self.undo = Undo(self.changes, self.policy.record_changes)
 

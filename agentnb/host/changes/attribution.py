@@ -28,8 +28,18 @@ def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozense
         parts: Of a turn.
         workspace: The workspace, absolute.
     """
+    return split_by_workspace(_paths(parts), workspace)
+
+
+def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
+    """*paths* in the workspace (relative, with slashes), and outside of it; names that no file can have are dropped.
+
+    Args:
+        paths: Absolute, or relative to the workspace.
+        workspace: The workspace, absolute.
+    """
     inside, outside = set[str](), set[str]()
-    for path in filter(is_file_name, _paths(parts)):
+    for path in filter(is_file_name, paths):
         real = _normal(workspace, path)
         found = PurePath(real)
         if found.is_relative_to(workspace):

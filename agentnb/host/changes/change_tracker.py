@@ -18,7 +18,7 @@ from agentnb.changes.model import path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
-from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands
+from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands, split_by_workspace
 from agentnb.host.changes.items import file_item, kernel_item, numbers, stored_content
 from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
@@ -41,7 +41,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from agentnb.changes.model import FileChange, Snapshot
@@ -62,6 +62,8 @@ BEGIN_SECONDS = 2.0
 """How long a prompt waits for its first snapshot."""
 END_SECONDS = 1.0
 """How long code that waits for a turn also waits for its last snapshot: what the code writes then is not the turn's."""
+LOOK_SECONDS = 1.0
+"""How long what was just allowed waits for a snapshot of the files that it names."""
 MOST_ITEMS = 2_000
 """Changed files of one turn that are listed one by one."""
 MOST_NAMED = 5
@@ -85,6 +87,8 @@ class _Running:
         self.before: Snapshot | None = None
         self.error: AgentnbError | None = None
         self.notes: list[str] = []
+        self.between: list[Snapshot] = []
+        self.looked_for: set[str] = set()
         self.begun = asyncio.Event()
         self.compared = asyncio.Event()
 
@@ -244,6 +248,30 @@ class ChangeTracker:
         finally:
             running.begun.set()
 
+    async def look(self, paths: Iterable[str]) -> None:
+        """Something was allowed that names *paths*: see what is there before it runs, also where that is ignored.
+
+        Returns after a second at the latest; what is seen later than that does not count.
+
+        Args:
+            paths: Files, absolute or relative to the workspace.
+        """
+        turn = self._channels.chat.state.active_turn
+        running = None if turn is None else self._running.get(turn.id)
+        if self.store is None or running is None or running.before is None:
+            return
+        named = split_by_workspace(paths, str(self.store.workspace))[0] - running.looked_for
+        if not named:
+            return
+        running.looked_for |= named
+        try:
+            seen = await asyncio.wait_for(self.store.take(named), LOOK_SECONDS)
+        except Exception as error:  # noqa: BLE001 - it runs all the same; the end of the turn says what is not known
+            log.info("No snapshot of %s: %s", self.store.workspace, error)
+        else:
+            if seen.id != running.before.id:
+                running.between.append(seen)
+
     def ended(self, turn_id: str) -> None:
         """A turn has ended: find out what it changed."""
         running = self._running.get(turn_id)
@@ -276,12 +304,13 @@ class ChangeTracker:
         if store.recovered is not None:
             notes.append(store.recovered)
             store.recovered = None
-        record = TurnRecord(turn_id=turn_id, before=before, after=after, notes=tuple(notes))
+        between = tuple(running.between)
+        record = TurnRecord(turn_id=turn_id, before=before, between=between, after=after, notes=tuple(notes))
         of_kernel = self._of_kernel(turn_id, ())
         if before.id == after.id and not of_kernel:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
-        found, counted = await store.run(lambda store: _compared(store, before, after))
+        found, counted = await store.run(lambda store: _compared(store, before, after, between))
         found = tuple(each for each in found if not self.recording.owns(store.workspace / each.path))
         others = store.named_by_others(session, running.began_at)
 
@@ -301,7 +330,7 @@ class ChangeTracker:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
             notes.append(_COMMANDS)
-        record = TurnRecord(turn_id=turn_id, before=before, after=after, items=items, notes=tuple(notes))
+        record = replace(record, items=items, notes=tuple(notes))
         if items:
             await self.save(self.record.with_turn(record))
             await store.prune()
@@ -412,10 +441,10 @@ class ChangeTracker:
 
 
 def _compared(
-    store: ChangeStore, before: Snapshot, after: Snapshot
+    store: ChangeStore, before: Snapshot, after: Snapshot, between: tuple[Snapshot, ...]
 ) -> tuple[tuple[FileChange, ...], dict[str, tuple[int | None, int | None]]]:
     """What changed, and the lines that came and went, by path."""
-    found = store.changes(before, after)
+    found = store.changes(before, after, between)
     with store.reading():
         return found, {change.path: store.lines(change) for change in found[:MOST_COUNTED]}
 

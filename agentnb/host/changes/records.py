@@ -86,6 +86,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         turn_id: The turn.
         before: The snapshot at its beginning.
         after: The snapshot at its end.
+        between: Snapshots before something ran that named files which the first does not cover.
         items: The changes.
         notes: What is not covered, or cannot be undone: whole sentences.
     """
@@ -93,6 +94,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     turn_id: str
     before: Snapshot | None = None
     after: Snapshot | None = None
+    between: tuple[Snapshot, ...] = ()
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -159,8 +161,8 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     @property
     def snapshots(self) -> frozenset[str]:
         """The ids of the snapshots that it needs."""
-        pairs = ((turn.before, turn.after) for turn in self.turns)
-        return frozenset(snapshot.id for pair in pairs for snapshot in pair if snapshot is not None)
+        of_turns = ((turn.before, *turn.between, turn.after) for turn in self.turns)
+        return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
 
 
 def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:

@@ -40,7 +40,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.host.changes.own_files import OwnFiles
@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from agentnb.policy.rules import InForce, Scope
     from agentnb.rehearsal.result import Rehearsal
     from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallRun
+
+
+_LOOKS = frozenset({"read", "search", "fetch", "think"})
+"""ACP's kinds of tools that change nothing."""
 
 
 class Limit(Protocol):
@@ -84,6 +88,7 @@ class Permissions:
         callback: Answers, before the user, what the policy would ask; None: the user answers.
         limit: Decides in the place of questions, where nobody sees them; None: the user is asked.
         rehearsals: The previews of open questions.
+        look: Called with the files that something names which was allowed, before it runs.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class Permissions:
         self._waiting: dict[str, Question] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
         self.limit: Limit | None = None
+        self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
         self._asked = 0
@@ -410,13 +416,23 @@ class Permissions:
                 self._spawn(self._ask_callback(self.callback, question))
             self.rehearsals.begin_by_itself(question, others=len(self._waiting) > 1)
             answer = await question.answer
-            if answer is not None and answer.approved:
-                await self.rehearsals.allowed(question, answer.edited)
         else:
             answer = self._decided(question, verdict)
+        if answer is not None and answer.approved:
+            await self._look_before(question, answer.edited)
         if answer is not None and answer.approved and question.request.kind == "permission":
             self._grants.approve(question, by_user=answer.by_user)
         return answer
+
+    async def _look_before(self, question: Question, edited: str | None) -> None:
+        """Look at the files that *question* names, or that its preview showed to change: it was allowed."""
+        request = question.request
+        named = {*self.rehearsals.named(question, edited)}
+        if request.kind != "read" and request.asked not in _LOOKS:
+            named |= {*request.files}
+        if self.look is not None and named:
+            await self.look(frozenset(named))
+        await self.rehearsals.allowed(question, edited)
 
     def _decided(self, question: Question, verdict: Verdict) -> Answer | None:
         """Answer without asking."""

@@ -300,6 +300,15 @@ class Rehearsals:
 
     # --- the comparison ---
 
+    def named(self, question: Question, edited: str | None) -> frozenset[str]:
+        """The files, absolute, that *question* changes as its preview showed; none where it was not previewed."""
+        known = self._previewed.get(id(question))
+        if known is None or known.found is None or not known.found.available:
+            return frozenset()
+        if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
+            return frozenset()
+        return frozenset(named_files(known.found, _folder(known.subject, self._cwd)))
+
     async def allowed(self, question: Question, edited: str | None) -> None:
         """The user has allowed *question*: where it was previewed, look at the files before it runs."""
         known = self._previewed.pop(id(question), None)

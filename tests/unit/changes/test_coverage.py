@@ -87,6 +87,38 @@ def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: Chang
     assert changed(store, second, third) == {"node_modules/y.js": "added", "out/old.csv": "changed"}
 
 
+@pytest.mark.parametrize("files", [3, 20_000])
+def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_then(
+    opened: Opened, workspace: Path, files: int
+) -> None:
+    """Also where the workspace is too large: what was there can be had back, and what was not is *added*."""
+    store = opened(limits=Limits(files=files))
+    write(workspace / ".gitignore", "out/\n")
+    for name in ("changed", "deleted", "same", "twice"):
+        write(workspace / f"out/{name}", f"{name}\n")
+    before = store.take()
+    write(workspace / "new.py", "one\n")
+    first = store.take([f"out/{name}" for name in ("changed", "deleted", "same", "added", "twice")])
+    for name in ("changed", "added", "twice"):
+        write(workspace / f"out/{name}", f"{name} once\n")
+    (workspace / "out/deleted").unlink()
+    second = store.take(["out/twice", "out/late"])
+    write(workspace / "out/twice", "again\n")
+    (workspace / "new.py").unlink()
+    after = store.take()
+    found = {each.path: (each.status, each.undoable) for each in store.changes(before, after, [first, second])}
+    assert found == {
+        "out/added": ("added", True),
+        "out/changed": ("changed", True),
+        "out/deleted": ("deleted", True),
+        "out/twice": ("changed", True),
+    }
+    changes = store.changes(before, after, [first, second])
+    store.apply([step for each in changes for step in each.backward])
+    names = ("changed", "deleted", "same", "twice")
+    assert {path.name: path.read_text() for path in (workspace / "out").iterdir()} == {n: f"{n}\n" for n in names}
+
+
 def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeStore, workspace: Path) -> None:
     """They may have been there before, so undo may not delete them."""
     write(workspace / ".gitignore", "data/\n")

@@ -209,3 +209,24 @@ def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int
     entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
     before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
     assert after.is_unchanged_since(before) is is_certain
+
+
+def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
+    attended: Host, open_session: Open, tmp_path: Path
+) -> None:
+    """It is looked at before it is written, and again by a turn of another kernel."""
+    del attended
+    (tmp_path / ".gitignore").write_text("out/\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/a.csv").write_text("old\n")
+    turn = does(
+        open_session("writes_files", mode="allow"), ["ask", "out/a.csv", "new\n"], ["ask", "out/b.csv", "new\n"]
+    )
+    assert [(each.name, each.status, each.undoable) for each in turn.changes] == [
+        ("out/a.csv", "changed", True),
+        ("out/b.csv", "added", True),
+    ]
+    turn.undo()
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a.csv": "old\n"}
+    turn.redo()
+    assert (tmp_path / "out/a.csv").read_text() == "new\n"

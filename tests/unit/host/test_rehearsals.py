@@ -91,6 +91,22 @@ def allowed(talk: Talk, turn: Turn, find: Any = lambda each: each) -> ToolCall:
     return call
 
 
+def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(talk: Talk, work: Path) -> None:
+    """They are looked at before it runs; no tool call names them."""
+    (work / ".gitignore").write_text("build/\nout/\n")
+    turn = talk.session.prompt("/run rm -r build; echo two > build.txt; mkdir out; echo y > out/y")
+    question(talk).preview()
+    allowed(talk, turn)
+    assert {each.name: (each.status, each.undoable) for each in turn.changes} == {
+        "build.txt": ("added", True),
+        "build/x.o": ("deleted", True),
+        "out/y": ("added", True),
+    }
+    turn.undo()
+    assert (work / "build/x.o").read_text() == "x\n"
+    assert [(work / each).exists() for each in ("build.txt", "out")] == [False, False]
+
+
 def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk: Talk, work: Path) -> None:
     """Files, output and exit code are on the card; nothing has been done until it is allowed, and then all of it."""
     turn = talk.session.prompt(f"/run {COMMAND}")
