@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,18 @@ from tests.browser.side import Side
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAkAAAAJCAIAAABv85FHAAAADElEQVR4nGNgGLkAAAD8AAEMLtaOAAAAAElFTkSuQmCC"
 DRAW = f"from base64 import b64decode\nfrom IPython.display import Image\nImage(b64decode('{PNG}'), width=200)"
 SHORTCUT = "Control+Alt+a"
+HOSTILE = """<svg xmlns='http://www.w3.org/2000/svg' width='60' height='40' onload='{act}'>
+<script>{act}</script><style>@import url({away}/style.css);</style><image href='{away}/a.png' width='9' height='9'/>
+<foreignObject width='50' height='30'><body xmlns='http://www.w3.org/1999/xhtml'><iframe src='{away}/frame'/>
+<img src='{away}/b.png' onerror='{act}'/></body></foreignObject>
+<a href='javascript:{act}'><rect width='60' height='40' fill='red' onclick='{act}'/></a></svg>"""
+"""A drawing that acts in each way that it can, and loads from elsewhere."""
+COLOUR = """async (image) => {
+  const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  return [...context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data];
+}"""
 
 
 @pytest.fixture
@@ -52,3 +65,54 @@ def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(l
     side.expect_text("3 things came with this prompt.")
     side.expect_text("image/png")
     expect(chips).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def test_an_svg_with_scripts_goes_to_the_agent_as_a_picture_and_nothing_of_it_acts(lab: Lab, side: Side) -> None:
+    """The page draws it as an image: no script runs, and nothing is loaded from elsewhere."""
+    elsewhere: list[str] = []
+    drawing = HOSTILE.format(act="top.acted = true", away="http://elsewhere.invalid")
+    draw = f"from IPython.display import SVG\nSVG({drawing!r})"
+    lab.page.on("request", lambda one: elsewhere.append(one.url) if "elsewhere.invalid" in one.url else None)
+    lab.open("hostile-svg.ipynb", notebook(draw, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side.open()
+    side.start()
+    side.box.press_sequentially("/context @output:1 ")
+    chips = side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button")
+    expect(chips.last).to_contain_text("output:1")
+    chips.last.click()
+    picture = side.chat.locator(".mention-preview img")
+    expect(picture).to_be_visible()
+    assert str(picture.get_attribute("src")).startswith("data:image/png;base64,")
+    assert picture.evaluate(COLOUR) == [255, 0, 0, 255]
+    lab.picture("mentions-hostile-svg")
+    side.box.press("Enter")
+    side.expect_text("image/png")
+    assert lab.page.evaluate("() => window.acted") is None
+    assert elsewhere == []
+
+
+def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: Side, kernelspecs: Path) -> None:
+    """By its context menu; its chip shows what is sent."""
+    spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text(encoding="utf-8"))
+    (kernelspecs / "kernels/debugged").mkdir()
+    described = json.dumps({**spec, "display_name": "debugged", "metadata": {"debugger": True}})
+    (kernelspecs / "kernels/debugged/kernel.json").write_text(described, encoding="utf-8")
+    lab.open("variables.ipynb", notebook("limits = {'upper': 5}", kernel="debugged"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side.open()
+    side.start()
+    lab.command("application:toggle-left-area")
+    lab.panel.locator(".jp-DebuggerBugButton").first.click()
+    variable = lab.page.locator(".jp-DebuggerVariables-body .jp-TreeItem", has_text="limits").first
+    variable.click(button="right")
+    lab.picture("variables-menu")
+    lab.page.get_by_role("menuitem", name="Add to Chat").click()
+    expect(side.box).to_have_value("@limits ")
+    chip = side.chat.get_by_role("list", name="Attached by mentions").get_by_role("button").first
+    chip.click()
+    expect(side.chat.locator(".mention-preview pre")).to_contain_text("upper")
+    lab.picture("variables-added")
+    lab.command("application:toggle-left-area")

@@ -15,13 +15,17 @@ export interface Addition {
 export interface Place {
   cells?: readonly Cell[];
   output?: boolean;
+  /** Where its context menu was opened: on a cell, or on a row of the variables that JupyterLab's debugger lists. */
+  hit?: Element | undefined;
 }
 
 const MOST_NAMED = 10;
 const SHORT_ID = 8;
 
-/** What is meant: an output, cells that were pointed at, selected text, else the selected cells. */
-export function addition(notebook: Notebook, { cells, output = false }: Place = {}): Addition | undefined {
+/** What is meant: a variable, an output, cells that were pointed at, selected text, else the selected cells. */
+export function addition(notebook: Notebook, { hit, output = false, ...place }: Place = {}): Addition | undefined {
+  if (hit?.matches(".jp-TreeItem")) return named(hit);
+  const cells = hit ? notebook.widgets.filter(({ node }) => node === hit) : place.cells;
   const selected = notebook.widgets.filter((cell) => notebook.isSelected(cell));
   const pointed = cells?.length === 1 && selected.includes(cells[0] as Cell) ? selected : cells;
   const [first] = cells ?? [];
@@ -43,6 +47,14 @@ export function addition(notebook: Notebook, { cells, output = false }: Place = 
 }
 
 const said = (about: string, mentions: string): Addition => ({ about, mentions: () => Promise.resolve(mentions) });
+
+/** The variable in whose row, or in a row of whose parts, something is; undefined where it has no name that can be mentioned. */
+function named(row: Element): Addition | undefined {
+  const outer = row.parentElement?.closest(".jp-TreeItem");
+  if (outer) return named(outer);
+  const name = row.querySelector(".jp-DebuggerVariables-name")?.textContent ?? "";
+  return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? said(`The variable ${name}`, `@${name}`) : undefined;
+}
 
 /** `@cell:3`; of a cell without a number of its own the beginning of its id. */
 function mention(notebook: Notebook, cell: Cell): string {

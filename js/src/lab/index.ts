@@ -167,7 +167,7 @@ function activate(
     sidebar.add(added);
   };
   takeCells(sidebar.node, (cells) => void add({ cells }));
-  addAddCommand(app, palette, tracker, (place) => void add(place));
+  addAddCommand(app, palette, (place) => void add(place));
   addEdits(app, () => (tracker.currentWidget ? edits.get(tracker.currentWidget) : undefined));
   void app.restored.then(() => {
     if (classic && localStorage.getItem(OPEN_KEY)) reveal();
@@ -273,6 +273,10 @@ function addCommands(
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
 }
 
+/** Where the context menu was opened, if it is a command of that menu. */
+const hitOf = (app: Application, { menu }: Record<string, unknown>, selector: string): HTMLElement | undefined =>
+  menu ? app.contextMenuHitTest((node) => node.matches(selector)) : undefined;
+
 /** For the palette, the shortcut, the cell's toolbar (`bar`) and its context menu (`menu`). */
 function addErrorCommands(
   app: Application,
@@ -284,7 +288,7 @@ function addErrorCommands(
     const panel = tracker.currentWidget;
     const failed = panel ? of(panel) : undefined;
     if (!panel || !failed) return [];
-    const hit = args.menu ? app.contextMenuHitTest((node) => node.classList.contains("jp-CodeCell")) : undefined;
+    const hit = hitOf(app, args, ".jp-CodeCell");
     return [failed, hit ? panel.content.widgets.find((cell) => cell.node === hit) : failed.current];
   };
   const add = (action: ErrorAction, label: string, caption: string): void => {
@@ -308,19 +312,13 @@ function addErrorCommands(
   add("explain", "Explain the Error", "Have the agent explain the error of this cell");
 }
 
-/** For the palette, the shortcut, and the context menu of cells (`menu`) and of outputs (`output`). */
-function addAddCommand(
-  app: Application,
-  palette: Palette | null,
-  tracker: Tracker,
-  add: (place?: Place) => void,
-): void {
+/** For the palette, the shortcut, and the context menus (`menu`) of cells, outputs (`output`) and the debugger's variables. */
+function addAddCommand(app: Application, palette: Palette | null, add: (place?: Place) => void): void {
   app.commands.addCommand(ADD, {
     label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
     execute: (args = {}) => {
-      const hit = args.menu ? app.contextMenuHitTest((node) => node.classList.contains("jp-Cell")) : undefined;
-      const cell = hit && tracker.currentWidget?.content.widgets.find(({ node }) => node === hit);
-      add(cell ? { cells: [cell], output: args.output === true } : undefined);
+      const hit = hitOf(app, args, ".jp-Cell, .jp-TreeItem");
+      add({ hit, output: args.output === true });
     },
   });
   palette?.addItem({ command: ADD, category: "Agents" });

@@ -57,6 +57,20 @@ test("a number that two cells have names neither: the beginning of the id does, 
   expect(await added(notebook([A, C, twin], A), { cells: [twin] })).toEqual(["The cell", "@cell:aaaaaaaa-2"]);
 });
 
+test.each([
+  ["total", "total", ["The variable total", "@total"]],
+  ["a part of a variable", "largest", ["The variable größen", "@größen"]],
+  ["what has no name that can be mentioned", "special variables", undefined],
+])("a variable of the debugger's list is mentioned by its name: %s", async (_, shown, expected) => {
+  const tree = document.createElement("div");
+  const row = (name: string, parts = "") =>
+    `<div class="jp-TreeItem nested"><span class="jp-DebuggerVariables-name">${name}</span>${parts}</div>`;
+  tree.innerHTML = row("special variables") + row("total") + row("größen", row("inner", row("largest")));
+  const names = [...tree.querySelectorAll(".jp-DebuggerVariables-name")];
+  const hit = names.find((one) => one.textContent === shown)?.parentElement as Element;
+  expect(await added(notebook([A], A), { hit })).toEqual(expected);
+});
+
 test("many cells are the selection", async () => {
   const many = Array.from({ length: 11 }, (_, at) => cell(`cell-${at}`));
   expect(await added(notebook(many, many[0] as Cell, many))).toEqual(["11 cells", "@selection"]);
