@@ -57,6 +57,29 @@ def python_of(source: str) -> str:
     return "\n".join(_python_lines(lines))
 
 
+def closed(text: str) -> str:
+    r"""*text* without what would swallow the cell behind it: open strings and brackets, a backslash at the end.
+
+    A string goes as a whole; of a bracket only the sign, so what stands behind it can still be asked about.
+
+    Example:
+        >>> closed("x = 1\ny = \'\'\'a\nb"), closed("f(x, [1 + \\")
+        ('x = 1\ny =     \n ', 'f x,  1 +  ')
+    """
+    scanner, lines = _Scanner(), lines_of(text)
+    for number, line in enumerate(lines):
+        scanner.read(line, number)
+    for number, column in scanner.unclosed_strings:
+        lines[number] = lines[number][:column] + " " * (len(lines[number]) - column)
+    if scanner.open_string is not None:
+        lines[scanner.open_string + 1 :] = [" " * len(line) for line in lines[scanner.open_string + 1 :]]
+    elif scanner.is_continued:
+        lines[-1] = f"{lines[-1][:-1]} "
+    for number, column in scanner.open_brackets:
+        lines[number] = f"{lines[number][:column]} {lines[number][column + 1 :]}"
+    return "\n".join(lines)
+
+
 def is_python(source: str) -> bool:
     """Whether :func:`python_of` leaves *source* as it is.
 
@@ -120,32 +143,46 @@ class _Scanner:
 
     def __init__(self) -> None:
         self._quote = ""
-        self._depth = 0
-        self._is_continued = False
+        self.open_brackets: list[tuple[int, int]] = []
+        self._began = 0, 0
+        self._ended: list[tuple[int, int]] = []
+        self.is_continued = False
 
     @property
     def begins_statement(self) -> bool:
-        return not (self._quote or self._depth or self._is_continued)
+        return not (self._quote or self.open_brackets or self.is_continued)
 
-    def read(self, line: str) -> None:
-        at, self._is_continued = 0, False
+    @property
+    def open_string(self) -> int | None:
+        """The line (from 0) in which a string begins that is still open; None where none is."""
+        return self._began[0] if self._quote else None
+
+    @property
+    def unclosed_strings(self) -> list[tuple[int, int]]:
+        """The lines (from 0) and the columns where strings begin that are not closed."""
+        return [*self._ended, *([self._began] if self._quote else [])]
+
+    def read(self, line: str, number: int = 0) -> None:
+        """Read the next line, which has that *number*."""
+        at, self.is_continued = 0, False
         while (token := _TOKEN.search(line, at)) is not None:
             sign, at = token[0], token.end()
             if sign == "\\":
-                self._is_continued = at == len(line)
-                at += 1
+                self.is_continued = at == len(line)
+                at += bool(self._quote)  # outside of a string it takes no sign with it
             elif self._quote:
                 at = self._in_string(sign, token.start(), at)
             elif sign == "#":
                 return
             elif sign in _OPENING:
-                self._depth += 1
+                self.open_brackets.append((number, token.start()))
             elif sign in _CLOSING:
-                self._depth = max(0, self._depth - 1)
+                del self.open_brackets[-1:]
             else:
-                self._quote = sign
-        if len(self._quote) == 1 and not self._is_continued:
+                self._quote, self._began = sign, (number, token.start())
+        if len(self._quote) == 1 and not self.is_continued:
             self._quote = ""  # a string that was not closed ends with its line
+            self._ended.append(self._began)
 
     def _in_string(self, sign: str, start: int, end: int) -> int:
         """Go on behind *sign* in an open string; three quotes in a string of one are read one by one."""

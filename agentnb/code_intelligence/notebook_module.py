@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.code_intelligence.magics import lines_of, python_of
+from agentnb.code_intelligence.magics import closed, lines_of, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +83,7 @@ class NotebookModule:
         self.left_out = 0
         characters = 0
         for cell in in_execution_order(cells):
-            found = lines_of(python_of(cell.source))
+            found = lines_of(closed(python_of(cell.source)))
             characters += len(cell.source)
             if len(lines) + len(found) > MOST_LINES or characters > MOST_CHARACTERS:
                 self.left_out += 1

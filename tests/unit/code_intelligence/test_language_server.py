@@ -107,12 +107,12 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
     asked = service(tmp_path, installed("basedpyright"), *CELLS)
-    in_cells = [("c0", 2, 18), ("c1", 1, 6), ("c3", 1, 10), ("c3", 3, 4)]
+    in_cells = [("c0", 2, 18), ("c1", 1, 6), ("c2", 1, 0), ("c3", 1, 10), ("c3", 3, 4)]
     expected = [*in_cells, ("model.py", 1, 4), ("other.py", 3, 11)]
     assert places(asked.references(CodePlace(symbol="fit"))) == expected
     assert places(asked.references(CodePlace(path="other.py", symbol="model.fit"))) == expected
     renaming = asked.rename(CodePlace(cell_id="c1", symbol="fit"), "train")
-    assert [change.count for change in renaming.changes] == [1, 1, 2, 1, 1]
+    assert [change.count for change in renaming.changes] == [1, 1, 1, 2, 1, 1]
     assert renaming.notes == ("1 cell with the name cannot be read by Python; look there yourself.",)
     (tmp_path / "other.py").unlink()
     (tmp_path / "model.py").write_text(f"\n{MODEL}")

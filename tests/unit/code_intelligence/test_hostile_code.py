@@ -1,0 +1,68 @@
+"""Cells and modules that are too many, too long or broken: each question is answered, or the limit is told."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agentnb.code_intelligence import CodePlace
+from agentnb.errors import UsageError
+from tests.unit.code_intelligence.test_code_service import places, service
+
+SIGNS = st.sampled_from(
+    [
+        *(
+            "x = 1\n",
+            "x",
+            "def f(:",
+            "%time x",
+            "!ls {x}",
+            "%%bash\n",
+            "x?",
+            "'''",
+            "(\n",
+            "\t",
+            "\u2028",
+            "é",
+            "[{",
+            ")",
+        ),
+        *("if x:\n", "    y = 1\n", "@", "class A:\n", "try:\n", '"', "\\", "lambda", "del ", "=", ",", "\n"),
+    ]
+)
+
+
+def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(tmp_path: Path) -> None:
+    """The definitions at their ends; a file that is longer than any that is analysed is named."""
+    lines = "".join(f"def f{number}(x):\n    return x\n" for number in range(25_000))
+    (tmp_path / "long.py").write_text(lines)
+    sources = [f"x{number} = {number}" for number in range(4_998)]
+    asked = service(tmp_path, *sources, "from long import f24999", "f24999(x4997)")
+    assert places(asked.definition(CodePlace(cell_id="c4999", symbol="x4997"))) == [("c4997", 1, 0)]
+    assert places(asked.definition(CodePlace(cell_id="c4999", symbol="f24999"))) == [("long.py", 49_999, 4)]
+    assert asked.diagnostics(CodePlace(path="long.py")) == []
+    (tmp_path / "longest.py").write_text(lines * 20)
+    with pytest.raises(UsageError, match=r"longest\.py has more than 5,000,000 bytes"):
+        asked.definition(CodePlace(path="longest.py", symbol="f1"))
+
+
+@example(["print(f'{x"], ("whole = 1", 0))
+@example(["f'''{x"], ("whole = 1", 0))
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(SIGNS).map("".join), min_size=1, max_size=4),
+    st.sampled_from(
+        [("def whole():\n    return 1", 4), ("whole = 1", 0), ("class whole: ...", 6), ("import os as whole", -1)]
+    ),
+)
+def test_no_cell_keeps_another_from_being_answered(sources: list[str], defining: tuple[str, int]) -> None:
+    """Syntax errors, magics and texts that are not closed: a definition in a cell of its own is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = service(Path(folder), *sources, defining[0], "whole")
+        found = asked.definition(CodePlace(cell_id=f"c{len(sources) + 1}", symbol="whole"))
+    expected = ("os.py", 1, 0) if defining[1] < 0 else (f"c{len(sources)}", 1, defining[1])
+    assert places(found) == [expected]
