@@ -8,6 +8,7 @@ import os
 import random
 import select
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,11 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
+from agentnb.ahp.server import Limits, Listener
 from agentnb.ahp.versions import SPOKEN
-from tests.unit.ahp.client import Client, Failed, chat_of, session_of
+from agentnb.comm.frontend import current_frontend
+from agentnb.host.host import current_host
+from tests.unit.ahp.client import PATIENCE, Client, Failed, chat_of, session_of
 from tests.unit.ahp.conftest import Connect
 
 SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
@@ -169,6 +173,30 @@ def test_connections_that_never_say_anything_do_not_keep_others_out(server: Serv
     client = _connected(server)
     assert (len(refused) > 0, client.ask("ping", {})) == (True, {})
     client.close()
+
+
+def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
+    """Its machine sleeps, or its network is cut: nothing says so, and it answers no ping. Its place is free again."""
+    host, left = current_host(), threading.Event()
+    changed = lambda _grant, came: None if came else left.set()  # noqa: E731
+    listener = Listener(host, current_frontend().service, limits=Limits(ping_seconds=1.5), changed=changed)
+    port = host.loop.submit(listener.open("127.0.0.1", 0, None)).result(PATIENCE)
+    token = host.loop.call(lambda: listener.grants.add("gone", ["watch"]))
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as gone:
+        request = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
+        request += [f"Sec-WebSocket-Key: {'A' * 22}==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {token}"]
+        gone.sendall("\r\n".join([*request, "", ""]).encode())
+        params = {"channel": "ahp-root://", "clientId": "gone", "protocolVersions": ["1.0.0"]}
+        said = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        gone.sendall(frame(Opcode.TEXT, json.dumps(said).encode()))
+        heard = b""
+        while data := gone.recv(65_536):  # until the kernel closes it
+            heard += data
+    has_left = left.wait(PATIENCE)
+    clients = host.loop.call(lambda: listener.clients)
+    host.loop.submit(listener.close()).result(PATIENCE)
+    assert (heard.startswith(b"HTTP/1.1 101"), b"protocolVersion" in heard) == (True, True)
+    assert (has_left, clients) == (True, ())
 
 
 def _connected(server: Server) -> Client:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentnb.code_intelligence import CodePlace
+from agentnb.code_intelligence.records import CodePlace
 from agentnb.errors import UsageError
 from tests.unit.code_intelligence.test_code_service import places, service
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.acp import RpcError
+from agentnb.acp.failure import RpcError
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy
 
@@ -44,8 +44,11 @@ async def _outcome(chain: list[tuple[str, str]]) -> str:
 
 
 async def _talk(client: Client) -> str:
+    ended = asyncio.Event()
     work = asyncio.ensure_future(_turn(client))
-    await asyncio.wait([work, client.failed], return_when=asyncio.FIRST_COMPLETED)
+    work.add_done_callback(lambda _: ended.set())
+    client.failed.add_done_callback(lambda _: ended.set())
+    await ended.wait()
     if client.failed.done():
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError, RpcError):
