@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.named_skips import watch_skips
+
 ROOT = Path(__file__).parents[1]
 IPYKERNEL6 = Path(os.environ.get("AGENTNB_IPYKERNEL6", ROOT / ".venv-ipykernel6/bin/python"))
 KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
@@ -18,6 +20,11 @@ KERNELS = {"ipykernel7": Path(sys.executable), "ipykernel6": IPYKERNEL6}
 settings.register_profile("agentnb", deadline=None, derandomize=True)
 settings.register_profile("few", settings.get_profile("agentnb"), max_examples=20)
 settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI a test skips for a named reason only."""
+    watch_skips(config)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,129 @@
+"""A pytest plugin: in CI (``CI`` is set) every reason to skip a test is one that is named here.
+
+A test that skips because its subject cannot do its work hides a defect. A reason belongs here where it says what the
+machine has not, and the tests run on another one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+NO_REFERENCE_DATA = "the reference data stands beside some checkouts only"
+NO_VSCODE = "a build of VS Code is large; who has one names it (AGENTNB_VSCODE)"
+OPTIONAL_LIBRARY = "a library that agentnb works with and does not install"
+OTHER_SYSTEM = "what is tested exists on another system"
+OTHER_WAY = "this machine confines in another way, and the tests of that one run"
+NOT_ALLOWED = "this machine, a container for example, does not allow it to its users"
+NO_PROGRAM = "a program of the system that is not everywhere, and that agentnb does not need"
+OPT_IN = "a test that is run on request, and installs what it can get (`make test-peers`)"
+
+FINE = {
+    r"AGENTNB_CASES names no folder": "cases from elsewhere are run on request",
+    r"no reference data at .* \(AGENTNB_SHARED\)": NO_REFERENCE_DATA,
+    r"no (policy|round-trip) cases at .*": NO_REFERENCE_DATA,
+    r"no folder .*/cases/ahp/reducers": NO_REFERENCE_DATA,
+    r"no client of the Agent Host Protocol at .*": NO_REFERENCE_DATA,
+    r"no built VS Code at .* \(AGENTNB_VSCODE\)": NO_VSCODE,
+    r"the dependencies of the built VS Code are not installed at .*": NO_VSCODE,
+    r"PyTorch is not installed here .*": OPTIONAL_LIBRARY,
+    r"vl-convert-python is not installed: .*": OPTIONAL_LIBRARY,
+    r"plotly and kaleido are not installed: .*": OPTIONAL_LIBRARY,
+    r"pyright is installed beside this Python\.": "what is tested is that it is missing",
+    r"no ipykernel6: none is missing; .*": "the environment of the oldest versions has one kernel",
+    r"the folders of a Linux home": OTHER_SYSTEM,
+    r"Windows has no .*": OTHER_SYSTEM,
+    r"no fork on this system": OTHER_SYSTEM,
+    r"the kernel is killed by a signal": OTHER_SYSTEM,
+    r"Linux only: .*": OTHER_SYSTEM,
+    r"the superuser's rights are given up by Linux's calls": OTHER_SYSTEM,
+    r"(Code|Commands) can be rehearsed on Linux only\.": OTHER_SYSTEM,
+    r"nothing here can do it \(.*\)": OTHER_SYSTEM,
+    r"only root can become .*": "tests as another user need root's rights",
+    r"the superuser writes to files that are read-only": "tests of what a user may not write need a user",
+    r"no user namespaces here": NOT_ALLOWED,
+    r"This system lets no user make namespaces: .*": NOT_ALLOWED,
+    r"It could not be closed in: this system lets no user make namespaces .*": NOT_ALLOWED,
+    r"namespaces cannot be forbidden here: .*": NOT_ALLOWED,
+    r"no disk of its own can be had here: .*": NOT_ALLOWED,
+    r"the system lets nobody make a network of its own; .*": NOT_ALLOWED,
+    r"the kernel's Landlock has version .*": NOT_ALLOWED,
+    r"Landlock has version \d+ here": OTHER_WAY,
+    r"(Landlock|bubblewrap|sandbox-exec) confines here": OTHER_WAY,
+    r"(None|bubblewrap|sandbox-exec) cannot confine to single hosts": OTHER_WAY,
+    r"this machine's own name (has no address|leads to .*)": "the test needs a machine whose name is the loopback",
+    r"needs git": NO_PROGRAM,
+    r"no C compiler here": NO_PROGRAM,
+    r"no OpenMP here: .*": NO_PROGRAM,
+    r"no openssl on PATH .*": NO_PROGRAM,
+    r"openssl is not installed, .*": NO_PROGRAM,
+    r"no scripted model server at .*": OPT_IN,
+    r".* could not be installed:\n.*": OPT_IN,
+    r".* not installed here \(AGENTNB_PEERS, .*\)": OPT_IN,
+    r"the catalogue does not know what .* needs": OPT_IN,
+    r"npm is not on the PATH, or OpenCode is already": OPT_IN,
+    r"no jupyter-server-proxy: .*": OPT_IN,
+}
+"""The whole reason, as a pattern, and why a skip for it is fine on a machine where it is true."""
+
+
+def is_ci() -> bool:
+    """Whether this run is one of CI (``CI`` is set and is not ``0`` or ``false``)."""
+    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
+
+
+def is_fine(reason: str) -> bool:
+    """Whether the reason of a skip is one that is named in `FINE`."""
+    return any(re.fullmatch(pattern, reason, re.DOTALL) for pattern in FINE)
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Why a test or a file was skipped, without the word that pytest puts before."""
+    said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return said.removeprefix("Skipped: ")
+
+
+class NamedSkips:
+    """Notes skips whose reasons are not named, and fails the run at its end."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test was run, or skipped."""
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file was read, or skipped."""
+        self._note(report)
+
+    def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail") and not is_fine(reason_of(report)):
+            self._found.append(f"{report.nodeid}: {reason_of(report)}")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Such a skip is a failure."""
+        if self._found and session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says which, and what to do."""
+        if not self._found:
+            return
+        terminalreporter.section("skipped for a reason that is not named")
+        for each in self._found:
+            terminalreporter.line(each)
+        terminalreporter.line(
+            "In CI a test skips for a reason in tests/named_skips.py only: let the test run, or name the reason there."
+        )
+
+
+def watch_skips(config: pytest.Config) -> None:
+    """Begin to watch, in CI; a worker of pytest-xdist leaves it to its controller, which is told of all reports."""
+    if is_ci() and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NamedSkips(), "named-skips")
+
+
+pytest_configure = watch_skips
