@@ -58,7 +58,7 @@ async def connect_host(
     mirror.use(client)
     try:
         await client.open()
-        await mirror.list_sessions()
+        await mirror.sessions.fetch()
     except BaseException:
         await client.close()
         raise

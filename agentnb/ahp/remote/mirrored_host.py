@@ -8,14 +8,15 @@ answered when the connection was cut is sent again.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from agentnb.ahp.remote.channel_names import ChannelNames, session_of
 from agentnb.ahp.remote.host_form import HostForm
 from agentnb.ahp.remote.older_turns import LOADED, OlderTurns
+from agentnb.ahp.remote.session_list import SessionList
+from agentnb.ahp.remote.unanswered import Unanswered
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, LOOK, ROOT, Channel, changesets_of
@@ -25,8 +26,6 @@ from agentnb.state import (
     ActionOrigin,
     ChangesetState,
     ChatState,
-    ChatTurnStarted,
-    Envelope,
     RootActiveSessionsChanged,
     RootAgentsChanged,
     RootConfigChanged,
@@ -34,8 +33,6 @@ from agentnb.state import (
     RootState,
     SessionState,
     SessionSummary,
-    XSessionRemoved,
-    XSessionSet,
     decode,
     decode_action,
     find_turn,
@@ -43,7 +40,6 @@ from agentnb.state import (
     reduce_chat,
     reduce_root,
     reduce_session,
-    to_json,
 )
 
 if TYPE_CHECKING:
@@ -56,11 +52,6 @@ if TYPE_CHECKING:
 
 REMOTE_HOST = "remoteHost"
 """The value of a mirrored root's settings with the other host's address and how the connection to it stands."""
-MOST_SESSIONS = 500
-MOST_UNANSWERED = 200
-"""Actions of pages that may wait for the other host."""
-
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LEFT_OUT = frozenset(
     {
         "session/chatAdded",
@@ -71,7 +62,6 @@ _LEFT_OUT = frozenset(
     }
 )
 """Actions about channels' names: those have ours here."""
-_LATER = "The connection to the other host was lost."
 
 
 class Conversation(NamedTuple):
@@ -86,12 +76,6 @@ class Conversation(NamedTuple):
     session: Channel[SessionState]
     chat: Channel[ChatState]
     changesets: dict[str, Channel[ChangesetState]]
-
-
-class _Unanswered(NamedTuple):
-    channel: str
-    action: Action
-    origin: ActionOrigin
 
 
 class MirroredHost:
@@ -115,13 +99,11 @@ class MirroredHost:
         config = RootConfigState(schema={}, values={LOOK: look, REMOTE_HOST: {"name": name, "state": "connecting"}})
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=(), config=config), reduce_root, self.listeners)
         self._client: HostClient | None = None
-        self._ours: dict[str, str] = {ROOT: ROOT}
-        self._theirs: dict[str, str] = {ROOT: ROOT}
         self._changesets: dict[str, dict[str, str]] = {}
-        self._seq = 0
-        self._unanswered: dict[int, _Unanswered] = {}
-        self._unlisted: set[str] = set()
+        self.names = ChannelNames()
         self.form = HostForm(self._began)
+        self.sessions = SessionList(self.root, self.names, self.form, client=lambda: self.client, forget=self._forget)
+        self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)
         self._older = OlderTurns(self)
 
     def use(self, client: HostClient) -> None:
@@ -144,7 +126,7 @@ class MirroredHost:
         """The channel *uri*, where it is mirrored."""
         if uri == ROOT:
             return self.root
-        conversation = self.conversations.get(_session_of(uri))
+        conversation = self.conversations.get(session_of(uri))
         if conversation is None:
             return None
         known: dict[str, Channel[Any]] = {
@@ -160,32 +142,18 @@ class MirroredHost:
         Raises:
             UnknownSession: If it is not mirrored.
         """
-        found = self.conversations.get(_session_of(channel))
+        found = self.conversations.get(session_of(channel))
         if found is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
         return found
 
     def theirs(self, channel: str) -> str:
-        """The other host's name of the channel.
-
-        Raises:
-            UnknownSession: If it has none.
-        """
-        found = self._theirs.get(channel)
-        if found is None:
-            raise UnknownSession(f"The other host has no channel {channel[:200]!r}.")
-        return found
+        """The other host's name of the channel; see :meth:`ChannelNames.theirs`."""
+        return self.names.theirs(channel)
 
     def ours(self, uri: str) -> str:
-        """Our name of a session that the other host calls *uri*.
-
-        Raises:
-            UnknownSession: If it is not listed.
-        """
-        found = self._ours.get(uri)
-        if found is None:
-            raise UnknownSession(f"The other host does not list {uri[:200]!r}.")
-        return found
+        """Our name of a session that the other host calls *uri*; see :meth:`ChannelNames.ours`."""
+        return self.names.ours(uri)
 
     async def follow(self, uri: str) -> None:
         """Mirror the channel *uri*, where the other host has it.
@@ -193,8 +161,8 @@ class MirroredHost:
         Raises:
             AgentnbError: If it cannot be asked for now.
         """
-        session = _session_of(uri)
-        if session not in self._theirs:
+        session = session_of(uri)
+        if session not in self.names:
             return
         if session not in self.conversations:
             await self._mirror(session)
@@ -202,7 +170,7 @@ class MirroredHost:
             await self._mirror_changeset(session, uri)
 
     async def _mirror(self, session: str) -> None:
-        theirs = self._theirs[session]
+        theirs = self.names.theirs(session)
         told = await self.client.request("subscribe", {"channel": theirs})
         state = decode(SessionState, self.form.read("session", told["snapshot"]["state"], theirs))
         chat_uri = state.default_chat or (state.chats[0].resource if state.chats else None)
@@ -211,9 +179,9 @@ class MirroredHost:
         self._changesets[session] = {each.change_kind: each.uri_template for each in state.changesets or ()}
 
         def take(told: Any) -> None:
-            if session in self.conversations or session not in self._theirs:
+            if session in self.conversations or session not in self.names:
                 return
-            self._name_channel(f"{session}/chat", chat_uri)
+            self.names.keep(f"{session}/chat", chat_uri)
             chat = self._chat(told["snapshot"]["state"], f"{session}/chat")
             self.conversations[session] = Conversation(
                 Channel(session, _session(state, session), reduce_session, self.listeners),
@@ -240,7 +208,7 @@ class MirroredHost:
         def take(told: Any) -> None:
             conversation = self.conversations.get(session)
             if conversation is not None:
-                self._name_channel(uri, theirs)
+                self.names.keep(uri, theirs)
                 state = decode(ChangesetState, self.form.read("changeset", told["snapshot"]["state"]))
                 conversation.changesets[uri] = Channel(uri, state, reduce_changeset, self.listeners)
 
@@ -259,8 +227,7 @@ class MirroredHost:
     @property
     def subscriptions(self) -> Sequence[str]:
         """The channels that are mirrored, as the other host calls them."""
-        followed = {ROOT, *(uri for uri in self._theirs if self.channel_or_none(uri) is not None)}
-        return [self._theirs[uri] for uri in followed]
+        return [self.names.theirs(uri) for uri in self.names if self.channel_or_none(uri) is not None]
 
     def introduced(self, result: Any) -> None:
         """The answer to ``initialize`` or ``reconnect``."""
@@ -272,41 +239,13 @@ class MirroredHost:
         if "serverSeq" in result:
             self.seen = int(result["serverSeq"])
         for uri in result.get("missing", ()):
-            self._forget(self._ours.get(uri))
+            self._forget(self.names.find(uri))
         self.loop.spawn(self._catch_up())
-        for seq, (channel, action, _) in tuple(self._unanswered.items()):
-            self._send(seq, channel, action)
-
-    async def list_sessions(self) -> None:
-        """Ask which sessions there are: notifications are not replayed."""
-        listed: list[SessionSummary] = []
-        cursor: dict[str, Any] = {}
-
-        def take(told: Any) -> str | None:
-            listed.extend(decode(SessionSummary, self.form.read("summary", each)) for each in told["items"])
-            more = told.get("nextCursor") if len(listed) < MOST_SESSIONS else None
-            if more is None:
-                self._take_list(listed)
-            return None if more is None else str(more)
-
-        while (more := await self.client.request("listSessions", {"channel": ROOT, **cursor}, take)) is not None:
-            if cursor == (cursor := {"cursor": more}):
-                raise ProtocolError("The other host lists the same page of sessions again and again.")
-
-    async def add_new(self, theirs: str) -> None:
-        """List a session that was made just now, where the other host lists it only once it has a turn (VS Code's)."""
-        await self.list_sessions()
-        if theirs in self._ours:
-            return
-        told = await self.client.request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self.form.read("session", told["snapshot"]["state"], theirs))
-        self._unlisted.add(theirs)
-        now = now_ms()
-        self._set(replace(state.summary, resource=theirs, created_at=now, modified_at=now))
+        self._unanswered.send_again()
 
     async def _catch_up(self) -> None:
         try:
-            await self.list_sessions()
+            await self.sessions.fetch()
             for conversation in tuple(self.conversations.values()):
                 await self._older.fetch(conversation.chat)
         except ProtocolError as error:
@@ -314,49 +253,38 @@ class MirroredHost:
         except AgentnbError:
             return  # the connection was cut: it is asked for again
 
-    def _take_list(self, listed: Sequence[SessionSummary]) -> None:
-        for summary in listed:
-            self._set(summary)
-        there = {summary.resource for summary in listed}
-        self._unlisted -= there
-        there |= self._unlisted
-        for uri in [theirs for ours, theirs in self._theirs.items() if _session_of(ours) == ours and ours != ROOT]:
-            if uri not in there:
-                self._forget(self._ours.get(uri))
-
     def notified(self, method: str, params: dict[str, Any]) -> None:
         """A notification."""
         match method:
             case "action":
                 self._take(params)
             case "root/sessionAdded":
-                self._set(decode(SessionSummary, self.form.read("summary", params.get("summary"))))
+                self.sessions.set(decode(SessionSummary, self.form.read("summary", params.get("summary"))))
             case "root/sessionSummaryChanged":
-                self._change(params.get("session"), params.get("changes"))
+                self.sessions.change(params.get("session"), params.get("changes"))
             case "root/sessionRemoved":
-                self._forget(self._ours.get(str(params.get("session"))))
+                self._forget(self.names.find(str(params.get("session"))))
 
     def stands(self, state: LinkState, why: str) -> None:
         """The connection is in another state."""
         told = {"name": self._name, "state": state} | ({"message": why} if why else {})
         self.root.accept(RootConfigChanged(config={REMOTE_HOST: told}, time=now_ms()))
         if state == "ended":
-            for seq in tuple(self._unanswered):
-                self._settle(seq, why)
+            self._unanswered.refuse_all(why)
 
     def _take(self, told: dict[str, Any]) -> None:
         """One envelope."""
         try:
-            seq, uri, kind = int(told["serverSeq"]), self._ours.get(told["channel"]), str(told["action"]["type"])
+            seq, uri, kind = int(told["serverSeq"]), self.names.find(told["channel"]), str(told["action"]["type"])
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"The other host sent an action without {error}.") from error
         origin, reason = self._origin(told.get("origin")), told.get("rejectionReason")
         if reason is not None:
-            if origin is not None and origin.client_seq in self._unanswered:
-                self._settle(origin.client_seq, str(reason)[:1_000])
+            if origin is not None:
+                self._unanswered.refuse(origin.client_seq, str(reason)[:1_000])
             return
         self.seen = max(self.seen or 0, seq)
-        mine = None if origin is None else self._unanswered.pop(origin.client_seq, None)
+        mine = None if origin is None else self._unanswered.take(origin.client_seq)
         channel = None if uri is None else self.channel_or_none(uri)
         if channel is None or kind in _LEFT_OUT:
             return
@@ -366,7 +294,7 @@ class MirroredHost:
         action = decode_action(self.form.read(kind, told["action"]))
         if channel is self.root and not isinstance(action, (RootAgentsChanged, RootActiveSessionsChanged)):
             return
-        channel.accept(action, _said_by(told.get("origin")) if mine is None else mine.origin)
+        channel.accept(action, _said_by(told.get("origin")) if mine is None else mine)
 
     def _origin(self, told: Any) -> ActionOrigin | None:
         """The origin of what a page here wanted; None for what others did."""
@@ -375,14 +303,14 @@ class MirroredHost:
 
     def _take_snapshots(self, snapshots: Sequence[dict[str, Any]]) -> None:
         for snapshot in snapshots:
-            uri = self._ours.get(str(snapshot["resource"]))
+            uri = self.names.find(str(snapshot["resource"]))
             self.seen = max(self.seen or 0, int(snapshot["fromSeq"]))
             channel = None if uri is None else self.channel_or_none(uri)
             if uri is None or channel is None:
                 continue
             channel.restore(self._snapshot(channel, uri, snapshot["state"]), channel.index + 1)
             if isinstance(channel.state, ChatState):
-                self._settle_known(channel)
+                self._unanswered.take_known(channel)
         self.snapshots_changed()
 
     def _snapshot(self, channel: Channel[Any], uri: str, told: Any) -> Any:
@@ -398,74 +326,23 @@ class MirroredHost:
             case _:
                 return decode(ChangesetState, self.form.read("changeset", told))
 
-    def _settle_known(self, chat: Channel[ChatState]) -> None:
-        """A prompt whose acceptance was lost with the connection is in the snapshot: it is not sent again."""
-        waiting = {each.id for each in chat.state.queued_messages or ()}
-        for seq, (uri, action, origin) in tuple(self._unanswered.items()):
-            if uri != chat.uri or not isinstance(action, ChatTurnStarted):
-                continue
-            if action.turn_id in waiting or find_turn(chat.state, action.turn_id) is not None:
-                del self._unanswered[seq]
-                chat.emit(
-                    Envelope(
-                        channel=uri,
-                        index=chat.index,
-                        action=action,
-                        origin=origin,
-                        rejection_reason="It was accepted before.",
-                        repeated=True,
-                    )
-                )
-
-    def _settle(self, seq: int, reason: str) -> None:
-        """An action of a page is refused."""
-        channel, action, origin = self._unanswered.pop(seq)
-        self.refuse(channel, action, origin, reason)
-
-    # --- the list of sessions ---
-
-    def _set(self, summary: SessionSummary) -> None:
-        theirs = summary.resource
-        if theirs not in self._ours and len(self.root.state.sessions or ()) >= MOST_SESSIONS:
-            return
-        ours = self._ours.get(theirs) or _our_name(summary)
-        self._name_channel(ours, theirs)
-        told = replace(summary, resource=ours)
-        if told not in (self.root.state.sessions or ()):
-            self.root.accept(XSessionSet(summary=told, time=now_ms()))
-
-    def _change(self, theirs: Any, changes: Any) -> None:
-        ours = self._ours.get(str(theirs))
-        known = next((each for each in self.root.state.sessions or () if each.resource == ours), None)
-        if known is not None and isinstance(changes, dict):
-            changed = decode(SessionSummary, {**to_json(known), **self.form.read("summary", changes)})
-            self._set(replace(changed, resource=str(theirs)))
-
     def _forget(self, uri: str | None) -> None:
         """A channel of the other host is no more."""
         if uri is None or uri == ROOT:
             return
-        session = _session_of(uri)
+        session = session_of(uri)
         if uri not in {session, f"{session}/chat"}:
             if (conversation := self.conversations.get(session)) is not None:
                 conversation.changesets.pop(uri, None)
-            self._unname(uri)
+            self.names.forget(uri)
             return
         self.conversations.pop(session, None)
         self._changesets.pop(session, None)
-        self._unlisted.discard(self._theirs.get(session, ""))
-        for each in [each for each in self._theirs if each != ROOT and _session_of(each) == session]:
-            self._unname(each)
-        for seq in [seq for seq, each in self._unanswered.items() if _session_of(each.channel) == session]:
-            self._settle(seq, "The conversation was closed.")
-        if any(each.resource == session for each in self.root.state.sessions or ()):
-            self.root.accept(XSessionRemoved(resource=session, time=now_ms()))
-
-    def _name_channel(self, ours: str, theirs: str) -> None:
-        self._ours[theirs], self._theirs[ours] = ours, theirs
-
-    def _unname(self, ours: str) -> None:
-        self._ours.pop(self._theirs.pop(ours, ""), None)
+        theirs = self.names.theirs(session) if session in self.names else ""
+        for each in [each for each in self.names if each != ROOT and session_of(each) == session]:
+            self.names.forget(each)
+        self._unanswered.refuse_all("The conversation was closed.", session)
+        self.sessions.remove(session, theirs)
 
     # --- what pages want ---
 
@@ -482,31 +359,10 @@ class MirroredHost:
             raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
         self.theirs(channel)
         self.form.tell(action)
-        if any(each.origin == origin for each in self._unanswered.values()):
-            return  # the page was not sure that it came through; it is on its way
-        if len(self._unanswered) >= MOST_UNANSWERED:
-            raise Rejected(_LATER)
-        self._seq += 1
-        self._unanswered[self._seq] = _Unanswered(channel, action, origin)
-        if self.client.state == "connected":
-            self._send(self._seq, channel, action)
+        self._unanswered.add(channel, action, origin)
 
-    def _send(self, seq: int, channel: str, action: Action) -> None:
-        told = {"channel": self._theirs[channel], "clientSeq": seq, "action": self.form.tell(action)}
-        self.client.notify("dispatchAction", told)
-
-
-def _session_of(uri: str) -> str:
-    """The session that a channel here belongs to."""
-    head, found, _ = uri.partition(CHANGES)
-    return head if found else uri.removesuffix("/chat")
-
-
-def _our_name(summary: SessionSummary) -> str:
-    """``<agent>:/<tab id>``, whatever the other host calls it: no path is made of it."""
-    tail = summary.resource.rpartition("/")[2]
-    tab_id = tail if _NAME.fullmatch(tail) else hashlib.sha256(summary.resource.encode()).hexdigest()[:32]
-    return f"{summary.provider if _NAME.fullmatch(summary.provider) else 'agent'}:/{tab_id}"
+    def _refuse(self, channel: str, action: Action, origin: ActionOrigin, reason: str) -> None:
+        self.refuse(channel, action, origin, reason)
 
 
 def _session(state: SessionState, uri: str) -> SessionState:

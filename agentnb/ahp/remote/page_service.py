@@ -69,7 +69,7 @@ class RemotePageService(PageService):
         told = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
         # The session is announced before the answer, right after it, or later; adding it serves for all.
         await self._mirror.client.request("createSession", told)
-        await self._mirror.add_new(theirs)
+        await self._mirror.sessions.add_new(theirs)
         channel = self._mirror.ours(theirs)
         return {"channel": channel, "chat": f"{channel}/chat"}
 

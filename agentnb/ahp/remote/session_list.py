@@ -1,0 +1,113 @@
+"""The list of another host's sessions, kept in the root channel here: asked for, and changed by its notifications."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agentnb.ahp.remote.channel_names import our_name, session_of
+from agentnb.clock import now_ms
+from agentnb.errors import ProtocolError
+from agentnb.host.channels import ROOT
+from agentnb.state import SessionState, SessionSummary, XSessionRemoved, XSessionSet, decode, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentnb.ahp.remote.channel_names import ChannelNames
+    from agentnb.ahp.remote.host_client import HostClient
+    from agentnb.ahp.remote.host_form import HostForm
+    from agentnb.host.channels import Channel
+    from agentnb.state import RootState
+
+MOST_SESSIONS = 500
+
+
+class SessionList:
+    """Keeps it. On the host's thread.
+
+    Args:
+        root: The root channel here.
+        names: The names of channels; those of sessions are kept by the list.
+        form: What the other host speaks.
+        client: Gives what speaks to it.
+        forget: Called with our name of a session that is no more.
+    """
+
+    def __init__(
+        self,
+        root: Channel[RootState],
+        names: ChannelNames,
+        form: HostForm,
+        *,
+        client: Callable[[], HostClient],
+        forget: Callable[[str | None], None],
+    ) -> None:
+        self._root, self._names, self._form = root, names, form
+        self._client, self._forget = client, forget
+        self._unlisted: set[str] = set()
+
+    async def fetch(self) -> None:
+        """Ask which sessions there are: notifications are not replayed."""
+        listed: list[SessionSummary] = []
+        cursor: dict[str, Any] = {}
+
+        def take(told: Any) -> str | None:
+            listed.extend(decode(SessionSummary, self._form.read("summary", each)) for each in told["items"])
+            more = told.get("nextCursor") if len(listed) < MOST_SESSIONS else None
+            if more is None:
+                self._take(listed)
+            return None if more is None else str(more)
+
+        while (more := await self._client().request("listSessions", {"channel": ROOT, **cursor}, take)) is not None:
+            if cursor == (cursor := {"cursor": more}):
+                raise ProtocolError("The other host lists the same page of sessions again and again.")
+
+    async def add_new(self, theirs: str) -> None:
+        """List a session that was made just now, where the other host lists it only once it has a turn (VS Code's)."""
+        await self.fetch()
+        if self._names.find(theirs) is not None:
+            return
+        told = await self._client().request("subscribe", {"channel": theirs})
+        state = decode(SessionState, self._form.read("session", told["snapshot"]["state"], theirs))
+        self._unlisted.add(theirs)
+        now = now_ms()
+        self.set(replace(state.summary, resource=theirs, created_at=now, modified_at=now))
+
+    def set(self, summary: SessionSummary) -> None:
+        """A session is new, or has changed; named as the other host names it."""
+        theirs = summary.resource
+        known = self._names.find(theirs)
+        if known is None and len(self._root.state.sessions or ()) >= MOST_SESSIONS:
+            return
+        ours = known or our_name(summary)
+        self._names.keep(ours, theirs)
+        told = replace(summary, resource=ours)
+        if told not in (self._root.state.sessions or ()):
+            self._root.accept(XSessionSet(summary=told, time=now_ms()))
+
+    def change(self, theirs: Any, changes: Any) -> None:
+        """Something of a session has changed."""
+        ours = self._names.find(str(theirs))
+        known = next((each for each in self._root.state.sessions or () if each.resource == ours), None)
+        if known is not None and isinstance(changes, dict):
+            changed = decode(SessionSummary, {**to_json(known), **self._form.read("summary", changes)})
+            self.set(replace(changed, resource=str(theirs)))
+
+    def remove(self, ours: str, theirs: str) -> None:
+        """A session is no more, which the other host called *theirs*."""
+        self._unlisted.discard(theirs)
+        if any(each.resource == ours for each in self._root.state.sessions or ()):
+            self._root.accept(XSessionRemoved(resource=ours, time=now_ms()))
+
+    def _take(self, listed: Sequence[SessionSummary]) -> None:
+        for summary in listed:
+            self.set(summary)
+        there = {summary.resource for summary in listed}
+        self._unlisted -= there
+        there |= self._unlisted
+        sessions = [ours for ours in self._names if session_of(ours) == ours and ours != ROOT]
+        for ours in sessions:
+            if self._names.theirs(ours) not in there:
+                self._forget(ours)

@@ -1,0 +1,110 @@
+"""What pages want of another host and it has not answered: sent again after a cut, refused where it can be no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.ahp.remote.channel_names import session_of
+from agentnb.host.intents import Rejected
+from agentnb.state import ActionOrigin, ChatTurnStarted, Envelope, find_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.ahp.remote.channel_names import ChannelNames
+    from agentnb.ahp.remote.host_client import HostClient
+    from agentnb.ahp.remote.host_form import HostForm
+    from agentnb.host.channels import Channel
+    from agentnb.state import Action, ChatState
+
+MOST = 200
+"""Actions of pages that may wait for the other host."""
+_LATER = "The connection to the other host was lost."
+
+
+class _Wanted(NamedTuple):
+    channel: str
+    action: Action
+    origin: ActionOrigin
+
+
+class Unanswered:
+    """The actions of pages that wait. On the host's thread.
+
+    Args:
+        names: The other host's names of channels.
+        form: What it speaks.
+        client: Gives what speaks to it.
+        refuse: Tells a page that its action is refused: ``refuse(channel, action, origin, reason)``.
+    """
+
+    def __init__(
+        self,
+        names: ChannelNames,
+        form: HostForm,
+        client: Callable[[], HostClient],
+        refuse: Callable[[str, Action, ActionOrigin, str], None],
+    ) -> None:
+        self._names, self._form, self._client, self._refuse = names, form, client, refuse
+        self._waiting: dict[int, _Wanted] = {}
+        self._seq = 0
+
+    def add(self, channel: str, action: Action, origin: ActionOrigin) -> None:
+        """Send on what a page wants; at once where there is a connection.
+
+        Raises:
+            Rejected: If too much waits for an answer.
+        """
+        if any(each.origin == origin for each in self._waiting.values()):
+            return  # the page was not sure that it came through; it is on its way
+        if len(self._waiting) >= MOST:
+            raise Rejected(_LATER)
+        self._seq += 1
+        self._waiting[self._seq] = _Wanted(channel, action, origin)
+        if self._client().state == "connected":
+            self._send(self._seq)
+
+    def send_again(self) -> None:
+        """Send all that waits: there is a new connection."""
+        for seq in tuple(self._waiting):
+            self._send(seq)
+
+    def take(self, seq: int) -> ActionOrigin | None:
+        """Action *seq* was accepted; gives its origin here, or None where it did not wait."""
+        found = self._waiting.pop(seq, None)
+        return None if found is None else found.origin
+
+    def refuse(self, seq: int, reason: str) -> None:
+        """Action *seq* is refused, where it waits."""
+        if seq in self._waiting:
+            self._refuse(*self._waiting.pop(seq), reason)
+
+    def refuse_all(self, reason: str, session: str | None = None) -> None:
+        """All that waits is refused, or what is about one *session*."""
+        for seq, each in tuple(self._waiting.items()):
+            if session is None or session_of(each.channel) == session:
+                self.refuse(seq, reason)
+
+    def take_known(self, chat: Channel[ChatState]) -> None:
+        """A prompt whose acceptance was lost with the connection is in the snapshot: it is not sent again."""
+        queued = {each.id for each in chat.state.queued_messages or ()}
+        for seq, (uri, action, origin) in tuple(self._waiting.items()):
+            if uri != chat.uri or not isinstance(action, ChatTurnStarted):
+                continue
+            if action.turn_id in queued or find_turn(chat.state, action.turn_id) is not None:
+                del self._waiting[seq]
+                chat.emit(
+                    Envelope(
+                        channel=uri,
+                        index=chat.index,
+                        action=action,
+                        origin=origin,
+                        rejection_reason="It was accepted before.",
+                        repeated=True,
+                    )
+                )
+
+    def _send(self, seq: int) -> None:
+        channel, action, _ = self._waiting[seq]
+        told = {"channel": self._names.theirs(channel), "clientSeq": seq, "action": self._form.tell(action)}
+        self._client().notify("dispatchAction", told)
