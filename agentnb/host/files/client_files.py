@@ -17,11 +17,11 @@ from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
 from agentnb.host.conversation import Conversation, SessionOwner
 from agentnb.host.session_options import SessionOptions
+from agentnb.host.turns.unprompted import UnpromptedTurns
 from agentnb.ids import new_id
-from agentnb.state import AgentProcess, Message, MessageKind, MessageOrigin, SessionReady, XAgentChanged
+from agentnb.state import AgentProcess, SessionReady, XAgentChanged
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
@@ -59,7 +59,7 @@ class ClientFiles:
         self.idle_seconds = IDLE_SECONDS
         self.answer_seconds = ANSWER_SECONDS
         self._host = host
-        self._open: dict[tuple[str, Path], _Turns] = {}
+        self._open: dict[tuple[str, Path], tuple[Conversation, UnpromptedTurns]] = {}
 
     @contextlib.asynccontextmanager
     async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
@@ -72,14 +72,20 @@ class ClientFiles:
         Yields:
             What asks whether a change may be made; it raises `PermissionDenied` where it may not.
         """
-        turns = self._open.get((client, workspace))
-        if turns is None or turns.conversation.closed:
-            turns = self._open[client, workspace] = _Turns(self._conversation(client, workspace))
-        await turns.enter()
+        conversation, turns = self._turns(client, workspace)
         try:
-            yield Authorize(turns.conversation, self.answer_seconds)
+            await turns.enter()
+            yield Authorize(conversation, self.answer_seconds)
         finally:
-            turns.leave(self.idle_seconds)
+            turns.leave(None if conversation.closed else self.idle_seconds)
+
+    def _turns(self, client: str, workspace: Path) -> tuple[Conversation, UnpromptedTurns]:
+        known = self._open.get((client, workspace))
+        if known is None or known[0].closed:
+            conversation = self._conversation(client, workspace)
+            known = conversation, UnpromptedTurns(conversation, f"{conversation.spec.title} changes files.")
+            self._open[client, workspace] = known
+        return known
 
     def _conversation(self, client: str, workspace: Path) -> Conversation:
         spec = spec_of(client)
@@ -118,39 +124,6 @@ class Authorize:
             raise PermissionDenied(
                 message, hint="Nothing was done. Ask the user to answer it, then try again."
             ) from None
-
-
-class _Turns:
-    """The turns of one client's conversation."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-        self._running = 0
-        self._beginning = asyncio.Lock()
-        self._idle: TimerHandle | None = None
-
-    async def enter(self) -> None:
-        """A change begins: in the running turn, or in a new one."""
-        self._running += 1
-        if self._idle is not None:
-            self._idle.cancel()
-        conversation = self.conversation
-        async with self._beginning:
-            if conversation.chat.state.active_turn is None:
-                origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-                message = Message(text=f"{conversation.spec.title} changes files.", origin=origin)
-                await conversation.turns.begin_unprompted(new_id(), message)
-
-    def leave(self, idle_seconds: float) -> None:
-        """A change has ended; the turn ends after *idle_seconds* without another."""
-        self._running -= 1
-        if not self._running and not self.conversation.closed:
-            self._idle = self.conversation.host.loop.later(idle_seconds, self._complete)
-
-    def _complete(self) -> None:
-        active = self.conversation.chat.state.active_turn
-        if active is not None and not self.conversation.closed and not self._running:
-            self.conversation.turns.complete(active.id)
 
 
 def spec_of(client: str) -> AgentSpec:

@@ -15,21 +15,17 @@ from agentnb.agent.catalog import AgentSpec
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
 from agentnb.host.conversation import Conversation
-from agentnb.ids import new_id
+from agentnb.host.turns.unprompted import UnpromptedTurns
 from agentnb.kernel.content import said
 from agentnb.kernel.tools import TOOLS
 from agentnb.policy.engine import NOBODY
 from agentnb.state import (
     AgentProcess,
-    Message,
-    MessageKind,
-    MessageOrigin,
     SessionReady,
     XAgentChanged,
 )
 
 if TYPE_CHECKING:
-    from asyncio import TimerHandle
     from collections.abc import Callable
 
     from agentnb.kernel.paired_server import ClientInfo
@@ -127,9 +123,7 @@ class PairedClient:
         self.end_connection: Callable[[str], object] = lambda _reason: None
         self._owner = owner
         self._calls = 0
-        self._running = 0
-        self._beginning = asyncio.Lock()
-        self._idle: TimerHandle | None = None
+        self._turns: UnpromptedTurns | None = None
 
     @property
     def progress_seconds(self) -> float:
@@ -153,6 +147,7 @@ class PairedClient:
         """The program says who it is, and gets its conversation."""
         conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
         conversation.on_close = self.end
+        self._turns = UnpromptedTurns(conversation, f"{conversation.spec.title} uses this kernel.")
         running = AgentProcess(name=conversation.spec.title, version=info.version or None, state="running")
         conversation.dispatch(SessionReady(time=now_ms()))
         conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
@@ -169,13 +164,14 @@ class PairedClient:
     def leave(self) -> None:
         """The connection has ended: so does the turn, and what it waited for is cancelled."""
         conversation, self.conversation = self.conversation, None
-        self._end_idle()
+        if self._turns is not None:
+            self._turns.stop_waiting()
         self._owner.left(self)
         if conversation is None or conversation.closed:
             return
         conversation.on_close = lambda _reason: None
         if (active := conversation.chat.state.active_turn) is not None:
-            if self._running:
+            if self._turns is not None and self._turns.running:
                 conversation.turns.cancel(active.id)
             else:
                 conversation.turns.complete(active.id)
@@ -186,14 +182,12 @@ class PairedClient:
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run the tool *name* in the running turn, or in a new one; see :class:`ToolCaller`."""
-        conversation = self.conversation
-        if conversation is None or conversation.kernel is None:
+        conversation, turns = self.conversation, self._turns
+        if conversation is None or conversation.kernel is None or turns is None:
             return said(LEFT, failed=True)
         tool_runner = conversation.kernel.tool_runner()
-        self._running += 1
-        self._end_idle()
         try:
-            turn_id = await self._turn(conversation)
+            turn_id = await turns.enter()
             self._calls += 1
             call_id = f"{name}-{self._calls}-{turn_id[:8]}"
             title, kind = TOOLS[name]["title"], _kind(name)
@@ -210,31 +204,7 @@ class PairedClient:
             _show_end(conversation, turn_id, call_id, result)
             return result
         finally:
-            self._running -= 1
-            if not self._running and self.conversation is not None:
-                self._idle = conversation.host.loop.later(self._owner.idle_seconds, self._complete, conversation)
-
-    async def _turn(self, conversation: PairedConversation) -> str:
-        """The running turn; a new one where none runs."""
-        async with self._beginning:
-            active = conversation.chat.state.active_turn
-            if active is not None:
-                return active.id
-            turn_id, title = new_id(), conversation.spec.title
-            origin = MessageOrigin(kind=MessageKind.SYSTEM_NOTIFICATION.value)
-            message = Message(text=f"{title} uses this kernel.", origin=origin)
-            await conversation.turns.begin_unprompted(turn_id, message)
-            return turn_id
-
-    def _complete(self, conversation: PairedConversation) -> None:
-        self._idle = None
-        if (active := conversation.chat.state.active_turn) is not None:
-            conversation.turns.complete(active.id)
-
-    def _end_idle(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+            turns.leave(None if self.conversation is None else self._owner.idle_seconds)
 
 
 def _kind(name: str) -> str:
