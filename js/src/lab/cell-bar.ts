@@ -148,6 +148,7 @@ export class Bar {
     this.#why.textContent = this.#obstacle;
     const disabled = String(!this.can("accept"));
     for (const one of [this.#accept, this.#run]) one?.setAttribute("aria-disabled", disabled); // still in the tab order
+    for (const one of this.#all) one.setAttribute("aria-disabled", String(!this.#arming.isDone));
   }
 }
 

@@ -19,6 +19,7 @@ export class ChangeBar {
   readonly #why = document.createElement("span");
   readonly #keep: HTMLButtonElement;
   readonly #undo: HTMLButtonElement;
+  readonly #all: HTMLButtonElement[];
   readonly #more: HTMLButtonElement[];
   readonly #arming: Arming;
   #isBusy = false;
@@ -41,11 +42,11 @@ export class ChangeBar {
     this.#undo.hidden = !change.isUndoable;
     const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
     const next = barButton("↓", "", () => doings.step(1), "Next change");
-    const all = [
+    this.#all = [
       answerButton("Keep all", "", () => doings.all("keep")),
       answerButton("Undo all", "", () => doings.all("undo")),
     ];
-    this.#more = [...all, previous, next];
+    this.#more = [...this.#all, previous, next];
     const buttons = [this.#keep, this.#undo, ...this.#more];
     node.append(said, this.#why, ...buttons.slice(0, -2), together(previous, next));
     moveByKeys(node, buttons, () => doings.leave());
@@ -96,7 +97,7 @@ export class ChangeBar {
 
   #update(): void {
     const disabled = String(this.#isBusy || !this.#arming.isDone);
-    for (const one of [this.#keep, this.#undo]) one.setAttribute("aria-disabled", disabled);
+    for (const one of [this.#keep, this.#undo, ...this.#all]) one.setAttribute("aria-disabled", disabled);
   }
 }
 

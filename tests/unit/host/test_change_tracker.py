@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,3 +231,28 @@ def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
     assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {"a.csv": "old\n"}
     turn.redo()
     assert (tmp_path / "out/a.csv").read_text() == "new\n"
+
+
+def test_the_first_snapshot_of_a_large_workspace_begins_before_the_first_prompt_and_blocks_nothing(
+    host: Host, open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt that comes meanwhile goes on without it, and its turn says so."""
+    for number in range(600):
+        (tmp_path / f"f{number}").touch()
+    beside = tmp_path.parent / f"{tmp_path.name} beside"
+    beside.mkdir()
+    gate, program = beside / "gate", beside / "git"
+    os.mkfifo(gate)
+    waits = f"case \"$*\" in *update-index*) [ ! -p '{gate}' ] || cat '{gate}';; esac"
+    program.write_text(f"#!/bin/sh\n{waits}\nexec '{shutil.which('git')}' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{beside}:{os.environ['PATH']}")
+    session = open_session("writes_files")
+    with gate.open("wb"):  # it has begun: git reads from the gate
+        gate.unlink()
+        turn = does(session, ["write", "a.txt", "a"])
+        assert (turn.done, turn.text) == (True, "Done.")
+        assert not hosted(host, session).changes.is_settled(turn.id)
+    assert [note for note in turn.changes.notes if note.startswith("The first snapshot took longer")] != []
+    later = does(session, ["write", "b.txt", "b"])
+    assert [(each.name, each.status) for each in later.changes] == [("b.txt", "added")]
