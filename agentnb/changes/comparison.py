@@ -65,7 +65,8 @@ def compare(
     found = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, found)
     for middle in between:
-        late = {path_from_json(path) for path in {*middle.forced} - {*old.named}} - found.keys()
+        only_named = middle.forced if middle.tree else middle.extras
+        late = {path_from_json(path) for path in {*only_named} - {*old.named}} - found.keys()
         asked = {path_from_json(path) for path in middle.named}
         _begin_later(found, sorted((unknown & asked) | late), middle, new, engine)
         unknown -= asked

@@ -23,7 +23,7 @@ from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
-from agentnb.changes.model import FileChange, Snapshot, Version, path_to_json
+from agentnb.changes.model import FileChange, Snapshot, Version, path_from_json, path_to_json
 from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
 from agentnb.changes.records import Records
 from agentnb.changes.refusals import raise_if_refused, too_wide, unavailable
@@ -169,6 +169,21 @@ class ChangeStore:
             except GitFailed as error:
                 message = f"The snapshots {before.id} and {after.id} cannot be compared: {error}"
                 raise ChangesError(message, hint="The store of changes may be damaged.") from error
+
+    def lacks(self, snapshot: Snapshot, paths: Iterable[str]) -> frozenset[str]:
+        """Which of *paths* are not in *snapshot*: they did not exist, or it does not cover them.
+
+        Args:
+            snapshot: One of this store.
+            paths: Relative to the workspace.
+
+        Raises:
+            ChangesError: If it is stored no longer.
+        """
+        with self._explained():
+            wanted, manifest = frozenset(paths), self._records.read(snapshot.id)
+            left = wanted - manifest.others.keys() - {path_from_json(path) for path in manifest.named}
+            return left - self._engine.find(manifest.tree, left).keys() if manifest.tree and left else left
 
     def content(self, version: Version) -> bytes:
         """The content of *version*; where a link leads to, for a link.

@@ -265,12 +265,18 @@ class ChangeTracker:
             return
         running.looked_for |= named
         try:
-            seen = await asyncio.wait_for(self.store.take(named), LOOK_SECONDS)
+            seen = await asyncio.wait_for(self._look(self.store, running.before, named), LOOK_SECONDS)
         except Exception as error:  # noqa: BLE001 - it runs all the same; the end of the turn says what is not known
             log.info("No snapshot of %s: %s", self.store.workspace, error)
         else:
-            if seen.id != running.before.id:
-                running.between.append(seen)
+            running.between += [] if seen is None else [seen]
+
+    @staticmethod
+    async def _look(store: WorkspaceStore, before: Snapshot, named: frozenset[str]) -> Snapshot | None:
+        """A snapshot, where *before* lacks one of *named*."""
+        missing = await store.run(lambda opened: opened.lacks(before, named))
+        seen = await store.take(missing) if missing else before
+        return None if seen.id == before.id else seen
 
     def ended(self, turn_id: str) -> None:
         """A turn has ended: find out what it changed."""

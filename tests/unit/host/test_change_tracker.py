@@ -241,15 +241,15 @@ def test_the_first_snapshot_of_a_large_workspace_begins_before_the_first_prompt_
         (tmp_path / f"f{number}").touch()
     beside = tmp_path.parent / f"{tmp_path.name} beside"
     beside.mkdir()
-    gate, program = beside / "gate", beside / "git"
-    os.mkfifo(gate)
-    waits = f"case \"$*\" in *update-index*) [ ! -p '{gate}' ] || cat '{gate}';; esac"
+    pipe, program = beside / "pipe", beside / "git"
+    os.mkfifo(pipe)
+    waits = f"case \"$*\" in *update-index*) [ ! -p '{pipe}' ] || cat '{pipe}';; esac"
     program.write_text(f"#!/bin/sh\n{waits}\nexec '{shutil.which('git')}' \"$@\"\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{beside}:{os.environ['PATH']}")
     session = open_session("writes_files")
-    with gate.open("wb"):  # it has begun: git reads from the gate
-        gate.unlink()
+    with pipe.open("wb"):  # it has begun: git reads from it
+        pipe.unlink()
         turn = does(session, ["write", "a.txt", "a"])
         assert (turn.done, turn.text) == (True, "Done.")
         assert not hosted(host, session).changes.is_settled(turn.id)
