@@ -45,6 +45,7 @@ const COMMANDS = {
   focus: "agentnb:focus",
   reconnect: "agentnb:reconnect",
   settings: "agentnb:settings",
+  history: "agentnb:history",
 };
 
 function activate(
@@ -260,16 +261,19 @@ function addCommands(
     isEnabled: () => sidebar.current !== undefined,
     execute: () => sidebar.current?.again(),
   });
-  app.commands.addCommand(COMMANDS.settings, {
-    label: "Agent Settings",
-    caption: "Open the settings of agents, permissions and the chat",
-    isEnabled: () => tracker.currentWidget !== null,
-    execute: () => {
-      reveal();
-      sidebar.follow();
-      sidebar.current?.showSettings();
-    },
-  });
+  for (const [panel, label] of [
+    ["settings", "Agent Settings"],
+    ["history", "Agent History"],
+  ] as const)
+    app.commands.addCommand(COMMANDS[panel], {
+      label,
+      isEnabled: () => tracker.currentWidget !== null,
+      execute: () => {
+        reveal();
+        sidebar.follow();
+        sidebar.current?.showPanel(panel);
+      },
+    });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
 }
 

@@ -96,9 +96,9 @@ export class Session {
     void this.#pending.send(this.node.node, about, text, "agentnb-add");
   }
 
-  /** Opens the settings, as soon as the chat is there. */
-  showSettings(): void {
-    void this.#pending.send(this.node.node, "The settings", Promise.resolve(""), "agentnb-settings");
+  /** Opens a panel of the chat, as soon as the chat is there. */
+  showPanel(panel: "settings" | "history"): void {
+    void this.#pending.send(this.node.node, `The ${panel}`, Promise.resolve(panel), "agentnb-panel");
   }
 
   async #linked(): Promise<Link> {

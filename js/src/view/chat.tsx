@@ -197,12 +197,12 @@ function usePanel() {
     show(name);
   };
   useEffect(() => {
-    const onSettings = (event: Event) => {
+    const onPanel = (event: Event) => {
       event.preventDefault();
-      open("settings");
+      open((event as CustomEvent<PanelName>).detail);
     };
-    root.host.addEventListener("agentnb-settings", onSettings);
-    return () => root.host.removeEventListener("agentnb-settings", onSettings);
+    root.host.addEventListener("agentnb-panel", onPanel);
+    return () => root.host.removeEventListener("agentnb-panel", onPanel);
   });
   const toggle = (name: PanelName) => (isShown === name ? close() : open(name));
   return { isShown, show: open, close, leave: () => show(undefined), toggle };

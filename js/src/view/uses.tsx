@@ -36,7 +36,8 @@ export function Uses({ session }: { session: SessionState }) {
       .map(({ name }) => name)
       .join(", "),
   ];
-  const settings = () => root.host.dispatchEvent(new CustomEvent("agentnb-settings", { cancelable: true }));
+  const settings = () =>
+    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <Fold
       id="uses"
