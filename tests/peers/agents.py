@@ -30,6 +30,7 @@ class Peer:
         configure: Writes its settings into a home, given the model server's address; returns its environment.
         finds_sessions: Whether it loads a session that another process of it had.
         python: For an agent from PyPI: the oldest Python that it runs on.
+        beside: Packages of npm that are installed with it, and whose programs it finds first: a newer Node.
 
     Attributes:
         folder: Where it is installed.
@@ -43,6 +44,7 @@ class Peer:
     configure: Configure
     finds_sessions: bool = True
     python: tuple[int, int] | None = None
+    beside: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -63,7 +65,7 @@ class Peer:
             if npm is None:
                 raise LookupError(f"no npm on PATH to install {self.package} with")
             options = ["--prefix", str(self.folder), "--no-fund", "--no-audit"]
-            return [[npm, "install", *options, f"{self.package}@{self.version}"]]
+            return [[npm, "install", *options, f"{self.package}@{self.version}", *self.beside]]
         pip = [str(self.folder / "bin/python"), "-m", "pip", "install", "--quiet"]
         return [[_python(self.python), "-m", "venv", str(self.folder)], [*pip, f"{self.package}=={self.version}"]]
 
@@ -77,7 +79,8 @@ class Peer:
         home.mkdir(parents=True, exist_ok=True)
         folders = {"CONFIG": ".config", "DATA": ".local/share", "CACHE": ".cache", "STATE": ".local/state"}
         at_home = {f"XDG_{name}_HOME": str(home / folder) for name, folder in folders.items()}
-        return {"HOME": str(home), **at_home, **self.configure(home, server)}
+        path = {"PATH": f"{self.executable.parent}{os.pathsep}{os.environ['PATH']}"} if self.beside else {}
+        return {"HOME": str(home), **at_home, **path, **self.configure(home, server)}
 
 
 def _python(oldest: tuple[int, int]) -> str:
@@ -166,6 +169,61 @@ alias = "scripted"
     return {}
 
 
+def qwen(home: Path, server: str) -> dict[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "openai"}},
+        "general": {"disableAutoUpdate": True},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+    }
+    write(home / ".qwen/settings.json", settings)
+    return {"OPENAI_API_KEY": "fake", "OPENAI_BASE_URL": f"{server}/v1", "OPENAI_MODEL": "scripted"}
+
+
+def copilot(home: Path, server: str) -> dict[str, str]:
+    model = {"BASE_URL": f"{server}/v1", "TYPE": "openai", "API_KEY": "fake"}
+    return {
+        **{f"COPILOT_PROVIDER_{name}": value for name, value in model.items()},
+        "COPILOT_MODEL": "scripted",
+        "COPILOT_OFFLINE": "true",
+    }
+
+
+def kimi(home: Path, server: str) -> dict[str, str]:
+    config = f"""
+default_model = "scripted"
+
+[providers.scripted]
+type = "openai"
+base_url = "{server}/v1"
+api_key = "fake"
+
+[models.scripted]
+provider = "scripted"
+model = "scripted"
+max_context_size = 100000
+"""
+    (home / ".kimi-code").mkdir()
+    (home / ".kimi-code/config.toml").write_text(config, encoding="utf-8")
+    return {}
+
+
+def codex(home: Path, server: str) -> dict[str, str]:
+    config = f"""
+model = "scripted"
+model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{server}/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+"""
+    (home / ".codex").mkdir()
+    (home / ".codex/config.toml").write_text(config, encoding="utf-8")
+    return {"OPENAI_API_KEY": "fake", "CODEX_HOME": str(home / ".codex")}
+
+
 PEERS = {
     peer.name: peer
     for peer in (
@@ -174,5 +232,14 @@ PEERS = {
         Peer("claude", "@agentclientprotocol/claude-agent-acp", "0.49.0", "claude-agent-acp", claude),
     )
 }
-FROM_PYPI = {"vibe": Peer("vibe", "mistral-vibe", "3.0.2", "vibe-acp", vibe, python=(3, 12))}
-"""Agents in Python, which some tests name; the others are for :data:`PEERS`."""
+FURTHER = {
+    peer.name: peer
+    for peer in (
+        Peer("vibe", "mistral-vibe", "3.0.2", "vibe-acp", vibe, python=(3, 12)),
+        Peer("qwen", "@qwen-code/qwen-code", "0.15.10", "qwen", qwen),
+        Peer("copilot", "@github/copilot", "1.0.102", "copilot", copilot),
+        Peer("kimi", "@moonshot-ai/kimi-code", "2.1.0", "kimi", kimi, beside=("node@22",)),
+        Peer("codex", "@agentclientprotocol/codex-acp", "2.6.0", "codex-acp", codex),
+    )
+}
+"""Agents that some tests name; all tests are for :data:`PEERS`."""

@@ -15,7 +15,7 @@ from agentnb.agent.catalog import AgentSpec, find
 from agentnb.api.session import Session
 from agentnb.host import Host
 from tests.peers import model
-from tests.peers.agents import FROM_PYPI, PEERS, Peer
+from tests.peers.agents import FURTHER, PEERS, Peer
 from tests.peers.model import SCRIPT
 
 INSTALL_SECONDS = 900
@@ -25,7 +25,7 @@ END_SECONDS = 20
 @pytest.fixture(params=list(PEERS))
 def peer(request: pytest.FixtureRequest) -> Peer:
     """Each real agent in turn."""
-    return {**PEERS, **FROM_PYPI}[request.param]
+    return {**PEERS, **FURTHER}[request.param]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import way_here
 from agentnb.api.session import Session
 from agentnb.host import Host
+from tests.peers.agents import FURTHER, PEERS
 from tests.peers.model import COMMAND
 from tests.peers.test_turns import SECONDS
 from tests.unit.api.test_confined_sessions import FETCH
@@ -21,19 +22,34 @@ WAY, WHY = way_here()
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(WAY is None, reason=WHY)]
 
 
+@pytest.mark.parametrize("peer", [each for each in (*PEERS, *FURTHER) if each != "codex"], indirect=True)
 def test_a_confined_agent_does_a_whole_turn(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It edits a file and runs a command in the workspace; health says to what it is confined."""
-    if spec.confinement is None:
-        pytest.skip(f"the catalogue does not know what {spec.name} needs")
+    assert spec.confinement is not None
     began = time.monotonic()
     open_ = host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode="allow", network="all"))
     session = Session(open_)
     turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
     with capsys.disabled():
         print(f"\n{spec.name}: {time.monotonic() - began:.1f} s, {session.health().confined}")  # noqa: T201
-    assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
+    assert {call.status for call in turn.tool_calls} == {"completed"}
+    assert (workspace / "hello.txt").exists()
+    assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
+    assert session.health().confined.startswith(f"by {WAY}")
+
+
+@pytest.mark.parametrize("peer", ["codex"], indirect=True)
+def test_codex_runs_commands_confined_in_its_mode_without_a_sandbox_of_its_own(
+    host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path
+) -> None:
+    """In its others they fail: its own sandbox cannot be made inside of another."""
+    open_ = host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode="allow", network="all"))
+    session = Session(open_)
+    session.set_mode("agent-full-access")
+    turn = session.prompt("[[shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
+    assert [call.status for call in turn.tool_calls] == ["completed"]
     assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
     assert session.health().confined.startswith(f"by {WAY}")
 
