@@ -136,6 +136,20 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
     return None, f"nothing here can do it ({platform.system()})"
 
 
+def how_to_confine(*, is_known: bool) -> str:
+    """What to say of an agent that is not confined: what it can do, and how that is limited here.
+
+    Args:
+        is_known: Whether the catalogue has what the agent needs.
+    """
+    way, why = way_here()
+    can = "It runs with all your rights: it can read and change what you can."
+    if way is None:
+        return f"{can} It cannot be confined here: {why}."
+    named = "" if is_known else ", and name in its description which settings of its own it writes"
+    return f"{can} To keep it in its workspace, switch on Confine agents in the settings, or confine=True{named}."
+
+
 def confinement_of(
     needs: Needs,
     program: str,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentnb.agent.confinement import way_here
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -25,14 +26,21 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
+    from agentnb.agent.confinement import Way
     from agentnb.cassette.switch import Switch
 
-ROWS = ("log", "policy", "cassette")
+ROWS = ("log", "policy", "cassette", "confinement")
 
 
 def examine() -> list[Checkup]:
-    """Each of them."""
-    return [kept(), policy(PolicyFiles()), cassette(current_environment().cassette)]
+    """Each of them, and whether agents are confined."""
+    settings = current_environment().sources()
+    return [
+        kept(),
+        policy(PolicyFiles()),
+        cassette(current_environment().cassette),
+        confinement(str(settings.values["confine"].value), *way_here()),
+    ]
 
 
 def kept() -> Checkup:
@@ -111,6 +119,29 @@ def policy(files: PolicyFiles) -> Checkup:
     if not path.exists():
         return checkup("policy", "ready", None, f"There is none ({path}): the built-in policy applies.", title=title)
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
+
+
+def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
+    """Whether agents are confined: what is chosen, and what can do it here.
+
+    Args:
+        chosen: The setting ``confine``.
+        way: What can confine an agent here, from :func:`agentnb.agent.confinement.way_here`; None: nothing.
+        why: Why nothing can.
+    """
+    title = "what agents are confined to"
+    if chosen != "off" and way is None:
+        message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."
+        return checkup("confinement", "broken", None, message, todo="agentnb settings confine off", title=title)
+    if chosen != "off":
+        message = f"{way} keeps agents in their workspace ({chosen})."
+        return checkup("confinement", "ready", None, message, title=title)
+    message = "Agents run with all your rights, unless they are started with confine=True."
+    if way is None:
+        message = f"Agents run with all your rights. They cannot be confined here: {why}."
+        return checkup("confinement", "absent", None, message, title=title)
+    words = f"{message} {way} can keep them in their workspace."
+    return checkup("confinement", "absent", None, words, todo="agentnb settings confine on", title=title)
 
 
 def cassette(switch: Switch) -> Checkup:

@@ -151,6 +151,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         steering: Whether a message can be slipped into its running turn.
         fork: Whether it can copy a session (ACP ``session/fork``).
         confined: What it is confined to, in a line; None where it is not.
+        unconfined: What that means and how to confine it, where it is not.
     """
 
     name: str | None = None
@@ -160,6 +161,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     steering: bool | None = None
     fork: bool | None = None
     confined: str | None = None
+    unconfined: str | None = None
 
 
 class SessionState(Wire, frozen=True, kw_only=True):

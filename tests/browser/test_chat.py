@@ -86,3 +86,15 @@ def test_the_chat_takes_the_theme_of_the_page(lab: Lab, kernelspecs: object, the
     brightness = box.evaluate("e => getComputedStyle(e).color.match(/\\d+/g).slice(0, 3).map(Number)")
     assert (sum(brightness) > 384) == ("Dark" in theme)
     lab.picture(f"chat-{theme.removeprefix('JupyterLab ').lower()}")
+
+
+def test_an_empty_conversation_says_that_its_agent_is_not_confined(chat: Cell, lab: Lab) -> None:
+    """As soon as the agent runs, which it does when somebody begins to write; the settings are a click away."""
+    box = chat.output.get_by_role("textbox").first
+    expect(box).to_be_visible(timeout=PATIENCE_MS)
+    box.press_sequentially("Hel")
+    said = chat.output.locator(".abilities li").last
+    expect(said).to_contain_text("Not confined. It runs with all your rights", timeout=PATIENCE_MS)
+    lab.picture("chat-not-confined")
+    said.get_by_role("button", name="Settings").click()
+    expect(chat.output.get_by_text("Confine agents").first).to_be_visible(timeout=PATIENCE_MS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec.structs import replace
 
 from agentnb.acp.opening import OpenRequest
+from agentnb.agent.confinement import how_to_confine
 from agentnb.clock import now_ms
 from agentnb.errors import (
     AgentDied,
@@ -370,6 +371,11 @@ class AgentLifecycle:
             if turn_id is not None:
                 self._channels.say(turn_id, f"{title} was kept from {refused}: it is confined. {remedy_of([refused])}")
 
+    @property
+    def how_to_confine(self) -> str:
+        """What to say where the agent is not confined."""
+        return how_to_confine(is_known=self._configuration.spec.confinement is not None)
+
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))
         SESSION_FAILED.tell(tab=self._channels.tab_id, agent=self._configuration.spec.name, error=str(error))
@@ -386,6 +392,7 @@ class AgentLifecycle:
             steering=True if agent is not None and agent.steers else None,
             fork=True if agent is not None and agent.offers("fork") else None,
             confined=agent.confined or None if agent is not None else None,
+            unconfined=self.how_to_confine if agent is not None and not agent.confined else None,
         )
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 

@@ -28,7 +28,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         silent: Seconds since it last said anything in a turn that runs; None where none runs.
         stray: How many lines on its stdout were no message.
         message: What was said about its state, such as why it failed.
-        confined: What it is confined to, in a line; ``"no"`` where it runs with all your rights.
+        confined: What it is confined to, in a line; where it is not, ``no``, what that means and what to do; empty
+            while it does not run.
         refused: What its confinement has refused, as far as that was told, such as ``writing ~/.bashrc``, and what to
             do; empty where nothing was.
         stderr: The last lines that it wrote to stderr, without secrets.
@@ -43,7 +44,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     silent: float | None = None
     stray: int = 0
     message: str = ""
-    confined: str = "no"
+    confined: str = ""
     refused: str = ""
     stderr: str = ""
 
@@ -82,7 +83,7 @@ def examined(
         silent=None if heard is None else round(now - heard, 1),
         stray=agent.stray if agent is not None else 0,
         message=(process.message if process is not None else None) or "",
-        confined=(agent.confined if agent is not None else "") or "no",
+        confined="" if agent is None else agent.confined or f"no. {lifecycle.how_to_confine}",
         refused=f"{', '.join(lifecycle.refused)}. {remedy_of(lifecycle.refused)}" if lifecycle.refused else "",
         stderr=agent.stderr_tail if agent is not None else "",
     )

@@ -54,6 +54,7 @@ export interface AgentProcess {
   readonly steering?: boolean;
   readonly fork?: boolean;
   readonly confined?: string;
+  readonly unconfined?: string;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */

@@ -21,6 +21,7 @@ export function EmptyChat({ agent }: { agent: string }) {
         </li>
         <li>Have cells and files written or changed. You review each change and can undo it.</li>
         <li>Commands and edits wait for your permission, unless you allow them.</li>
+        <Confinement />
       </ul>
       {prompts.length > 0 && <Examples prompts={prompts} />}
       <p class="dim small keys">
@@ -39,6 +40,24 @@ export function EmptyChat({ agent }: { agent: string }) {
       </p>
       <Earlier />
     </div>
+  );
+}
+
+/** What the agent can do beside what it asks for, once it runs. */
+function Confinement() {
+  const { store, root } = useView();
+  const process = store.session(usePlace().session).value?.agentProcess;
+  if (process?.state !== "running") return null;
+  if (process.confined) return <li>Confined {line(process.confined, 400)}.</li>;
+  if (!process.unconfined) return null;
+  const settings = () => root.host.dispatchEvent(new CustomEvent("agentnb-settings", { cancelable: true }));
+  return (
+    <li>
+      Not confined. {line(process.unconfined, 400)}{" "}
+      <button type="button" class="text-button" onClick={settings}>
+        Settings
+      </button>
+    </li>
   );
 }
 

@@ -93,7 +93,12 @@ def test_start_without_confine_says_that_it_is_not_confined(start: Start) -> Non
     """What the settings say counts, and that is off by default."""
     session = start()
     session.prompt("Hello").wait(PATIENCE)
-    assert session.health().confined == "no"
+    health = session.health().confined
+    assert health.startswith("no. It runs with all your rights: it can read and change what you can. ")
+    assert ("switch on Confine agents in the settings, or confine=True." in health) is (WAY is not None)
+    process = session.state.agent_process
+    assert process is not None
+    assert (process.confined, process.unconfined) == (None, health.removeprefix("no. "))
 
 
 def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:

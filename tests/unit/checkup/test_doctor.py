@@ -22,7 +22,7 @@ from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT
 
 AGENTNB = (sys.executable, "-m", "agentnb")
-FILES = ["log", "policy", "cassette"]
+FILES = ["log", "policy", "cassette", "confinement"]
 
 
 def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:

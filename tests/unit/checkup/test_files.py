@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.catalog import find
+from agentnb.agent.confinement import Way
 from agentnb.api.session import Session
 from agentnb.cassette.switch import Switch
-from agentnb.checkup.files import cassette, log, policy
+from agentnb.checkup.files import cassette, confinement, log, policy
 from agentnb.host import Host
 from agentnb.log.database import MIGRATIONS
 from agentnb.policy.store import PolicyFiles
@@ -89,3 +90,21 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
     assert found(path, "play")[0] == "broken"
     path.write_text('{"cassette": 7}\n', encoding="utf-8")
     assert "version 7" in found(path, "replay")[1]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "way", "state", "said", "todo"),
+    [
+        ("off", "Landlock", "absent", "Agents run with all your rights, unless", "agentnb settings confine on"),
+        ("off", None, "absent", "They cannot be confined here: it is too old.", None),
+        ("on", "Landlock", "ready", "Landlock keeps agents in their workspace (on).", None),
+        ("no network", None, "broken", "Agents do not start: ", "agentnb settings confine off"),
+    ],
+)
+def test_confinement_says_what_is_chosen_and_what_can_do_it(
+    chosen: str, way: Way | None, state: str, said: str, todo: str | None
+) -> None:
+    """And how to change it."""
+    found = confinement(chosen, way, "it is too old")
+    assert (found.state, found.todo) == (state, todo)
+    assert said in found.message
