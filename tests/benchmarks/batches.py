@@ -44,26 +44,68 @@ if __name__ == "__main__":
         options["executor"].close()
     print(json.dumps({"seconds": took, "cpu": cpu, "megabytes": held_more}))
 """
+INTERRUPTED = 16
+INTERRUPT_SECONDS = 1.0
+INTERRUPT = """
+import json, os, signal, sys, threading, time
+import agentnb
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+number, at_once = int(sys.argv[1]), int(sys.argv[2])
+prompts = ["/say done"] * number + ["/hang"] * at_once + ["/say left"] * number
+batch = agentnb.map("{input}", prompts, agent="eliza", concurrency=at_once, progress=False)
+pressed = []
+
+def press():
+    while batch.counts["done"] < number or batch.counts["running"] < at_once:
+        time.sleep(0.01)
+    time.sleep(1)  # the turns hang by now
+    pressed.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press).start()
+try:
+    batch.wait()
+except KeyboardInterrupt:
+    while batch.counts["cancelled"] < at_once:
+        time.sleep(0.001)
+    took = time.monotonic() - pressed[0]
+batch.wait(check=False)
+assert batch.counts == {"running": 0, "done": number, "failed": 0, "cancelled": at_once}, batch.counts
+print(json.dumps({"seconds": took, "ended": time.monotonic() - pressed[0]}))
+"""
 
 
 def run(
     number: int, concurrency: int, *, workers: int = 0, threads: int = 1, prompt: str = "/say {input}"
 ) -> dict[str, float]:
     """One batch: seconds, processor seconds, megabytes that the kernel grew."""
+    return _in_a_process(PROGRAM, number, concurrency, workers, threads, prompt)
+
+
+def _in_a_process(program: str, *arguments: object) -> dict[str, float]:
+    """What *program* prints at its end, with a home of its own."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "AGENTNB_DATA_DIR": home, "JUPYTER_CONFIG_DIR": home}
         workspace = os.path.join(home, "workspace")  # noqa: PTH118 - a text for the process
         os.mkdir(workspace)  # noqa: PTH102 - as above
-        words = [sys.executable, "-c", PROGRAM, *map(str, (number, concurrency, workers, threads)), prompt]
+        words = [sys.executable, "-c", program, *map(str, arguments)]
         done = subprocess.run(words, cwd=workspace, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
         return found
 
 
+def interrupted() -> Row:
+    """How long after Ctrl-C all inputs that run are cancelled; what was done is kept."""
+    found = _in_a_process(INTERRUPT, INPUTS, INTERRUPTED)
+    what = f"an interrupt with {INTERRUPTED} running, until they are cancelled"
+    return Row(what=what, value=found["seconds"], unit="s", at_most=INTERRUPT_SECONDS)
+
+
 def measure() -> list[Row]:
     """The rows of ``make bench``."""
     plain = {each: run(INPUTS, each) for each in CONCURRENCIES}
-    rows = []
+    rows = [interrupted()]
     for each, found in plain.items():
         rows += [
             Row(what=f"{INPUTS:,} inputs, {each} at once", value=INPUTS / found["seconds"], unit="/s"),

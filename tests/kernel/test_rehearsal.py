@@ -161,13 +161,15 @@ measured = coverage.Coverage(data_file=None); measured.start()
 debugpy.listen(("127.0.0.1", 0), in_process_debug_adapter=True); debugpy.trace_this_thread(True)
 def facts():
     return (list(df.columns), large.sum(), os.path.exists("build/x.o"), plt.get_fignums(), len(figure.axes), len(frame),
-            sys.gettrace() is not None, debugpy.is_client_connected(), sorted(os.listdir()))
+            sys.gettrace() is not None, debugpy.is_client_connected(), sorted(os.listdir()),
+            [(len(each), sum(map(int, each))) for each in (np.random.get_state()[1], np.random.get_state()[2:3])])
 def told(code):
     found = agentnb.rehearse(code, seconds=60)
     assert found.available and found.way == "namespaces", found
     return {"error": found.error, "result": found.result, "variables": {v.name: v.detail for v in found.variables},
             "files": {file.path: file.status for file in found.files}, "processes": found.processes,
-            "connections": found.connections, "pictures": len(found.pictures)}
+            "connections": found.connections, "pictures": len(found.pictures),
+            "took": (found.seconds > 0, found.memory > 150e6)}
 """
 ROWS: dict[str, dict[str, Any]] = {
     "df['c'] = df.a * 2": {
@@ -192,6 +194,7 @@ ROWS: dict[str, dict[str, Any]] = {
     },
     "frame.loc[0, 'x'] = 7; int(frame.x[0])": {"result": "7"},
     "measured.stop(); sys.settrace(None)": {},
+    "grown = np.random.rand(25_000_000)": {"took": (True, True)},
 }
 
 

@@ -331,17 +331,32 @@ def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None
 INTERRUPTED = """
 import os, signal, sys, threading
 import agentnb
+from agentnb.batch import batch as module
 signal.signal(signal.SIGINT, signal.default_int_handler)
 batch = agentnb.map("{input}", ["a", "wait", "wait", "b"], command=sys.argv[1:], concurrency=2, progress=False)
 assert batch[0] == "said a"
 assert not {"dask", "distributed"} & sys.modules.keys()
 while batch.counts["running"] < 2:
     pass
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+main = threading.get_ident()
+
+def waits():
+    frame = sys._current_frames()[main]
+    while frame is not None and frame.f_code.co_filename != module.__file__:
+        frame = frame.f_back
+    return frame is not None
+
+def interrupt():
+    while not waits():
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
 try:
     batch.wait()
 except KeyboardInterrupt:
-    print(batch.id, batch.done, batch.counts["done"], batch.counts["cancelled"], flush=True)
+    batch.wait(check=False)
+    print(batch.id, batch.stopped, batch.counts["done"], batch.counts["cancelled"], sep="\\n", flush=True)
 """
 
 
@@ -351,9 +366,21 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, a
     words = [sys.executable, "-c", INTERRUPTED, sys.executable, str(MOODY), f"log={tmp_path / 'asked.txt'}"]
     ran = subprocess.run(words, cwd=tmp_path / "workspace", capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    number, *said = ran.stdout.split()
-    assert said == ["True", "1", "2"]
+    number, *said = ran.stdout.splitlines()
+    assert said == ["It was interrupted.", "1", "2"]
     resumed = ask(["a", "b"], resume=number)
     assert list(resumed) == ["said a", "said b"]
     assert [each.attempts for each in resumed.results] == [1, 1]
     assert (tmp_path / "asked.txt").read_text().split().count("a") == 1
+
+
+def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+    """An agent that neither answers nor listens is ended; what it had is cancelled, and can be asked again."""
+    deaf = [sys.executable, str(MOODY.with_name("deaf.py"))]
+    batch = agentnb.map("{input}", ["a", "b", "c"], command=deaf, cwd=tmp_path, concurrency=2, progress=False)
+    while batch.counts["running"] < 2:
+        pass
+    batch.cancel()
+    batch.wait(check=False)
+    assert batch.counts == {"running": 0, "done": 0, "failed": 0, "cancelled": 2}
+    assert [(each.number, each.state) for each in batch.results] == [(0, "cancelled"), (1, "cancelled")]

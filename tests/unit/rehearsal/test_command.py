@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from agentnb.rehearsal.result import Rehearsal
 from tests.conftest import ROOT
 
 _WAYS = ("namespaces", "Landlock")
+LATE = "longer than the limit"
 _SECRET = "hunter2-is-the-secret"
 
 
@@ -48,19 +51,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def nothing_left() -> Iterator[None]:
+def nothing_left(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No process, mount or file remains."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))  # TMPDIR is looked up once
 
-    def seen() -> tuple[set[int], bytes, set[str]]:
+    def seen() -> tuple[set[int], bytes]:
         children = {each.pid for each in psutil.Process().children(recursive=True)}
-        left = {each.name for each in Path("/tmp").glob("agentnb-rehearsal*")}  # noqa: S108
-        return children, Path("/proc/self/mountinfo").read_bytes(), left
+        return children, Path("/proc/self/mountinfo").read_bytes()
 
     before = seen()
     yield
     after = seen()
     assert after[0] <= before[0]
     assert after[1] == before[1]
+    assert list(temporary.iterdir()) == []
 
 
 def _tree(folder: Path) -> dict[str, str]:
@@ -112,27 +117,34 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
 
 @each_way
 @pytest.mark.parametrize(
-    "command",
+    ("command", "said"),
     [
-        "cat; read x; echo over",
-        "(setsid sleep 1000 &); (sh -c 'trap \"\" TERM HUP; exec sleep 1000' &) ; nohup sleep 1000 > /dev/null &",
-        "kill -9 $PPID; kill -9 -1",
-        "head -c 10000000000 /dev/zero > large; head -c 10000000000 /dev/zero > /dev/shm/large",
-        "sudo -n true; systemctl status; docker ps",
-        "exec 0<&- 1>&- 2>&-; sleep 1000",
-        "yes | head -c 1000000",
-        "f() { [ $1 -lt 8 ] && (f $(($1 + 1)) & f $(($1 + 1)) &); }; f 0; sleep 1",
-        "printf '\\377\\376\\n\\033[31m'",
-        "rm -rf /proc/self/fd/* ~/* ~/.??* ./*",
+        ("cat; read x; echo over", "over"),
+        (
+            "(setsid sleep 1000 &); (sh -c 'trap \"\" TERM HUP; exec sleep 1000' &) ; nohup sleep 1000 > /dev/null &",
+            "Would change nothing",
+        ),
+        ("kill -9 $PPID; kill -9 -1", "ended by SIGKILL|Operation not permitted"),
+        (
+            "head -c 10000000000 /dev/zero > large; head -c 10000000000 /dev/zero > /dev/shm/large",
+            "File too large|No space left|Permission denied",
+        ),
+        ("sudo -n true; systemctl status; docker ps", "sudo"),
+        ("exec 0<&- 1>&- 2>&-; sleep 1000", LATE),
+        ("yes | head -c 1000000", "y\ny\ny\n"),
+        ("f() { [ $1 -lt 8 ] && (f $(($1 + 1)) & f $(($1 + 1)) &); }; f 0; sleep 1", ""),  # how many, depends
+        ("printf '\\377\\376\\n\\033[31m'", "\ufffd\ufffd\n"),
+        ("rm -rf /proc/self/fd/* ~/* ~/.??* ./*", "cannot remove"),
     ],
 )
 def test_rehearse_command_that_misbehaves_leaves_nothing(
-    folder: Path, nothing_left: None, way: str, command: str
+    folder: Path, nothing_left: None, way: str, command: str, said: str
 ) -> None:
-    """It waits for input, leaves daemons, kills, fills the disk, closes everything, forks without end."""
+    """It waits for input, leaves daemons, kills, fills the disk, closes everything, forks without end; it is told."""
     before = _tree(folder.parent)
-    found = rehearse_command(command, folder, seconds=0.7, ways=[way])
+    found = rehearse_command(command, folder, seconds=0.7 if said == LATE else 30, ways=[way])
     assert found.available
+    assert re.search(said, f"{found.summary}\n{found.stdout}")
     assert _tree(folder.parent) == before
 
 
