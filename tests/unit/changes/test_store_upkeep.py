@@ -259,6 +259,27 @@ def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp
     assert (store.content(change.after), (workspace / "f7").read_bytes()) == (b"seven\n", b"seven\n")
 
 
+def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path) -> None:
+    """What still counts stays, in one pack."""
+    for number in range(MANY):
+        (workspace / f"f{number}").write_bytes(b"%d\n" % number)
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    before = store.take()
+    (workspace / "f7").write_bytes(b"seven\n")
+    after = store.take()
+    [change] = store.changes(before, after)
+    assert change.before is not None
+    assert store.content(change.before) == b"7\n"
+    store.prune([after.id])
+    with pytest.raises(ContentNotStored):
+        store.content(change.before)
+    (workspace / "f8").unlink()
+    [gone] = store.changes(after, store.take())
+    store.apply(gone.backward)
+    assert (workspace / "f8").read_bytes() == b"8\n"
+    assert len([*(tmp_path / "store/git/objects/pack").glob("*.pack")]) == 1
+
+
 def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -> Path:
     """Put a git before the real one that does *does* and notes what it is asked for in the file that this gives."""
     runs = folder / "runs"
