@@ -52,12 +52,16 @@ def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -
 
     Raises:
         OutsideWorkspace: If a link is on the way.
-        OSError: If a folder cannot be opened or made.
+        OSError: If a folder cannot be opened or made; it names the whole path of that folder.
     """
     here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
     try:
-        for name in parts:
-            below = _step(here, name, f"{root}/{'/'.join(parts)}", make=make)
+        for depth, name in enumerate(parts, 1):
+            try:
+                below = _step(here, name, f"{root}/{'/'.join(parts)}", make=make)
+            except OSError as error:
+                error.filename = os.path.join(root, *parts[:depth])  # noqa: PTH118 - the system named the last part
+                raise
             os.close(here)
             here = below
         yield here

@@ -9,6 +9,7 @@ from agentnb.api.configured import DEFAULT_AGENT, check_kernel, configuration_of
 from agentnb.api.session import CALLBACK_SECONDS, Session, session_of
 from agentnb.errors import UsageError
 from agentnb.host import current_host
+from agentnb.host.history.arrangement import checked_title
 from agentnb.host.kept_sessions import opened
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def start(
             commands, sensitive files, what is outside the workspace, and where a rule asks: there the user is asked,
             and where no front end is attached it is denied.
         permission_timeout: Seconds that such a function may take.
-        title: The tab's title; the first prompt's words by default.
+        title: The tab's title, one line of at most 200 characters; the first prompt's words by default.
         mcp_servers: MCP servers that the agent may use: mappings with ``name`` and ``command`` (``args``, ``env``) or
             ``url`` (``headers``; ``type="sse"``), or the mapping of names to servers that other tools keep in
             ``mcp.json``, or the path of such a file; where None, those of ``%config Agentnb.mcp_servers``. What an
@@ -83,8 +84,8 @@ def start(
     Raises:
         UnknownAgent: If the catalogue has no such agent.
         AgentNotFound: If its command is not installed.
-        UsageError: If *permissions*, *command*, *env*, *cwd*, *mcp_servers*, *directories* or *components* makes no
-            sense, or *kernel_tools* are wanted outside of IPython.
+        UsageError: If *permissions*, *title*, *command*, *env*, *cwd*, *mcp_servers*, *directories* or *components*
+            makes no sense, or *kernel_tools* are wanted outside of IPython.
         NotOffered: With *session*, if the agent does not offer to open old ones.
         AgentError: With *session*, if the agent cannot be started, or does not open it.
 
@@ -95,6 +96,7 @@ def start(
     mode = check_permissions(permissions)
     if title is not None:
         check_text("title", title, example='title="Residuals"')
+        title = checked_title(title)
     named = agent if agent is not None or session is None or isinstance(session, str) else session.agent
     host = current_host()
     if kernel_tools:

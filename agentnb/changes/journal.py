@@ -272,7 +272,12 @@ class Transaction:
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:
         *above, name = path.split("/")
         with open_folder(self._workspace, above) as parent:
-            yield parent, name
+            try:
+                yield parent, name
+            except OSError as error:
+                if isinstance(error.filename, str) and not os.path.isabs(error.filename):  # noqa: PTH117
+                    error.filename = str(self._workspace / path)  # the system was told the name alone
+                raise
 
     # ------------------------------------------------------------ back
 

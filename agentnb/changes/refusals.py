@@ -46,6 +46,9 @@ def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavail
     if not workspace.is_dir():
         return ChangesUnavailable(f"The workspace {workspace} does not exist any more.", hint="Make the folder again.")
     where = error.filename if isinstance(error.filename, str) else folder
+    if error.errno == errno.ENOENT:
+        message = f"{where} was removed meanwhile: nothing was written."
+        return ChangesUnavailable(message, hint="Make it again, or leave its files as they are, and try again.")
     message = f"{where} cannot be used: {error.strerror or error}."
     return ChangesUnavailable(message, hint=f"Mend the permissions of {folder} and {workspace}.")
 

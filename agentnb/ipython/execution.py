@@ -155,6 +155,11 @@ class Look:
         self._look = look
         self._signals = _Signals()
 
+    @property
+    def stopped_by(self) -> Stop | None:
+        """Who interrupted it; None where nobody did."""
+        return self._signals.why
+
     def begin(self, done: Callable[[Any], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - it never awaits
         """Look, to the end.
 

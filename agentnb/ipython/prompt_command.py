@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
 from agentnb.ipython.batch_command import batch_of
+from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
 from agentnb.ipython.error_prompts import expanded
-from agentnb.ipython.mentions import attachments, scope_of
+from agentnb.ipython.mentions import attachments, represented, scope_of
+from agentnb.ipython.notes import say
 from agentnb.ipython.record import value_record, workspace
 from agentnb.ipython.turn_display import LiveDisplay, display_for
 from agentnb.ipython.waiting import await_turn, block_on
@@ -34,6 +37,9 @@ class PromptCommand:
         settings: What ``%config Agentnb`` sets.
         tabs: The sessions.
         shown: The ids of the turns that the running cell has shown; they are added here.
+
+    Attributes:
+        look_seconds: How long looking at a mentioned variable may take.
     """
 
     def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, shown: set[str]) -> None:
@@ -41,6 +47,7 @@ class PromptCommand:
         self.settings = settings
         self.tabs = tabs
         self._shown = shown
+        self.look_seconds = LOOK_SECONDS
 
     def run(self, line: str, cell: str | None) -> Turn | Batch:
         """Prompt, and hold the thread until the turn, or the batch, ends."""
@@ -96,12 +103,21 @@ class PromptCommand:
         if not arguments.background:
             current_environment().job_queue.check_can_wait(session.tab_id)
         prompt = expanded(arguments.prompt, self.shell, edits=session.kernel_tools)
-        attached = attachments(prompt, arguments.context, scope_of(self.shell, workspace(session)))
+        scope = scope_of(self.shell, workspace(session), self._represented)
+        attached = attachments(prompt, arguments.context, scope)
         turn = session.prompt(prompt, attachments=attached)
         if arguments.output:
             self.shell.user_ns[arguments.output] = turn
         self._shown.add(turn.id)
         return turn
+
+    def _represented(self, value: Any, name: str) -> str | None:
+        """How the agent is shown a variable; one that cannot be looked at in time is named, and the user is told."""
+        try:
+            return look_in_time(self.shell, lambda: represented(value, name), self.look_seconds)
+        except UsageError as error:
+            say(f"@{name} was attached without its value. {error.message} Mention a part of it instead.")
+            return f"{name}: {type(value).__name__}. Its value is not shown: {error.message}"
 
     def _display_for(self, turn: Turn, *, blocking: bool) -> TurnDisplay:
         audience, replaces = audience_of(self.shell), in_notebook(self.shell)

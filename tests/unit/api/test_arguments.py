@@ -20,6 +20,8 @@ Start = Callable[..., Session]
     [
         ({"agent": 1}, "agent is text, not 1"),
         ({"title": 1}, "title is text, not 1"),
+        ({"title": "x" * 201}, "A title is one line of 1 to 200 characters, not 'x"),
+        ({"title": "two\nlines"}, "A title is one line of 1 to 200 characters, not 'two"),
         ({"env": {"LEVEL": 1}}, r"env has 'LEVEL' as 1"),
         ({"env": ["LEVEL"]}, "env is a mapping"),
         ({"cwd": 3}, "cwd=3 names no folder"),

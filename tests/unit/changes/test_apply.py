@@ -343,6 +343,37 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
     assert (workspace / "a").read_text() == "2"
 
 
+def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path(
+    opened: Opened, workspace: Path
+) -> None:
+    """What is written already is taken back; the message says where, and what to do."""
+
+    class Removing(InterruptedFiles):
+        """A user who removes a folder between the look and the write."""
+
+        is_armed = False
+
+        def place(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
+            super().place(folder, name, other_folder, other_name)
+            if self.is_armed:
+                shutil.rmtree(workspace / "b/d")
+                self.is_armed = False
+
+    files = Removing(1 << 60)
+    store = opened(files=files)
+    (workspace / "b/d/e").mkdir(parents=True)
+    (workspace / "a").write_text("1")
+    (workspace / "b/d/e/c").write_text("1")
+    (workspace / "b/d/e/kept").write_text("1")
+    changes = turn(store, workspace, **{"a": "2", "b/d/e/c": None})
+    files.is_armed = True
+    with pytest.raises(ChangesUnavailable) as caught:
+        store.apply(backward(changes))
+    assert caught.value.message == f"{workspace / 'b/d'} was removed meanwhile: nothing was written."
+    assert caught.value.hint == "Make it again, or leave its files as they are, and try again."
+    assert (workspace / "a").read_text() == "2"
+
+
 @pytest.mark.parametrize(("edit", "expected"), [("user\n2\n3\n", "user\n2\nold\n"), ("1\n2\nuser\n", None)])
 def test_a_file_that_is_saved_while_undo_writes_is_not_lost(
     opened: Opened, workspace: Path, edit: str, expected: str | None

@@ -1,0 +1,187 @@
+"""Where things are in the chat, drawn by a real browser from the scenes of the development page: no kernel is needed.
+
+A page at 200 % zoom is one of half the width and height, with two device pixels for each of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import ROOT
+
+PAGE = """<!doctype html><meta charset="utf-8"><style>body { margin: 0 }</style>
+<main style="--agentnb-height: 100vh"></main><script type="module">%s</script>"""
+BUNDLE = """
+import {build} from 'esbuild';
+import {options} from './build.mjs';
+const made = await build({...options, metafile: false, entryPoints: ['dev/page.ts'], write: false});
+process.stdout.write(made.outputFiles[0].text)
+"""
+ZOOMED = {"width": 320, "height": 400}
+"""The sidebar of a window of 1280 × 800 at 200 %, as wide as JupyterLab makes it: half of the window's 640."""
+
+Show = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def body() -> str:
+    """The development page, with its script in it."""
+    command = ["node", "--input-type=module", "-e", BUNDLE]
+    script = subprocess.run(command, cwd=ROOT / "js", check=True, capture_output=True, text=True).stdout
+    return PAGE % script.replace("</script", "<\\/script")
+
+
+@pytest.fixture
+def show(browser: Browser, body: str) -> Iterator[Show]:
+    """Opens a scene in a page of its own."""
+    pages: list[Page] = []
+
+    def open_scene(scene: str, width: int = 640, height: int = 800, scale: int = 1) -> Page:
+        page = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+        pages.append(page)
+        page.route("**/*", lambda route: route.fulfill(body=body, content_type="text/html"))
+        page.goto(f"http://page.invalid/?scene={scene}")
+        expect(page.locator(".root")).to_be_visible()
+        return page
+
+    yield open_scene
+    for page in pages:
+        page.close()
+
+
+def off_screen(page: Page, selector: str) -> list[Any]:
+    """The elements of *selector* that a click at their middle would not hit, by their names."""
+    found: list[Any] = page.evaluate(
+        """async (selector) => {
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          const root = document.querySelector(".agentnb-view").shadowRoot;
+          const all = [...root.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+          if (all.length === 0) return [`nothing is ${selector}`];
+          return all.filter((one) => {
+            const {left, right, top, bottom} = one.getBoundingClientRect();
+            if (left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1) return true;
+            const hit = root.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+            return !(hit && (one.contains(hit) || hit.contains(one)));
+          }).map((one) => one.getAttribute("aria-label") ?? one.textContent);
+        }""",
+        selector,
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scene", "selector"),
+    [
+        ("permission", ".permission-options button"),
+        ("permission-critical", ".permission-options button"),
+        ("permission-edit", ".permission-options button"),
+        ("permission-wider", ".permission-options button"),
+        ("form", ".input-request > .permission-options button"),
+        ("held", ".queue button"),
+        ("working", ".prompt-buttons button"),
+        ("answer", ".prompt-buttons button"),
+        ("answer", ".tabs > button, .tabs > * > button:not([role=tab]):not(.tab-strip *)"),
+        ("many-tabs", ".tabs > button, .tabs > * > button:not([role=tab]):not(.tab-strip *)"),
+    ],
+)
+def test_buttons_at_200_percent_zoom_are_on_the_screen(show: Show, scene: str, selector: str) -> None:
+    """Nobody has to scroll to answer, to stop, to send or to get to another conversation."""
+    assert off_screen(show(scene, **ZOOMED, scale=2), selector) == []
+
+
+@pytest.mark.parametrize("scene", ["permission-edit", "permission-wider"])
+def test_answers_of_a_card_stay_in_sight_while_its_beginning_is_read(show: Show, scene: str) -> None:
+    """Also where the card is taller than the window."""
+    page = show(scene, **ZOOMED, scale=2)
+    page.locator(".permission").evaluate("(card) => card.scrollIntoView({block: 'start'})")
+    assert off_screen(page, ".permission-options button") == []
+
+
+@pytest.mark.parametrize("width", [320, 640])
+def test_a_chat_however_narrow_is_never_wider_than_its_place(show: Show, width: int) -> None:
+    """What is wider scrolls in a box of its own."""
+    for scene in ("tools", "permission", "permission-wider", "many-tabs", "form", "changes-review"):
+        page = show(scene, width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, scene
+
+
+@pytest.mark.parametrize("width", [320, 640])
+def test_undo_of_a_closed_conversation_is_one_line(show: Show, width: int) -> None:
+    """Its letters once stood below each other."""
+    page = show("many-tabs", width=width)
+    page.get_by_role("tab", selected=True).press("Delete")
+    page.evaluate(
+        """() => {
+          const {root} = store;
+          const sessions = root.value.sessions.map((one) =>
+            one.resource === "claude:/analysis" ? {...one, status: one.status | 64} : one);
+          root.value = {...root.value, sessions};
+        }"""
+    )
+    undo = page.get_by_role("button", name="Undo", exact=True)
+    expect(undo).to_be_visible()
+    box = undo.bounding_box()
+    assert box is not None
+    assert box["width"] > box["height"]
+    line: float = undo.evaluate("(button) => parseFloat(getComputedStyle(button).lineHeight) || 20")
+    assert box["height"] < 2 * line
+    assert off_screen(page, ".banner button") == []
+
+
+def test_tabs_without_room_have_a_list_that_names_each(show: Show) -> None:
+    """Those that fit have none; a conversation far off is chosen from the list, and its tab is seen then."""
+    assert show("empty", width=1200).get_by_role("button", name="All ").count() == 0
+    page = show("many-tabs", width=640)
+    page.get_by_role("button", name="All 14 conversations").click()
+    menu = page.get_by_role("menu", name="All 14 conversations")
+    expect(menu.get_by_role("menuitem")).to_have_count(14)
+    menu.get_by_text("Question number 9 about the data").click()
+    chosen = page.get_by_role("tab", selected=True)
+    expect(chosen).to_contain_text("Question number 9")
+    assert off_screen(page, "[role=tab][aria-selected=true]") == []
+
+
+def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) -> None:
+    """It scrolls in its own box."""
+    page = show("thinking")
+    box = page.locator(".thinking")
+    expect(box).to_be_visible()
+    height = "(box) => box.getBoundingClientRect().height"
+    before: float = box.evaluate(height)
+    assert before < 0.4 * 800
+    assert box.evaluate("(box) => box.scrollHeight > box.clientHeight")
+    page.evaluate(
+        """() => {
+          const chat = store.chat("claude:/analysis/chat");
+          const {activeTurn} = chat.value;
+          const responseParts = activeTurn.responseParts.map((part) =>
+            part.kind === "reasoning" ? {...part, content: part.content.repeat(3) + "\\n\\nthe very end"} : part);
+          chat.value = {...chat.value, activeTurn: {...activeTurn, responseParts}};
+        }"""
+    )
+    expect(box.get_by_text("the very end")).to_be_in_viewport()
+    assert box.evaluate(height) == before
+
+
+def test_copy_answer_and_copy_turn_have_words_and_pictures_of_their_own(show: Show) -> None:
+    """Two equal icons side by side told nobody which was which."""
+    page = show("answer")
+    buttons = [page.get_by_role("button", name=name) for name in ("Copy answer", "Copy turn as Markdown")]
+    page.locator(".turn-end").hover()
+    assert [button.inner_text().strip() for button in buttons] == ["Copy answer", "Copy turn"]
+    pictures = [button.locator("svg").inner_html() for button in buttons]
+    assert pictures[0] != pictures[1]
+
+
+def test_selectors_show_what_they_choose(show: Show) -> None:
+    """The name stands before each value, and is its accessible name."""
+    page = show("answer")
+    shown = page.locator(".selector-name").all_inner_texts()
+    names = page.locator(".selector select").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    assert [name.rstrip(":") for name in shown] == names
+    assert {"Model", "Effort"} <= set(names)

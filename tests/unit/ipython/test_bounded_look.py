@@ -1,0 +1,87 @@
+"""A cell that looks at a variable goes on in time, whatever the variable's own code does."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from agentnb.errors import UsageError
+from agentnb.ipython.bounded_look import look_in_time
+from tests.unit.ipython.test_extension import tell
+from tests.unit.kernel.shell_tools import Tools
+
+
+def hang() -> None:
+    """For ever, as far as nobody interrupts it."""
+    while True:
+        pass
+
+
+def hang_once_more() -> None:
+    """It catches the first interrupt."""
+    try:
+        hang()
+    except BaseException:  # noqa: BLE001 - as users' code does
+        hang()
+
+
+@pytest.mark.parametrize("look", [hang, hang_once_more, threading.Event().wait])
+def test_a_look_that_hangs_is_interrupted_and_says_so(look: Callable[[], object]) -> None:
+    """In Python's code, in a call of the system's, and where the first interrupt is caught."""
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(UsageError, match="Looking at the objects took too long and was interrupted"):
+        look_in_time(Tools().shell, look, 0.05)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_look_that_ends_gives_its_result_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever thread looks; the time is for the main thread, which alone gets signals."""
+    shell = Tools().shell
+
+    def look() -> int:
+        sys.stdout.write("seen")
+        return 7
+
+    assert look_in_time(shell, look) == 7
+    assert capsys.readouterr().out == ""
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(look_in_time, shell, lambda: 8).result() == 8
+
+
+def test_an_interrupt_of_the_users_is_theirs() -> None:
+    """It ends the cell, not the look alone."""
+
+    def look() -> Any:
+        signal.raise_signal(signal.SIGINT)
+        hang()
+
+    with pytest.raises(KeyboardInterrupt):
+        look_in_time(Tools().shell, look)
+
+
+PROMPT = """
+from agentnb.ipython.config import Agentnb
+from agentnb.ipython.prompt_command import PromptCommand
+from agentnb.ipython.tabs import Tabs
+class Hangs:
+    def __repr__(self):
+        while True: pass
+shell.user_ns["hangs"] = Hangs()
+settings = Agentnb()
+prompts = PromptCommand(shell, settings, Tabs(settings), set())
+prompts.look_seconds = 0.1
+prompts.run("/context @hangs", None)
+"""
+
+
+def test_a_prompt_that_mentions_what_hangs_goes_without_its_value_and_says_so() -> None:
+    """`%agent … @hangs` held the kernel until somebody interrupted it."""
+    printed, said = tell(PROMPT)
+    assert any(line.startswith("hangs: Hangs. Its value is not shown: ") for line in printed)
+    assert said.startswith("@hangs was attached without its value. Looking at the objects took too long")
