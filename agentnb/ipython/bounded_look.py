@@ -38,7 +38,8 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
     """
     if threading.current_thread() is not threading.main_thread():
         return look()
-    work, found, over = Look(shell, look), [], threading.Event()
+    work, over = Look(shell, look), threading.Event()
+    found: list[T] = []
 
     def interrupt() -> None:
         wait, tries = seconds, _TRIES
@@ -59,5 +60,4 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
         watch.join()
     if work.stopped_by == "user":
         raise KeyboardInterrupt
-    result: T = found[0]
-    return result
+    return found[0]
