@@ -108,6 +108,9 @@ def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
     assert (card["confirmationTitle"], own.title) == ("Write fit.py", "phone (remote client)")
     assert (record.agent, record.tool, record.by, record.outcome) == ("remote-phone", "edit", "client editor", "allow")
     assert [(change.name, change.by) for change in turn.changes] == [("fit.py", ("toolCall",))]
+    told = user.snapshot(f"ahp-session:/{own.tab_id}")["changesets"]
+    files = user.snapshot(told[-1]["uriTemplate"].replace("{turnId}", turn.id))["files"]
+    assert [each["edit"]["after"]["uri"].rpartition("/")[2] for each in files] == ["fit.py"], files
     turn.undo()
     assert path.read_bytes() == b"x = 1\r\n"
 

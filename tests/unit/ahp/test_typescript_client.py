@@ -97,3 +97,27 @@ def test_a_page_their_client_and_python_drive_one_conversation_at_once(
     mirrored, truth = states(peer, host, chat)
     assert sorted(turn.message.text for turn in shown.turns) == sorted(said)
     assert (mirrored, peer.do("rejections"), page.refusals) == (truth, [], [])
+
+
+def test_their_client_approves_a_change_of_a_file_and_mirrors_it(
+    server: Server, session: Session, connect: Connect, peer: Peer, tmp_path: Path
+) -> None:
+    """The conversation of the client that changes it is one like any other: listed, followed, answered."""
+    assert session.title
+    phone = connect(server.add_client("phone", rights=["drive"]), "phone")
+    host = connect(server.add_client("truth"), "truth", "ahp-root://")
+    peer.do("connect", url=server.url, id="theirs", versions=["0.5.0"], uris=["ahp-root://"])
+    number = phone.start("resourceWrite", {"uri": (tmp_path / "a.txt").as_uri(), "data": "a", "encoding": "utf-8"})
+    added = host.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]["resource"]
+    uris = added, added.replace("ahp-session", "ahp-chat")
+    for uri in uris:
+        peer.do("subscribe", uri=uri)
+    turn = peer.do("until", uri=uris[1], text='"status":"pending-confirmation"')["activeTurn"]
+    call = turn["responseParts"][-1]["toolCall"]
+    approval = {"turnId": turn["id"], "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
+    peer.dispatch(uris[1], "chat/toolCallConfirmed", **approval)
+    assert (phone.answer(number), (tmp_path / "a.txt").read_text()) == ({}, "a")
+    mirrored, truth = states(peer, host, "ahp-root://", *uris)
+    assert mirrored == truth
+    for each in [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]:
+        Session(each).close()
