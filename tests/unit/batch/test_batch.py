@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -384,3 +385,57 @@ def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: 
     batch.wait(check=False)
     assert batch.counts == {"running": 0, "done": 0, "failed": 0, "cancelled": 2}
     assert [(each.number, each.state) for each in batch.results] == [(0, "cancelled"), (1, "cancelled")]
+
+
+def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
+    """A function returns the prompt and what goes with it: here a file for each row."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
+    rows = [{"name": "one"}, {"name": "two"}]
+
+    def prompt(row: dict[str, str]) -> tuple[str, list[Path]]:
+        return "/context", [tmp_path / f"{row['name']}.txt"]
+
+    said = list(agentnb.map(prompt, rows, agent="eliza", cwd=tmp_path, progress=False))
+    assert [name in text for name, text in zip(("one.txt", "two.txt"), said, strict=True)] == [True, True]
+
+
+def test_a_data_frame_has_what_each_input_took(ask: Asks) -> None:
+    """Text, value, state, error, tries, costs, seconds and the conversation; None where the agent does not say."""
+    frame = ask(["cost", "fail"], on_error="keep", retries=0).wait().to_frame()
+    first, second = frame.iloc[0], frame.iloc[1]
+    assert (first["state"], first["attempts"], first["costs"]) == ("done", 1, {"USD": 1.0})
+    assert (second["state"], second["costs"], second["output"]) == ("failed", {}, None)
+    assert "It did not work." in second["error"]
+    assert (frame["seconds"] > 0).all()
+    assert frame["session"].str.len().gt(0).all()
+    assert frame[["input_tokens", "output_tokens"]].isna().all(axis=None)
+
+
+TERMINAL = """
+import sys
+import agentnb
+agentnb.map("{input}", ["a", "fail", "c"], command=sys.argv[1:], on_error="keep", retries=0).wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
+def test_a_terminal_shows_a_bar_that_ends_with_the_batch(tmp_path: Path) -> None:
+    """On stderr, with how far it is; a program whose stderr is no terminal shows none."""
+    import pty
+
+    words = [sys.executable, "-c", TERMINAL, sys.executable, str(MOODY)]
+    mine, theirs = pty.openpty()
+    with os.fdopen(mine, "rb", 0) as screen:
+        with os.fdopen(theirs, "wb") as terminal:
+            ran = subprocess.run(words, cwd=tmp_path, stderr=terminal, stdout=subprocess.PIPE, check=True)
+            terminal.write(b"over")
+        shown = b""
+        while not shown.endswith(b"over"):
+            shown += screen.read(4096)
+    last = shown.decode().split("\r\x1b[K")[-1]
+    assert last.startswith(f"[{'█' * 24}] 2 of 3 done · 1 failed · ")
+    assert last.endswith(" s\r\nover")
+    assert ran.stdout == b""
+    quiet = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == (b"", b"")
