@@ -10,11 +10,11 @@ from agentnb.host.changes.contents import piece_for_page, versions
 from agentnb.state import ErrorInfo
 
 if TYPE_CHECKING:
-    from agentnb.comm import messages as m
+    from agentnb.comm import file_messages as fm
     from agentnb.host.conversation import Conversation
 
 
-async def invoke(conversation: Conversation, params: m.InvokeChangesetOperationParams) -> dict[str, Any]:
+async def invoke(conversation: Conversation, params: fm.InvokeChangesetOperationParams) -> dict[str, Any]:
     """Answer ``invokeChangesetOperation``.
 
     Raises:
@@ -43,7 +43,7 @@ async def invoke(conversation: Conversation, params: m.InvokeChangesetOperationP
     return {"message": outcome.message}
 
 
-async def read(conversation: Conversation, params: m.ReadChangeParams) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+async def read(conversation: Conversation, params: fm.ReadChangeParams) -> tuple[dict[str, Any], tuple[bytes, ...]]:
     """Answer ``readChange``: the result and its buffer.
 
     Raises:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.clock import now_ms
+from agentnb.comm import file_messages as fm
 from agentnb.comm import messages as m
 from agentnb.comm import window
 from agentnb.comm.content_refs import Contents, with_references
@@ -138,7 +139,7 @@ class ClientRequests:
 
     def fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
         """A range of content that a state refers to."""
-        params = msgspec.json.decode(raw, type=m.FetchContentParams)
+        params = msgspec.json.decode(raw, type=fm.FetchContentParams)
         chat = self._host.find(params.channel).chat.state
         part, size = self._contents.part(chat, params.uri, params.offset, params.length)
         return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
@@ -149,7 +150,7 @@ class ClientRequests:
         Raises:
             UsageError: If there is no such part.
         """
-        name = msgspec.json.decode(raw, type=m.FetchModuleParams).name
+        name = msgspec.json.decode(raw, type=fm.FetchModuleParams).name
         if name not in MODULES:
             message = f"The front end has no module {name!r}."
             raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")

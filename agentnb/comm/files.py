@@ -13,11 +13,11 @@ from agentnb.policy.workspace import Workspace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentnb.comm import messages as m
+    from agentnb.comm import file_messages as fm
     from agentnb.policy.sensitive import Patterns
 
 
-def folder(cwd: Path, params: m.ListFilesParams) -> dict[str, Any]:
+def folder(cwd: Path, params: fm.ListFilesParams) -> dict[str, Any]:
     """Answer ``listFiles``."""
     path, entries, more = listed(Workspace(cwd), params.path)
     rows = [
@@ -27,7 +27,7 @@ def folder(cwd: Path, params: m.ListFilesParams) -> dict[str, Any]:
     return {"path": _text(path), "entries": rows, "more": more}
 
 
-def piece(cwd: Path, params: m.ReadFileParams, patterns: Patterns) -> tuple[dict[str, Any], tuple[bytes, ...]]:
+def piece(cwd: Path, params: fm.ReadFileParams, patterns: Patterns) -> tuple[dict[str, Any], tuple[bytes, ...]]:
     """Answer ``readFile``: the result and its buffer.
 
     Raises:

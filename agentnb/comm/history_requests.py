@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.agent.catalog import find
-from agentnb.comm import messages as m
+from agentnb.comm import history_messages as hm
 from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
@@ -44,7 +44,7 @@ class HistoryRequests:
         }
 
     async def _list_agent_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - as the others
-        params = msgspec.json.decode(raw, type=m.ListAgentSessionsParams)
+        params = msgspec.json.decode(raw, type=hm.ListAgentSessionsParams)
         asked = self._configuration(params.agent, Path.cwd())
         page = await listed(self._host, asked, None if params.everywhere else str(asked.cwd), params.cursor)
         known = await asyncio.to_thread(self._known, params.agent, [each.session_id for each in page.sessions])
@@ -56,27 +56,27 @@ class HistoryRequests:
         return answer
 
     async def _open_agent_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.OpenAgentSessionParams)
+        params = msgspec.json.decode(raw, type=hm.OpenAgentSessionParams)
         cwd = await asyncio.to_thread(self._workspace, params.cwd)
         title = " ".join((params.title or "").split())[:LONGEST_TITLE] or None
         conversation = await opened(self._host, self._configuration(params.agent, cwd), params.id, title=title)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
     async def _measure_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        msgspec.json.decode(raw, type=m.MeasureStorageParams)
+        msgspec.json.decode(raw, type=hm.MeasureStorageParams)
         store = await self._store()
         rows = await asyncio.to_thread(measured, store)
         return {"path": str(store.path), "rows": [row._asdict() for row in rows]}
 
     async def _change_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ChangeStorageParams)
+        params = msgspec.json.decode(raw, type=hm.ChangeStorageParams)
         store = await self._store()
         if params.action in {"remove", "deleteAll"}:
             return await self._delete(store, params)
         message = await asyncio.to_thread(_CARE[params.action], store.path, params)
         return {"message": message, "count": 0}
 
-    async def _delete(self, store: Store, params: m.ChangeStorageParams) -> dict[str, Any]:
+    async def _delete(self, store: Store, params: hm.ChangeStorageParams) -> dict[str, Any]:
         records = await asyncio.to_thread(_meant, store, params)
         if not params.dry_run:
             await forget(store, self._host.stores, records)
@@ -116,7 +116,7 @@ class HistoryRequests:
         return (await asyncio.to_thread(recorder_of, self._host)).store
 
 
-def _meant(store: Store, params: m.ChangeStorageParams) -> list[SessionRecord]:
+def _meant(store: Store, params: hm.ChangeStorageParams) -> list[SessionRecord]:
     if params.action == "deleteAll":
         return closed(store)
     if not params.larger_than:
@@ -127,7 +127,7 @@ def _meant(store: Store, params: m.ChangeStorageParams) -> list[SessionRecord]:
     return outdated(store, most_bytes=most)
 
 
-def _tidy(store: Store, params: m.ChangeStorageParams) -> None:
+def _tidy(store: Store, params: hm.ChangeStorageParams) -> None:
     """Batches go with the conversations that are as old; after all were deleted, the disk has its room again."""
     if params.action == "deleteAll":
         forget_batches(store)
@@ -136,19 +136,19 @@ def _tidy(store: Store, params: m.ChangeStorageParams) -> None:
         forget_batches(store, oldest_kept(params.older_than_days))
 
 
-def _check(path: Path, _: m.ChangeStorageParams) -> str:
+def _check(path: Path, _: hm.ChangeStorageParams) -> str:
     found = maintenance.faults(path) if path.exists() else []
     hint = "Repair makes a new log of what can be read, and keeps this one beside it."
     return " ".join([*found, hint]) if found else "The log is sound."
 
 
-def _compact(path: Path, _: m.ChangeStorageParams) -> str:
+def _compact(path: Path, _: hm.ChangeStorageParams) -> str:
     if path.exists():
         maintenance.compact(path)
     return "The room of what was deleted is given back to the disk."
 
 
-def _repair(path: Path, _: m.ChangeStorageParams) -> str:
+def _repair(path: Path, _: hm.ChangeStorageParams) -> str:
     if not path.exists():
         raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
     done = maintenance.repair(path)
@@ -156,7 +156,7 @@ def _repair(path: Path, _: m.ChangeStorageParams) -> str:
     return f"The new log has {done.sessions:,} conversations. {whole} The old log is beside it: {done.aside}."
 
 
-def _export(path: Path, params: m.ChangeStorageParams) -> str:
+def _export(path: Path, params: hm.ChangeStorageParams) -> str:
     to = _file(params)
     if not path.exists():
         raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
@@ -164,12 +164,12 @@ def _export(path: Path, params: m.ChangeStorageParams) -> str:
     return f"{said} {maintenance.WITHOUT_CHANGES}"
 
 
-def _import(path: Path, params: m.ChangeStorageParams) -> str:
+def _import(path: Path, params: hm.ChangeStorageParams) -> str:
     new, known = maintenance.take_in(path, _file(params))
     return f"{new:,} conversations imported, without what turns changed; {known:,} were here already."
 
 
-def _file(params: m.ChangeStorageParams) -> Path:
+def _file(params: hm.ChangeStorageParams) -> Path:
     path = Path(params.path.strip()).expanduser()
     if not path.is_absolute():
         raise UsageError(f"{params.path!r} is not an absolute path.", hint="Begin it with / or ~/.")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.agent.own_agents import folder_state
+from agentnb.comm import history_messages as hm
 from agentnb.comm import messages as m
+from agentnb.comm import settings_messages as sm
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
 
@@ -57,8 +59,7 @@ class Notices:
         self._pages &= self._delivery.clients.keys()
         return bool(self._pages)
 
-    def _tell(self, method: str, params: dict[str, Any]) -> None:
-        notice = m.notification(method, params)
+    def _tell(self, notice: dict[str, Any]) -> None:
         for client_id in self._pages:
             self._send(client_id, notice)
 
@@ -70,7 +71,7 @@ class SettingsNotices(Notices):
 
     def watch(self, client_id: str, raw: bytes) -> dict[str, Any]:
         """The request ``watchSettings``: what happens after its answer is told."""
-        params = msgspec.json.decode(raw, type=m.WatchSettingsParams)
+        params = msgspec.json.decode(raw, type=sm.WatchSettingsParams)
         if self._wants(client_id, on=params.on):
             self._known = self._now()
             self._host.loop.later(LOOK_SECONDS, self._look)
@@ -86,7 +87,7 @@ class SettingsNotices(Notices):
             self._known = now
             self._host.take_agents(agent_infos())
             self._host.take_settings()
-            self._tell("settingsChanged", {})
+            self._tell(m.notification("settingsChanged", {}))
 
     def _now(self) -> object:
         """All that the list of the settings is made of."""
@@ -106,7 +107,7 @@ class HistoryNotices(Notices):
 
     async def watch(self, client_id: str, raw: bytes) -> dict[str, Any]:
         """The request ``watchSessions``: what happens after its answer is told."""
-        params = msgspec.json.decode(raw, type=m.WatchSessionsParams)
+        params = msgspec.json.decode(raw, type=hm.WatchSessionsParams)
         if self._wants(client_id, on=params.on and self._host.recorder is not None):
             await self._look_on()
         return {}
@@ -131,7 +132,7 @@ class HistoryNotices(Notices):
             self._log, changes = await asyncio.to_thread(self._looked, self._log)
             if changes is not None:
                 named = {kind: list(uris[:MOST_NAMED]) for kind, uris in changes._asdict().items()}
-                self._tell("sessionsChanged", named)
+                self._tell(m.notification("sessionsChanged", named))
 
     def _looked(self, watch: LogWatch | None) -> tuple[LogWatch | None, Changes | None]:
         if watch is not None and not watch.is_current:

@@ -14,7 +14,7 @@ import msgspec
 
 from agentnb.agent.catalog import catalogue
 from agentnb.agent.own_agents import check, has_program, own_agents, remove_agent, write_agent
-from agentnb.comm import messages as m
+from agentnb.comm import settings_messages as sm
 from agentnb.host.host import agent_infos
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class OwnAgentRequests:
 
     async def change(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
         """The request ``changeOwnAgent``."""
-        params = msgspec.json.decode(raw, type=m.ChangeOwnAgentParams)
+        params = msgspec.json.decode(raw, type=sm.ChangeOwnAgentParams)
         question = await asyncio.to_thread(_question, params)
         if params.confirmed != question:
             return {"confirm": question}
@@ -46,14 +46,14 @@ class OwnAgentRequests:
         return {}
 
 
-def _write(params: m.ChangeOwnAgentParams) -> None:
+def _write(params: sm.ChangeOwnAgentParams) -> None:
     if params.agent is None:
         remove_agent(params.name, state=params.state)
     else:
         write_agent(params.name, params.agent.line, params.agent.env, state=params.state)
 
 
-def _question(params: m.ChangeOwnAgentParams) -> str:
+def _question(params: sm.ChangeOwnAgentParams) -> str:
     if params.agent is None:
         own = next((each for each in own_agents() if each.name == params.name), None)
         file = f" {own.path} is deleted." if own is not None else ""

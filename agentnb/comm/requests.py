@@ -19,6 +19,8 @@ from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
 from agentnb.agent.process import startable
 from agentnb.comm import changes, files
+from agentnb.comm import file_messages as fm
+from agentnb.comm import history_messages as hm
 from agentnb.comm import messages as m
 from agentnb.comm.client_requests import Bytes, ClientRequests
 from agentnb.errors import AgentnbError, SessionError
@@ -241,42 +243,42 @@ class Requests:
         return {name: value for name, value in told.items() if value is not None}
 
     async def _list_files(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ListFilesParams)
+        params = msgspec.json.decode(raw, type=fm.ListFilesParams)
         return await asyncio.to_thread(files.folder, self._host.find(params.channel).cwd, params)
 
     async def _read_file(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ReadFileParams)
+        params = msgspec.json.decode(raw, type=fm.ReadFileParams)
         conversation = self._host.find(params.channel)
         patterns = conversation.policy.situation().patterns
         return Bytes(*await asyncio.to_thread(files.piece, conversation.cwd, params, patterns))
 
     async def _invoke_changeset_operation(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.InvokeChangesetOperationParams)
+        params = msgspec.json.decode(raw, type=fm.InvokeChangesetOperationParams)
         return await changes.invoke(self._host.find(params.changeset), params)
 
     async def _read_change(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ReadChangeParams)
+        params = msgspec.json.decode(raw, type=fm.ReadChangeParams)
         return Bytes(*await changes.read(self._host.find(params.changeset), params))
 
     async def _list_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ListSessionsParams)
+        params = msgspec.json.decode(raw, type=hm.ListSessionsParams)
         if self._host.recorder is None:
             return {"sessions": [], "note": LOG_OFF}
         return await asyncio.to_thread(_listed, self._host, params)
 
     async def _resume_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ResumeSessionParams)
+        params = msgspec.json.decode(raw, type=hm.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
         options = self._host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
         conversation = restore(self._host, stored, options)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
     async def _preview_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.PreviewSessionParams)
+        params = msgspec.json.decode(raw, type=hm.PreviewSessionParams)
         return await asyncio.to_thread(_preview, self._host, params.channel)
 
     async def _update_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.UpdateSessionParams)
+        params = msgspec.json.decode(raw, type=hm.UpdateSessionParams)
         await arrange(
             self._host,
             lambda recorder: kept(recorder, params.channel),
@@ -287,16 +289,16 @@ class Requests:
         return {}
 
     async def _duplicate_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.DuplicateSessionParams)
+        params = msgspec.json.decode(raw, type=hm.DuplicateSessionParams)
         channel, is_open = await duplicate(self._host, lambda recorder: kept(recorder, params.channel))
         return {"channel": channel, "open": is_open}
 
     async def _export_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ExportSessionParams)
+        params = msgspec.json.decode(raw, type=hm.ExportSessionParams)
         return {"text": await asyncio.to_thread(_exported, self._host, params)}
 
     async def _delete_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.DeleteSessionParams)
+        params = msgspec.json.decode(raw, type=hm.DeleteSessionParams)
         await delete(self._host, lambda recorder: kept(recorder, params.channel))
         return {}
 
@@ -307,7 +309,7 @@ async def _started(conversation: Conversation) -> None:
         await conversation.ready()
 
 
-def _listed(host: Host, params: m.ListSessionsParams) -> dict[str, Any]:
+def _listed(host: Host, params: hm.ListSessionsParams) -> dict[str, Any]:
     recorder = recorder_of(host)
     which: Which = {"limit": min(params.limit, MAX_LISTED), "offset": params.offset}
     which |= {"agent": params.agent, "since": params.since, "until": params.until}
@@ -340,7 +342,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _exported(host: Host, params: m.ExportSessionParams) -> str:
+def _exported(host: Host, params: hm.ExportSessionParams) -> str:
     """Made by the command that a shell uses: documents stand above this layer, and a long one takes a while."""
     recorder = recorder_of(host)
     tab_id = kept(recorder, params.channel).tab_id

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.agent.mcp import mcp_servers
-from agentnb.comm import messages as m
+from agentnb.comm import settings_messages as sm
 from agentnb.comm.folder_listing import folders_in
 from agentnb.comm.own_agent_requests import listed_agents, offered_models
 from agentnb.configuration.shown import public_value, shown_value
@@ -53,7 +53,7 @@ class SettingsRequests:
         }
 
     def _list_settings(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
-        msgspec.json.decode(raw, type=m.ListSettingsParams)
+        msgspec.json.decode(raw, type=sm.ListSettingsParams)
         sources = self._host.environment.sources()
         files, folder = self._host.policy.files, Path.cwd()
         user, project = files.user, files.project(folder)
@@ -77,7 +77,7 @@ class SettingsRequests:
         }
 
     async def _change_setting(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ChangeSettingParams)
+        params = msgspec.json.decode(raw, type=sm.ChangeSettingParams)
         which, environment = setting(params.name), self._host.environment
         value = params.value
         now = environment.sources()[which.name]
@@ -103,7 +103,7 @@ class SettingsRequests:
         self._host.take_settings()
 
     async def _change_mcp_server(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ChangeMcpServerParams)
+        params = msgspec.json.decode(raw, type=sm.ChangeMcpServerParams)
         now = self._host.environment.sources()["mcp_servers"]
         known = (now.value if params.here else now.in_file) or {}
         if not isinstance(known, dict):
@@ -142,7 +142,7 @@ class SettingsRequests:
         )
 
     def _change_policy(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ChangePolicyParams)
+        params = msgspec.json.decode(raw, type=sm.ChangePolicyParams)
         files = self._host.policy.files
         match params.action:
             case "add" if params.rule is not None:
@@ -171,7 +171,7 @@ class SettingsRequests:
         return {}
 
     def _test_policy(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.TestPolicyParams)
+        params = msgspec.json.decode(raw, type=sm.TestPolicyParams)
         sources, environment = self._host.environment.sources(), self._host.environment
         verdict = what_if(
             self._host.policy.files,
@@ -186,11 +186,11 @@ class SettingsRequests:
         return {"outcome": verdict.outcome, "message": " ".join(each for each in said if each)}
 
     async def _list_folders(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=m.ListFoldersParams)
+        params = msgspec.json.decode(raw, type=sm.ListFoldersParams)
         return await asyncio.to_thread(folders_in, params.path)
 
 
-def _server(said: m.McpServerChange) -> dict[str, Any]:
+def _server(said: sm.McpServerChange) -> dict[str, Any]:
     """The server as the settings keep it."""
     line = said.line.strip()
     if line.startswith(("http://", "https://")):

@@ -10,7 +10,7 @@ import pytest
 import agentnb
 
 PACKAGE = Path(agentnb.__file__).parent
-BASE = {"clock", "credentials", "errors", "events", "folders", "ids", "safe_json", "state"}
+BASE = {"clock", "credentials", "errors", "events", "folders", "ids", "json_rpc_codes", "safe_json", "state"}
 ALLOWED = {
     "state": BASE,
     "log": BASE | {"log"},

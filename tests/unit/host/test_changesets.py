@@ -12,7 +12,7 @@ import pytest
 
 from agentnb import Session, Turn
 from agentnb.comm import changes
-from agentnb.comm import messages as m
+from agentnb.comm import file_messages as fm
 from agentnb.errors import FileUnavailable, UnknownSession, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
@@ -59,7 +59,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 def ask(host: Host, conversation: Conversation, method: str, **params: Any) -> Any:
     """What a page is answered."""
-    kinds: dict[str, Any] = {"invoke": m.InvokeChangesetOperationParams, "read": m.ReadChangeParams}
+    kinds: dict[str, Any] = {"invoke": fm.InvokeChangesetOperationParams, "read": fm.ReadChangeParams}
     asked = msgspec.convert(params, kinds[method])
     return host.loop.submit(getattr(changes, method)(conversation, asked)).result(PATIENCE)
 
