@@ -235,6 +235,13 @@ METHODS = [
     "resolveSessionConfig",
     "resourceRead",
     "resourceList",
+    "resourceResolve",
+    "resourceRequest",
+    "resourceWrite",
+    "resourceMkdir",
+    "resourceDelete",
+    "resourceMove",
+    "resourceCopy",
     "invokeChangesetOperation",
     "createTerminal",
     "☃",
@@ -289,7 +296,12 @@ def message(dice: random.Random, session: Session) -> Any:
         "view",
         "workingDirectories",
     ]
-    params |= {dice.choice(names): value()}
+    names += ["data", "encoding", "source", "destination", "recursive", "mode", "position", "ifMatch"]
+    uris = ["file:///etc/passwd", "file:///%00", "file://x/y", f"file:///{'x' * 5_000}", "agentnb-content:x"]
+    uri = dice.choice(uris)
+    params |= {"uri": uri, "source": uri, "destination": uri, "data": "x", "encoding": dice.choice(["utf-8", "base64"])}
+    for _ in range(2):
+        params |= {dice.choice(names): value()}
     made: Any = {"jsonrpc": dice.choice(["2.0"] * 9 + [2]), "method": dice.choice(METHODS), "params": params}
     if dice.random() < 0.7:
         made["id"] = dice.choice([1, "a", None, 1.5, {}])
