@@ -108,7 +108,9 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversatio
     expect(lab.cell(1).output.get_by_text(re.compile("NameError"))).to_have_count(1)
 
 
-def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_alone(classic: Classic, lab: Lab) -> None:
+def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_and_explained_by_the_toolbar(
+    classic: Classic, lab: Lab
+) -> None:
     """One edit is accepted and run, one refused; that of a cell which is deleted under review does nothing."""
     page, side = classic.page, classic.side
     failing = ["total, count = 4, 0\ntotal / count", "share, parts = 1, 0\nshare / parts", "1 / 0"]
@@ -156,3 +158,8 @@ def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_alone(classic: 
     side.expect_text("The cell is no longer in the notebook.")
     assert serious(page) == []
     lab.picture("fix-keys-end")
+
+    lab.cell(2).focus()
+    lab.cell(2).locator.locator("[data-command='agentnb:explain-error']").first.click()
+    side.expect_text("Cell 3 divides by 0.")
+    assert sources(lab)[2] == failing[1]

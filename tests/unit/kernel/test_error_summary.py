@@ -69,6 +69,20 @@ def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> N
     assert "as it was run:" in "\n".join(lines[11:])
 
 
+def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> None:
+    """The cell that ran is the one that failed; the line that is wrong stands in the other."""
+    earlier, namespace = "<cell 1>", {"__name__": "__main__"}
+    source = "def ratio(a, b):\n    return a / b\n"
+    linecache.cache[earlier] = (len(source), None, source.splitlines(keepends=True), earlier)
+    exec(compile(source, earlier, "exec"), namespace)  # noqa: S102 - a cell
+    places = {earlier: Place(1, "c1"), CELL: Place(3, "c3")}
+    error = failing("ratio(1, 0)", ratio=namespace["ratio"])
+    text = summarize_error(error, cell_of=places.get, failed=places[CELL]).text
+    assert "The cell that failed: In [3] (cell id c3)." in text
+    assert "In [1] (cell id c1), line 2, in ratio:" in text
+    assert text.count("as it was run:") == len(places)
+
+
 def test_causes_and_the_errors_of_a_group_are_told() -> None:
     """Each once, also in a chain that goes round."""
     source = "try:\n    {}['key']\nexcept KeyError as e:\n    raise ValueError('worse') from e"
