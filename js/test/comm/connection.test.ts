@@ -137,6 +137,17 @@ describe("a kernel that does not answer", () => {
     expect(page.connection.value).toBe("busy");
   });
 
+  test("is restarting where JupyterLab says so, also while it is busy with its start: no cell runs", async () => {
+    const kernel = new Kernel();
+    const { widget, page } = await live(kernel);
+    widget.answers = false;
+    for (const status of ["restarting", "autorestarting", "starting", "busy"]) {
+      kernel.status = status;
+      await silence();
+      expect([status, page.connection.value]).toEqual([status, "restarting"]);
+    }
+  });
+
   test("is live while a cell runs, if it answers", async () => {
     const kernel = new Kernel();
     const { page } = await live(kernel);
