@@ -177,7 +177,7 @@ $(PROXY)/.installed: Makefile
 	$(PROXY)/bin/python -m pip install --quiet jupyter-server-proxy==4.6.0
 	@touch $@
 
-test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## opencode, Gemini CLI and the Claude agent from npm, Mistral Vibe from PyPI against a scripted model; jupyter-server-proxy (opt-in)
+test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## real agents from npm and PyPI against a scripted model, some of them confined; jupyter-server-proxy (opt-in)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs

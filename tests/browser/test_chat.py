@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
 
 CHAT = "import agentnb\nsession = agentnb.start()\nagentnb.chat(session)"
@@ -95,6 +96,9 @@ def test_an_empty_conversation_says_that_its_agent_is_not_confined(chat: Cell, l
     box.press_sequentially("Hel")
     said = chat.output.locator(".abilities li").last
     expect(said).to_contain_text("Not confined. It runs with all your rights", timeout=PATIENCE_MS)
+    assert serious(lab.page) == []
     lab.picture("chat-not-confined")
+    chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
+    assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
     said.get_by_role("button", name="Settings").click()
     expect(chat.output.get_by_text("Confine agents").first).to_be_visible(timeout=PATIENCE_MS)
