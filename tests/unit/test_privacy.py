@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ALLOWED = {
     "os._exit": "Python documents it: a process that ends at once, as a crash does.",
+    "sys._current_frames": "Python documents it: what each thread is at.",
     "found._replace": "Python documents it: the copy of a named tuple.",
     "fit._hidden": "The test is that the kernel refuses to show it.",
     "re._parser": "Python has no public parser of regular expressions; it says how a text that matches begins.",
