@@ -36,6 +36,7 @@ FINE = {
     r"the folders of a Linux home": OTHER_SYSTEM,
     r"Windows has no .*": OTHER_SYSTEM,
     r"no fork on this system": OTHER_SYSTEM,
+    r"terminals of Unix": OTHER_SYSTEM,
     r"the kernel is killed by a signal": OTHER_SYSTEM,
     r"Linux only: .*": OTHER_SYSTEM,
     r"the superuser's rights are given up by Linux's calls": OTHER_SYSTEM,
