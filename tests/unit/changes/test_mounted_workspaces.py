@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux o
 BEGIN = """
 import os, sys
 from pathlib import Path
-from agentnb.changes import ChangeStore
+from agentnb.changes.store import ChangeStore
 from agentnb.errors import AgentnbError
 folder, engine = Path(sys.argv[1]), sys.argv[2]
 disk = folder / "disk"
