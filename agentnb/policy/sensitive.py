@@ -143,8 +143,8 @@ def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
     return pattern if pattern is not None and (pattern not in SENSITIVE or holds_secrets(path)) else None
 
 
-def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
-    """How bad a change of *path* can be."""
+def rate_file(path: str, patterns: Patterns, about: str) -> Finding:
+    """How bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
     if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"
     elif any_path_matches((*_STARTUP, *_RUNS_LATER), spelled(path)):
@@ -154,4 +154,4 @@ def rate_file(path: str, patterns: Patterns = SENSITIVE) -> Finding:
     pattern = sensitive_pattern(path, patterns)
     if pattern is not None:
         return Finding("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
-    return Finding(severity, "Edits a file in your workspace.")
+    return Finding(severity, about)

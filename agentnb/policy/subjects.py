@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 READING = frozenset({"read", "search", "think"})
 """The kinds of tools that change no file."""
 
+_FILE = "Edits a file in your workspace."
+_CELLS = "Changes cells of a notebook in your workspace."
+
 
 class Seen(msgspec.Struct, frozen=True):
     """The subjects of a request, and how bad it can be.
@@ -46,7 +49,8 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
         return Seen((_subject(request, situation, command=request.command, severity=risk.severity),), risk)
     if request.command is not None:
         return _command(request, request.command, situation)
-    found = [_file(path, request.tool, situation) for path in request.files]
+    about = _CELLS if request.kind == "cell" else _FILE  # an agent that calls a file a cell changes a file
+    found = [_file(path, request.tool, situation, about) for path in request.files]
     if found:
         risk = worst(finding for _, finding in found) or Finding("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
@@ -90,7 +94,7 @@ def _subject_of_target(place: CommandTarget, request: PolicyRequest, situation: 
     return msgspec.structs.replace(subject, also=(request.tool,)), finding
 
 
-def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]:
+def _file(path: str, tool: str, situation: Situation, about: str = _FILE) -> tuple[Subject, Finding]:
     inside, patterns = _inside(path, (situation.root, *situation.directories)), situation.patterns
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
@@ -102,7 +106,7 @@ def _file(path: str, tool: str, situation: Situation) -> tuple[Subject, Finding]
             else Finding("low", "Reads a file.")
         )
     else:
-        sensitive, finding = pattern is not None, rate_file(named, patterns)
+        sensitive, finding = pattern is not None, rate_file(named, patterns, about)
         if finding.severity == "critical":  # files can be brought back; critical is for what cannot
             finding = Finding("high", finding.reason)
     if inside is None:

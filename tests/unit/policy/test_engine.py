@@ -399,11 +399,12 @@ def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
     ("kind", "command", "words"),
     [
         ("kernel", "fit(df)", "Runs this code in your kernel."),
-        ("cell", None, "Edits a file in your workspace."),
+        ("cell", None, "Changes cells of a notebook in your workspace."),
+        ("write", None, "Edits a file in your workspace."),
         ("terminal", "python -c 'fit(df)'", "Runs code given on the command line."),
     ],
 )
 def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command: str | None, words: str) -> None:
     """Only a command's code stands on the command line; a cell's does not."""
-    request = PolicyRequest(kind=kind, title="x", command=command, path="/w/a.ipynb" if kind == "cell" else "/w")
+    request = PolicyRequest(kind=kind, title="x", command=command, path="/w/a.ipynb" if command is None else "/w")
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words
