@@ -11,6 +11,7 @@ import msgspec
 from agentnb.policy.glob import escaped
 from agentnb.policy.rules import Rule, Scope
 from agentnb.policy.severity import Severity, rank
+from agentnb.policy.shell.split import split_words
 from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
 def _pattern(unit: str) -> str:
     """The program, with its verb where it has many: ``git status *``."""
     try:
-        words = shlex.split(unit)
+        words = split_words(unit)
     except ValueError:
         return escaped(unit)
     if not words or "=" in words[0] or any(word in {">", ">>", ">|"} for word in words):

@@ -10,6 +10,7 @@ import msgspec
 from agentnb.credentials import Credentials
 from agentnb.policy.commands.variables import decides
 from agentnb.policy.programs import script_of
+from agentnb.policy.shell.split import split_words
 from agentnb.state import ToolCallCell, ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _unix(text: str) -> str:
 def _scripts(command: str) -> set[str]:
     """The command line, and where a shell is only there to run it (``sh -c SCRIPT``) the script alone."""
     try:
-        script = script_of(shlex.split(command))
+        script = script_of(split_words(command))
     except ValueError:
         script = None
     return {command} if script is None else {command, script}

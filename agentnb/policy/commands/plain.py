@@ -7,6 +7,7 @@ import re
 import shlex
 
 from agentnb.policy.commands.names import program_name
+from agentnb.policy.shell.split import split_words
 
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
@@ -22,7 +23,7 @@ def plainer(unit: str) -> tuple[str, ...]:
         ('git -C sub --no-pager push -f', 'git sub --no-pager push -f', 'git push -f')
     """
     try:
-        words = shlex.split(unit)
+        words = split_words(unit)
     except ValueError:
         words = unit.split()
     while words and _ASSIGNS.fullmatch(words[0]):

@@ -1,0 +1,27 @@
+"""Words of a command line are those of the standard library, however long the line is."""
+
+from __future__ import annotations
+
+import shlex
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from agentnb.policy.shell.split import split_words
+
+PIECES = ("a", "b=1", " ", "\t", "\n", "\r", "\u00a0", "'", '"', "\\", "''", '"x"', "#", ";", "|", "$(", "\x00")
+
+
+def outcome(line: str, split: object) -> object:
+    assert callable(split)
+    try:
+        return split(line)
+    except ValueError as error:
+        return str(error)
+
+
+@given(st.one_of(st.lists(st.sampled_from(PIECES)).map("".join), st.text()))
+@example("a''b \"\\\"\\\\\\n\" '' \\\n")
+def test_any_line_has_the_words_that_the_standard_library_gives(line: str) -> None:
+    """Or the same error."""
+    assert outcome(line, split_words) == outcome(line, shlex.split)
