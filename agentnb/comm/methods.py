@@ -324,6 +324,14 @@ METHODS: dict[str, Method] = {
             since=2,
         ),
         Method(
+            name="changeSkillTrust",
+            sender="page",
+            params=sm.ChangeSkillTrustParams,
+            result=a.EmptyResult,
+            errors=(m.REFUSED,),
+            since=2,
+        ),
+        Method(
             name="testPolicy",
             sender="page",
             params=sm.TestPolicyParams,

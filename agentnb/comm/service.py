@@ -21,6 +21,7 @@ from agentnb.comm.notices import HistoryNotices, SettingsNotices
 from agentnb.comm.own_agent_requests import OwnAgentRequests
 from agentnb.comm.requests import Requests
 from agentnb.comm.settings_requests import SettingsRequests
+from agentnb.comm.skill_requests import SkillRequests
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion, unexpected
 from agentnb.host.intents import carry_out
@@ -297,6 +298,7 @@ class Service(PageService):
         self._requests |= HistoryRequests(host).methods
         self._requests |= SettingsRequests(host).methods
         self._requests["changeOwnAgent"] = OwnAgentRequests(host).change
+        self._requests["changeSkillTrust"] = SkillRequests(host).change
         self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
         self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
 

@@ -1,4 +1,4 @@
-"""What a page asks about settings, the policy and agents of the user's own, and the kernel's answers, as structs."""
+"""What a page asks about settings, the policy, skills and the user's own agents, and the kernel's answers, as structs."""
 
 from __future__ import annotations
 
@@ -139,6 +139,22 @@ class ChangePolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     text: str = ""
     folder: str = ""
     confirmed: str = ""
+
+
+class ChangeSkillTrustParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``changeSkillTrust``: the user trusts the skills of an installed package, refuses them, or trusts them no more.
+
+    What was shown is what counts: where the skills say something else by now, nothing is chosen.
+
+    Attributes:
+        action: What to do; ``refuse`` and ``revoke`` are remembered, and not asked again for that version.
+        package: The distribution's name.
+        digest: The `digest` of the offer that the user saw; not needed to revoke.
+    """
+
+    action: Literal["trust", "refuse", "revoke"]
+    package: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    digest: Annotated[str, msgspec.Meta(max_length=100)] = ""
 
 
 class TestPolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

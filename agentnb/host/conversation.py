@@ -277,7 +277,7 @@ class Conversation:
             login=login,
             listener=self.events,
             kernel_tools=tools or self.kernel,
-            opened=self._show_customizations,
+            opened=self.show_customizations,
         )
         self.turns = Turns(
             self.channels,
@@ -446,8 +446,7 @@ class Conversation:
         message = encodable(message)
         self._name_after(message.text)
         self.show_review()
-        if self.agent is not None:
-            self._show_customizations()
+        self.show_customizations_again()
         self.turns.prompt(turn_id, message, origin, look=look)
         return True
 
@@ -504,6 +503,16 @@ class Conversation:
         shown, review = self.channels.shown_review, self.review
         if shown is not None and shown != review:
             self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()))
+
+    def show_customizations(self) -> None:
+        """Look what the agent is given now, and tell clients where that has changed."""
+        if self.customizations.is_possible:
+            self.host.loop.spawn(self.customizations.tell())
+
+    def show_customizations_again(self) -> None:
+        """The same, where its agent runs: else it is told once that is there."""
+        if self.agent is not None:
+            self.show_customizations()
 
     def stop_tool_call(self, call_id: str) -> None:
         """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on.
@@ -570,10 +579,6 @@ class Conversation:
         self.inputs.cancel_all()
         if self.kernel is not None:
             self.kernel.cancel()
-
-    def _show_customizations(self) -> None:
-        if self.customizations.is_possible:
-            self.host.loop.spawn(self.customizations.tell())
 
     def _lost(self, error: AgentnbError) -> None:
         self._cancel_questions()

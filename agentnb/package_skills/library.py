@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.package_skills.offers import offer_of
 from agentnb.package_skills.scan import SkillScan, workspace_skills
 from agentnb.package_skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
 from agentnb.package_skills.trust import SkillTrust
@@ -19,18 +19,13 @@ from agentnb.package_skills.trust import SkillTrust
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.package_skills.scan import SkillFolder
+    from agentnb.package_skills.offers import offer_of
+from agentnb.package_skills.scan import SkillFolder
 
+WORKSPACE = "workspace"
+"""What skills of the workspace have in the place of a package."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
-
-_SUSPICIOUS = re.compile(
-    r"ignore (?:all |any )?(?:the |your )?(?:previous|prior|above|user)|(?:do not|don't|never) (?:tell|inform|ask|show)"
-    r"[^.\n]{0,40}\buser|without (?:asking|telling|permission)|system prompt|bypass (?:the )?permission"
-    r"|(?:api[ _-]?key|token|password|credential)s?\b|\bcurl\b|\bwget\b|base64",
-    re.IGNORECASE,
-)
-
 
 @functools.cache
 def shared_scan() -> SkillScan:
@@ -49,6 +44,7 @@ class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
         version: The distribution's version.
         folder: Its folder.
         trusted: Whether agents get it.
+        refused: Whether the user does not want it, in this version and as it is now.
         imported: Whether this process has imported its package.
         problem: Why it cannot be used; a sentence, or empty.
     """
@@ -60,6 +56,7 @@ class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     folder: Path
     trusted: bool = False
+    refused: bool = False
     imported: bool = False
     problem: str = ""
 
@@ -119,28 +116,62 @@ class SkillLibrary:
         """
         return files_of(named_skill(named, self.offered()).folder)
 
-    def trust(self, package: str) -> list[FoundSkill]:
+    def offers(self) -> list[SkillOffer]:
+        """The packages that this process has imported, and whose skills the user neither trusts nor refuses."""
+        packages: dict[str, list[FoundSkill]] = {}
+        for each in self.skills():
+            packages.setdefault(each.package, []).append(each)
+        asked = [
+            skills
+            for name, skills in packages.items()
+            if name not in {WORKSPACE, OWN_PACKAGE} and any(each.imported for each in skills)
+            if any(not each.trusted and not each.refused for each in skills)
+        ]
+        return [offer for offer in map(offer_of, asked) if offer.skills]
+
+    def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
         """Let agents have the skills of a package, in the version that is installed.
+
+        Args:
+            package: The distribution's name.
+            shown: The digest of the offer that the user has seen; None for whatever its skills are now.
 
         Returns:
             Its skills.
 
         Raises:
-            UsageError: If it has none, or the choice cannot be written down.
+            UsageError: If it has none, the user has seen another text, or the choice cannot be written down.
         """
-        found = self.of_package(package)
-        if found[0].package == "workspace":
-            hint = "agentnb.trust() or `agentnb trust` trusts the folder."
-            raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
-        digests = {}
-        for each in found:
-            with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
-                digests[read_skill(each.folder).name] = digest_of(each.folder)
-        self._trust.trust(found[0].package, found[0].version, digests)
+        offer = self._offer(package, shown)
+        self._trust.trust(offer.package, offer.version, offer.digests)
         return self.of_package(package)
 
+    def refuse(self, package: str, *, shown: str | None = None) -> None:
+        """Do not ask again for the skills of a package, in this version and as they are now.
+
+        Args:
+            package: As in :meth:`trust`.
+            shown: As in :meth:`trust`.
+
+        Raises:
+            UsageError: As in :meth:`trust`.
+        """
+        offer = self._offer(package, shown)
+        self._trust.refuse(offer.package, offer.version, offer.digests)
+
+    def _offer(self, package: str, shown: str | None) -> SkillOffer:
+        found = self.of_package(package)
+        if found[0].package == WORKSPACE:
+            hint = "agentnb.trust() or `agentnb trust` trusts the folder."
+            raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
+        offer = offer_of(found)
+        if shown is not None and offer.digest != shown:
+            message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
+            raise UsageError(message, hint="Look at them again.")
+        return offer
+
     def revoke(self, package: str) -> bool:
-        """Take the skills of a package from agents; False where it was not trusted."""
+        """Take the skills of a package from agents, and do not ask for them again; False where it was not trusted."""
         return self._trust.revoke(_normal(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
@@ -158,11 +189,12 @@ class SkillLibrary:
         return found
 
     def _found(self, place: SkillFolder) -> FoundSkill:
-        name, description, problem, trusted = place.folder.name, "", "", False
+        name, description, problem, trusted, refused = place.folder.name, "", "", False, False
         try:
             text = read_skill(place.folder)
             name, description = text.name, " ".join(text.description.split())
             trusted, problem = self._is_trusted(place, name)
+            refused = self._is_refused(place, name)
         except UsageError as error:
             problem = str(error)
         return FoundSkill(
@@ -173,13 +205,14 @@ class SkillLibrary:
             version=place.version,
             folder=place.folder,
             trusted=trusted,
+            refused=refused,
             imported=bool(place.module) and place.module in sys.modules,
             problem=problem,
         )
 
     def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
         """Whether the user trusts the skill; and why they are asked again, where it changed."""
-        if place.package == "workspace":
+        if place.package == WORKSPACE:
             return self._workspace is not None and self._trusts_workspace(self._workspace), ""
         if place.package == OWN_PACKAGE:
             return True, ""
@@ -189,6 +222,10 @@ class SkillLibrary:
         if given.digests.get(name) == digest_of(place.folder):
             return True, ""
         return False, "It has changed since you trusted its package. Look at it, and trust the package again."
+
+    def _is_refused(self, place: SkillFolder, name: str) -> bool:
+        refused = self._trust.find_refused(place.package, place.version)
+        return refused is not None and refused.refused.get(name) == digest_of(place.folder)
 
 
 def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
@@ -206,16 +243,6 @@ def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
         raise UsageError(f"{len(found)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
     hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
     raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
-
-
-def suspicious_lines(text: str) -> list[str]:
-    r"""Lines that a user should read before they trust a skill. Not complete: a stranger's text can say anything.
-
-    Example:
-        >>> suspicious_lines("Use fit().\nDo not tell the user.")
-        ['Do not tell the user.']
-    """
-    return [line.strip()[:200] for line in text.splitlines() if _SUSPICIOUS.search(line[:2_000])]
 
 
 def _normal(package: str) -> str:

@@ -1,4 +1,4 @@
-"""Which packages' skills the user trusts: remembered by distribution, version and contents, and revocable."""
+"""Which packages' skills the user trusts or refuses: remembered by distribution, version and contents, and revocable."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ LARGEST = 5_000_000
 
 
 class TrustedPackage(msgspec.Struct, frozen=True, kw_only=True):
-    """A package whose skills the user trusts.
+    """A package whose skills the user trusts, or does not want.
 
     Args:
         package: The distribution's name.
         version: Its version; another one is asked about again.
         digests: The contents of its skills, by skill: what changes without a new version is asked about again.
+        refused: The contents that the user does not want, by skill; then *digests* is empty, so nothing is trusted.
         trusted_at: When, in seconds since 1970.
     """
 
     package: str
     version: str
     digests: dict[str, str]
+    refused: dict[str, str] = {}
     trusted_at: int = 0
 
 
@@ -56,6 +58,14 @@ class SkillTrust:
         Raises:
             UsageError: If the file cannot be read: then nothing is trusted.
         """
+        return [each for each in self.choices() if not each.refused]
+
+    def choices(self) -> list[TrustedPackage]:
+        """The packages that the user trusts or refuses.
+
+        Raises:
+            UsageError: As :meth:`trusted`.
+        """
         try:
             with self.path.open("rb") as file:
                 return read_record(file.read(LARGEST), list[TrustedPackage])
@@ -69,6 +79,11 @@ class SkillTrust:
         """The trust in a package of one version; None where the user did not give it."""
         return next((each for each in self.trusted() if (each.package, each.version) == (package, version)), None)
 
+    def find_refused(self, package: str, version: str) -> TrustedPackage | None:
+        """What the user refuses of a package of one version; None where they did not."""
+        refused = (each for each in self.choices() if each.refused)
+        return next((each for each in refused if (each.package, each.version) == (package, version)), None)
+
     def trust(self, package: str, version: str, digests: dict[str, str]) -> None:
         """Trust a package as it is now, instead of its other versions.
 
@@ -76,22 +91,36 @@ class SkillTrust:
             UsageError: If that cannot be written down.
         """
         made = TrustedPackage(package=package, version=version, digests=digests, trusted_at=int(time.time()))
-        self._write([*(each for each in self.trusted() if each.package != package), made])
+        others = [each for each in self.choices() if each.package != package or each.refused]
+        self._put(made, others)
 
-    def revoke(self, package: str) -> bool:
-        """Trust a package no more; False where it was not trusted.
+    def refuse(self, package: str, version: str, digests: dict[str, str]) -> None:
+        """Trust a package of one version no more, and remember that the user does not want it as it is now.
 
         Raises:
             UsageError: If that cannot be written down.
         """
-        before = self.trusted()
-        after = [each for each in before if each.package != package]
-        if len(after) < len(before):
-            self._write(after)
-        return len(after) < len(before)
+        self._put(TrustedPackage(package=package, version=version, digests={}, refused=digests), self.choices())
 
-    def _write(self, trusted: list[TrustedPackage]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(trusted))
+    def revoke(self, package: str) -> bool:
+        """Trust a package no more, and remember that; False where it was not trusted.
+
+        Raises:
+            UsageError: If that cannot be written down.
+        """
+        was = next((each for each in self.trusted() if each.package == package), None)
+        if was is not None:
+            self.refuse(package, was.version, was.digests)
+        return was is not None
+
+    def _put(self, choice: TrustedPackage, others: list[TrustedPackage]) -> None:
+        """Write *choice* instead of the one about the same version; without any contents it says nothing."""
+        about = (choice.package, choice.version)
+        kept = [each for each in others if (each.package, each.version) != about]
+        self._write([*kept, choice] if choice.digests or choice.refused else kept)
+
+    def _write(self, choices: list[TrustedPackage]) -> None:
+        data = msgspec.json.format(msgspec.json.encode(choices))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_atomically(self.path, data, mode=0o600, sync=True)

@@ -1,12 +1,14 @@
 """What a session's agent is given besides the conversation: skills, components, tools, MCP servers.
 
 They are AHP's customizations (``SessionState.customizations``), so every client of the session sees them: the chat in a
-line, other programs on the session's channel.
+line, other programs on the session's channel. Skills of packages that the kernel has imported, and that the user has
+not decided about, are among them as plugins that are not enabled: the chat asks the user.
 """
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.components.component import Component
@@ -14,18 +16,18 @@ from agentnb.components.given import components
 from agentnb.components.shipped_components import Surroundings
 from agentnb.errors import AgentnbError
 from agentnb.kernel.tools import TOOLS
-from agentnb.package_skills.library import SkillLibrary, shared_scan
+from agentnb.package_skills.library import OWN_PACKAGE, WORKSPACE, SkillLibrary, shared_scan
 from agentnb.policy.store import PolicyFiles
 from agentnb.state import SessionCustomizationsChanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.session_options import Configuration
     from agentnb.package_skills.library import FoundSkill
+    from agentnb.package_skills.offers import SkillOffer
 
 KERNEL = "kernel"
 _READY = {"kind": "ready"}
@@ -55,12 +57,15 @@ class Customizations:
     async def tell(self) -> None:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
-            found = await asyncio.to_thread(customizations, self._configuration, self._environment)
+            asks = self._channels.kernel_access != "off"
+            found = await asyncio.to_thread(customizations, self._configuration, self._environment, asks=asks)
             if found != (self._channels.session.state.customizations or ()):
                 self._channels.dispatch(SessionCustomizationsChanged(customizations=found))
 
 
-def customizations(configuration: Configuration, environment: Environment) -> tuple[dict[str, Any], ...]:
+def customizations(
+    configuration: Configuration, environment: Environment, *, asks: bool = False
+) -> tuple[dict[str, Any], ...]:
     """The skills, components, tools and MCP servers of a session, as AHP's ``Customization``.
 
     Components come first, in their order from the user to the agent. Neither commands nor addresses are told: they can
@@ -69,6 +74,7 @@ def customizations(configuration: Configuration, environment: Environment) -> tu
     Args:
         configuration: What the agent is started with.
         environment: Knows the kernel and its notebook.
+        asks: Whether packages are among them whose skills the agent gets once the user trusts them.
 
     Example:
         >>> from pathlib import Path
@@ -87,6 +93,8 @@ def customizations(configuration: Configuration, environment: Environment) -> tu
         if configuration.kernel or "skills" in configuration.chain:
             library = SkillLibrary(configuration.cwd, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
             found += _packages(library.offered())
+            if asks:
+                found += map(_offer, library.offers())
     return tuple(found)
 
 
@@ -148,8 +156,44 @@ def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
                 }
                 for each in own
             ],
-            "_meta": {"agentnb": {"imported": any(each.imported for each in own)}},
+            "_meta": {
+                "agentnb": {
+                    "imported": any(each.imported for each in own),
+                    "isRevocable": own[0].package not in {OWN_PACKAGE, WORKSPACE},
+                }
+            },
         }
+
+
+def _offer(offer: SkillOffer) -> dict[str, Any]:
+    """A package that the user is asked about: a plugin that is not enabled, with what its skills say of themselves."""
+    return {
+        "type": "plugin",
+        "id": f"offer:{offer.package}",
+        "uri": _uri(Path(offer.skills[0].folder).parent),
+        "name": f"{offer.package} {offer.version}".strip(),
+        "enabled": False,
+        "load": {"kind": "loaded"},
+        "children": [
+            {
+                "type": "skill",
+                "id": f"offer:{offer.package}/{each.name}",
+                "uri": _uri(Path(each.folder)),
+                "name": each.name,
+                "description": each.description,
+                "_meta": {
+                    "agentnb": {
+                        "folder": each.folder,
+                        "suspicious": list(each.suspicious),
+                        "moreSuspicious": each.more_suspicious,
+                        "otherFiles": each.other_files,
+                    }
+                },
+            }
+            for each in offer.skills
+        ],
+        "_meta": {"agentnb": {"package": offer.package, "digest": offer.digest}},
+    }
 
 
 def _uri(folder: Path) -> str:
