@@ -4,6 +4,7 @@ import type { SessionState } from "../state/types.gen";
 import { useView } from "./context";
 import { Fold } from "./fold";
 import { count, line } from "./plain";
+import { aboutOf, readOffers, SkillOffers, skillsOf, useSkillTrust } from "./skill-offers";
 
 /** Its own package and its own tools come with every access to the kernel: they are no news. */
 const OWN = new Set(["package:jupyter-agentnb", "mcp:kernel"]);
@@ -15,12 +16,27 @@ interface Given {
   /** More about it, a line. */
   readonly about: string;
   readonly skills: readonly string[];
+  /** The package whose skills the user has trusted; undefined where there is nothing to revoke. */
+  readonly trusted: string | undefined;
 }
 
-/** One line, where there is something to say; opened, a list with what each costs. */
+/** A line of what is used and one of what is offered, where there is something to say. */
 export function Uses({ session }: { session: SessionState }) {
+  const told = (session.customizations ?? []).filter(isObject);
+  const offers = readOffers(told);
+  const used = told.filter(({ id }) => !String(id).startsWith("offer:"));
+  return (
+    <>
+      <Used all={used.slice(0, MOST).map(given)} />
+      {offers.length > 0 && <SkillOffers offers={offers} />}
+    </>
+  );
+}
+
+/** Opened, a list with what each costs. */
+function Used({ all }: { all: readonly Given[] }) {
   const { root } = useView();
-  const all = (session.customizations ?? []).slice(0, MOST).filter(isObject).map(given);
+  const { choose, said } = useSkillTrust();
   const components = all.filter(({ id }) => id.startsWith("component:"));
   const packages = all.filter(({ id }) => id.startsWith("package:"));
   const servers = all.filter(({ id }) => id.startsWith("mcp:"));
@@ -30,7 +46,7 @@ export function Uses({ session }: { session: SessionState }) {
   const named = news.map(({ name }) => name);
   const parts = [
     components.map(({ name }) => name).join(" → "),
-    named.length > 0 ? `${named.join(", ")}: ${count(skills)} ${skills === 1 ? "skill" : "skills"}` : "",
+    named.length > 0 ? `${named.join(", ")}: ${skillsOf(skills)}` : "",
     servers
       .filter(({ id }) => !OWN.has(id))
       .map(({ name }) => name)
@@ -48,10 +64,21 @@ export function Uses({ session }: { session: SessionState }) {
         {all.map((one) => (
           <li key={one.id}>
             <b>{one.name}</b> {one.about}
+            {one.trusted !== undefined && (
+              <button
+                type="button"
+                class="text-button"
+                aria-label={`Revoke the skills of ${one.name}`}
+                onClick={() => void choose("revoke", one.name, { package: one.trusted as string }, "revoked.")}
+              >
+                Revoke
+              </button>
+            )}
             {one.skills.length > 0 && <small>{one.skills.join(", ")}</small>}
           </li>
         ))}
       </ul>
+      {said}
       {components.length > 0 && (
         <p>
           Components stand between you and the agent in this order. New conversations take those of the settings.{" "}
@@ -65,7 +92,7 @@ export function Uses({ session }: { session: SessionState }) {
 }
 
 function given(one: Record<string, unknown>): Given {
-  const meta = isObject(one._meta) && isObject(one._meta.agentnb) ? one._meta.agentnb : {};
+  const meta = aboutOf(one);
   const children = Array.isArray(one.children) ? one.children.slice(0, MOST).filter(isObject) : [];
   const tools = Array.isArray(meta.tools) ? meta.tools.length : 0;
   const [turn, once] = [meta.tokensPerTurn, meta.tokensOnce].map((number) => (typeof number === "number" ? number : 0));
@@ -80,5 +107,6 @@ function given(one: Record<string, unknown>): Given {
     name: line(one.name, 80),
     about: told.filter(Boolean).join(" · "),
     skills: children.map(({ name }) => line(name, 80)),
+    trusted: meta.isRevocable === true ? String(one.id).replace(/^package:/, "") : undefined,
   };
 }

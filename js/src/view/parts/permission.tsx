@@ -7,12 +7,13 @@
  * rejecting is the prominent answer.
  */
 import { untracked, useComputed } from "@preact/signals";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
+import { useArmed } from "../armed";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
-import { confirmation, INERT_FOR, isLasting, narrowest, optionsOf } from "../permission-answer";
+import { confirmation, isLasting, narrowest, optionsOf } from "../permission-answer";
 import { line } from "../plain";
 import { Preview } from "./preview";
 import { Text, textOf } from "./text";
@@ -194,16 +195,6 @@ function once(call: Pick<ToolCallPendingConfirmationState, "options">): Confirma
 
 function nameOf(option: ConfirmationOption): string {
   return line(option.label, 120) || line(option.id, 120);
-}
-
-/** False for the first half second after the card, or another set of options, has appeared. */
-function useArmed(options: string): boolean {
-  const [armedFor, arm] = useState<string>();
-  useEffect(() => {
-    const timer = setTimeout(() => arm(options), INERT_FOR);
-    return () => clearTimeout(timer);
-  }, [options]);
-  return armedFor === options;
 }
 
 /** Only from inside this view, or from nowhere, and never out of a text or an open menu. */

@@ -1,0 +1,192 @@
+/**
+ * Packages that the kernel has imported and that bring skills: the user is asked, once, whether the agent gets them.
+ * All that is shown of a skill is a stranger's text: plain, on one line and cut. What is trusted is what was shown, by
+ * its digest.
+ */
+import { useState } from "preact/hooks";
+import { isObject } from "../state/object";
+import { useArmed } from "./armed";
+import { useView } from "./context";
+import { Fold } from "./fold";
+import { count, line, plain, reason } from "./plain";
+
+const MOST_PACKAGES = 20;
+const MOST_SKILLS = 50;
+const MOST_LINES = 10;
+
+interface Skill {
+  readonly name: string;
+  readonly description: string;
+  readonly folder: string;
+  readonly suspicious: readonly string[];
+  readonly more: number;
+  readonly files: number;
+}
+
+export interface SkillOffer {
+  readonly name: string;
+  readonly package: string;
+  readonly digest: string;
+  readonly skills: readonly Skill[];
+  /** How many skills are not among them. */
+  readonly left: number;
+}
+
+type Action = "trust" | "refuse" | "revoke";
+
+/** What chooses about the skills of a package, and what went wrong. */
+export function useSkillTrust() {
+  const { store, announce } = useView();
+  const [trouble, setTrouble] = useState("");
+  const choose = async (action: Action, name: string, offer: { package: string; digest?: string }, done: string) => {
+    try {
+      const { package: of, digest = "" } = offer;
+      await store.request("changeSkillTrust", { action, package: of, digest });
+      setTrouble("");
+      announce(`${name}: ${done}`);
+    } catch (error) {
+      setTrouble(line(reason(error), 400));
+    }
+  };
+  const said = trouble && (
+    <p class="error-text" role="alert">
+      {trouble}
+    </p>
+  );
+  return { choose, said };
+}
+
+export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "skill" : "skills"}`;
+
+/** One line, however many packages ask; opened, each package with its skills and the two answers. */
+export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
+  const { choose, said } = useSkillTrust();
+  const first = offers[0] as SkillOffer;
+  const number = offers.reduce((sum, { skills, left }) => sum + skills.length + left, 0);
+  const others = offers.length - 1;
+  const who =
+    others === 0
+      ? `${first.name} brings`
+      : `${first.name} and ${count(others)} more ${others === 1 ? "package" : "packages"} bring`;
+  return (
+    <Fold id="skill offers" className="uses" head={<span class="cut">{`${who} ${skillsOf(number)}: Look…`}</span>}>
+      <p>
+        Instructions for agents, written by the authors of the packages. Agents get them if you trust them. All of one:{" "}
+        <code>{`agentnb skills --show ${line(first.package, 60)}/${first.skills[0]?.name}`}</code>
+      </p>
+      <Answers offers={offers} choose={choose} />
+      {said}
+    </Fold>
+  );
+}
+
+interface Props {
+  offers: readonly SkillOffer[];
+  choose: ReturnType<typeof useSkillTrust>["choose"];
+}
+
+function Answers({ offers, choose }: Props) {
+  // All at once: where one package goes, the buttons of the next move below the mouse.
+  const armed = useArmed(offers.map(({ digest }) => digest).join());
+  const answer = (action: Action, offer: SkillOffer, done: string) => () => {
+    if (armed) void choose(action, offer.name, offer, done);
+  };
+  return (
+    <>
+      {offers.map((offer) => (
+        <section key={offer.package} aria-label={offer.name}>
+          <b>{offer.name}</b>
+          <ul>
+            {offer.skills.map((skill) => (
+              <SkillText key={skill.name} skill={skill} />
+            ))}
+            {offer.left > 0 && <li>{`and ${skillsOf(offer.left)} more: agentnb skills lists them`}</li>}
+          </ul>
+          <div class="uses-answers">
+            <button
+              type="button"
+              class="button small"
+              aria-disabled={!armed}
+              aria-label={`Trust ${offer.name}`}
+              onClick={answer("trust", offer, "trusted.")}
+            >
+              Trust
+            </button>
+            <button
+              type="button"
+              class="button small"
+              aria-disabled={!armed}
+              aria-label={`Not now: ${offer.name}`}
+              onClick={answer("refuse", offer, "not asked again for this version.")}
+            >
+              Not now
+            </button>
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function SkillText({ skill }: { skill: Skill }) {
+  return (
+    <li>
+      {skill.suspicious.length > 0 && (
+        <>
+          <strong>Read these lines with care:</strong>
+          <ul class="uses-suspicious">
+            {skill.suspicious.map((text, at) => (
+              <li key={at}>{text}</li>
+            ))}
+            {skill.more > 0 && <li>{`and ${count(skill.more)} more`}</li>}
+          </ul>
+        </>
+      )}
+      <b>{skill.name}</b> {skill.description}
+      <small>
+        <code>{skill.folder}</code>
+        {skill.files > 0 &&
+          ` and ${count(skill.files)} more ${skill.files === 1 ? "file" : "files"} that agents can read`}
+      </small>
+    </li>
+  );
+}
+
+/** The offers among a session's customizations; what makes no sense is left out. */
+export function readOffers(customizations: readonly Record<string, unknown>[]): readonly SkillOffer[] {
+  return customizations
+    .filter(({ id }) => String(id).startsWith("offer:"))
+    .slice(0, MOST_PACKAGES)
+    .flatMap((one) => {
+      const about = aboutOf(one);
+      const children = Array.isArray(one.children) ? one.children.filter(isObject) : [];
+      if (typeof about.package !== "string" || typeof about.digest !== "string" || children.length === 0) return [];
+      return {
+        name: line(one.name, 80),
+        package: about.package,
+        digest: about.digest,
+        skills: children.slice(0, MOST_SKILLS).map(readSkill),
+        left: Math.max(0, children.length - MOST_SKILLS),
+      };
+    });
+}
+
+function readSkill(child: Record<string, unknown>): Skill {
+  const about = aboutOf(child);
+  const lines = Array.isArray(about.suspicious) ? about.suspicious : [];
+  return {
+    name: line(child.name, 80),
+    description: line(child.description, 1200),
+    folder: plain(String(about.folder ?? "").slice(0, 1000)),
+    suspicious: lines.slice(0, MOST_LINES).map((text) => line(text, 400)),
+    more: numberOf(about.moreSuspicious) + Math.max(0, lines.length - MOST_LINES),
+    files: numberOf(about.otherFiles),
+  };
+}
+
+const numberOf = (value: unknown) => (typeof value === "number" ? value : 0);
+
+/** What agentnb says of a customization beyond what AHP has. */
+export function aboutOf({ _meta }: Record<string, unknown>): Record<string, unknown> {
+  return isObject(_meta) && isObject(_meta.agentnb) ? _meta.agentnb : {};
+}
