@@ -1,4 +1,4 @@
-"""What a page asks about settings, the policy, skills and the user's own agents, and the kernel's answers, as structs."""
+"""What a page asks about settings, policy, skills and the user's own agents, and the kernel's answers, as structs."""
 
 from __future__ import annotations
 

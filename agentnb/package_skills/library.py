@@ -19,13 +19,14 @@ from agentnb.package_skills.trust import SkillTrust
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.package_skills.offers import offer_of
-from agentnb.package_skills.scan import SkillFolder
+    from agentnb.package_skills.offers import SkillOffer
+    from agentnb.package_skills.scan import SkillFolder
 
 WORKSPACE = "workspace"
 """What skills of the workspace have in the place of a package."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
+
 
 @functools.cache
 def shared_scan() -> SkillScan:

@@ -1,4 +1,4 @@
-"""Which packages' skills the user trusts or refuses: remembered by distribution, version and contents, and revocable."""
+"""Which packages' skills the user trusts or refuses: by distribution, version and contents; revocable."""
 
 from __future__ import annotations
 

@@ -69,7 +69,16 @@ export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
       ? `${first.name} brings`
       : `${first.name} and ${count(others)} more ${others === 1 ? "package" : "packages"} bring`;
   return (
-    <Fold id="skill offers" className="uses" head={<span class="cut">{`${who} ${skillsOf(number)}: Look…`}</span>}>
+    <Fold
+      id="skill offers"
+      className="uses"
+      head={
+        <>
+          <span class="cut">{`${who} ${skillsOf(number)}: `}</span>
+          <span class="uses-look">Look…</span>
+        </>
+      }
+    >
       <p>
         Instructions for agents, written by the authors of the packages. Agents get them if you trust them. All of one:{" "}
         <code>{`agentnb skills --show ${line(first.package, 60)}/${first.skills[0]?.name}`}</code>

@@ -63,7 +63,7 @@ function Used({ all }: { all: readonly Given[] }) {
       <ul>
         {all.map((one) => (
           <li key={one.id}>
-            <b>{one.name}</b> {one.about}
+            <b>{one.name}</b> {one.about}{" "}
             {one.trusted !== undefined && (
               <button
                 type="button"

@@ -86,8 +86,8 @@ describe("what the agent is given", () => {
     page.find<HTMLButtonElement>(".uses .fold-head").click();
     await page.until(() =>
       expect(page.all(".uses li").map((one) => one.textContent)).toEqual([
-        "rules Gives AGENTS.md. · about 1,200 tokens once",
-        "polars 1 lazy",
+        "rules Gives AGENTS.md. · about 1,200 tokens once ",
+        "polars 1  lazy",
       ]),
     );
     expect(page.button("Settings")).toBeTruthy();
