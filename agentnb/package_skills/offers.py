@@ -91,7 +91,7 @@ def _shown(skill: FoundSkill) -> ShownSkill:
     return ShownSkill(
         name=skill.name,
         description=skill.description,
-        folder=str(skill.folder),
+        folder=str(skill.folder.absolute()),
         suspicious=tuple(lines[:MOST_LINES]),
         more_suspicious=len(lines[MOST_LINES:]),
         other_files=len(files_of(skill.folder)) - 1,

@@ -164,6 +164,23 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
     assert session.turns == ()
 
 
+def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Session, connect: Connect) -> None:
+    """Not with all rights, not as another kernel's page, not by switching a plugin on: only a page of this kernel."""
+    client = connect(server.add_client("b", rights=["drive", "approve"]), "b", session_of(session))
+    choice = {"action": "trust", "package": "polars", "digest": "0" * 64}
+    codes = []
+    for method, params in (
+        ("changeSkillTrust", choice),
+        ("x-agentnb/ask", {"channel": session_of(session), "method": "changeSkillTrust", "params": choice}),
+    ):
+        with pytest.raises(Failed) as failed:
+            client.ask(method, params)
+        codes.append(failed.value.code)
+    client.dispatch(session_of(session), {"type": "session/customizationToggled", "id": "offer:polars", "enabled": True})
+    told = client.hear(lambda message: message.get("method") == "action")["params"]
+    assert (codes, "rejectionReason" in told) == ([-32601, -32601], True)
+
+
 def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_believed(
     session: Session, connect: Connect
 ) -> None:

@@ -13,12 +13,10 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.agent.mcp import mcp_servers
-from agentnb.ahp.commands import PAGE_REQUESTS
 from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment
-from agentnb.host.intents import DISPATCHABLE
 from agentnb.host.session_options import configuration
 from agentnb.package_skills.trust import SkillTrust
 from tests.unit.comm.test_service import Page
@@ -151,12 +149,6 @@ def test_not_now_is_remembered_in_every_kernel(host: Host, tmp_path: Path, impor
     params = {"action": "refuse", "package": "asking", "digest": digest}
     assert page.ask("changeSkillTrust", params)["result"] == {}
     assert (digests(), SkillTrust().trusted(), imported.exists()) == ([], [], True)
-
-
-def test_programs_from_elsewhere_have_no_request_to_trust() -> None:
-    """Neither other kernels' pages nor any other client of the protocol; toggling is no action of a client either."""
-    assert "changeSkillTrust" not in PAGE_REQUESTS
-    assert not {kind for kind in DISPATCHABLE if "ustomization" in kind.__name__}
 
 
 def test_a_session_tells_its_clients_of_its_components_and_of_a_session_without_any_nothing(
