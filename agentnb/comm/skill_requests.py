@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.comm import settings_messages as sm
-from agentnb.package_skills.library import SkillLibrary, shared_scan
+from agentnb.host.agents.customizations import choose_skills
 
 if TYPE_CHECKING:
     from agentnb.host.host import Host
@@ -32,18 +32,8 @@ class SkillRequests:
         """The request ``changeSkillTrust``."""
         params = msgspec.json.decode(raw, type=sm.ChangeSkillTrustParams)
         try:
-            await asyncio.to_thread(_change, params)
+            await asyncio.to_thread(choose_skills, params.action, params.package, shown=params.digest)
         finally:  # what was shown may be old: then the user sees what the skills say now
             for each in self._host.conversations.values():
                 each.show_customizations_again()
         return {}
-
-
-def _change(params: sm.ChangeSkillTrustParams) -> None:
-    library = SkillLibrary(scan=shared_scan())
-    if params.action == "trust":
-        library.trust(params.package, shown=params.digest)
-    elif params.action == "refuse":
-        library.refuse(params.package, shown=params.digest)
-    else:
-        library.revoke(params.package)

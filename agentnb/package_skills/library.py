@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from agentnb.errors import UsageError
+from agentnb.package_skills.found_skill import FoundSkill
 from agentnb.package_skills.offers import offer_of
 from agentnb.package_skills.scan import SkillScan, workspace_skills
 from agentnb.package_skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
@@ -18,6 +16,7 @@ from agentnb.package_skills.trust import SkillTrust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from agentnb.package_skills.offers import SkillOffer
     from agentnb.package_skills.scan import SkillFolder
@@ -32,34 +31,6 @@ OWN_PACKAGE = "jupyter-agentnb"
 def shared_scan() -> SkillScan:
     """One scan of ``sys.path`` for all conversations of this process: what it found once is not read again."""
     return SkillScan()
-
-
-class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as the user sees it.
-
-    Args:
-        id: What names it: ``package/name``. Two packages can have skills of one name.
-        name: Its name.
-        description: What it is for.
-        package: The distribution that it comes with; ``"workspace"`` for one of the workspace.
-        version: The distribution's version.
-        folder: Its folder.
-        trusted: Whether agents get it.
-        refused: Whether the user does not want it, in this version and as it is now.
-        imported: Whether this process has imported its package.
-        problem: Why it cannot be used; a sentence, or empty.
-    """
-
-    id: str
-    name: str
-    description: str
-    package: str
-    version: str
-    folder: Path
-    trusted: bool = False
-    refused: bool = False
-    imported: bool = False
-    problem: str = ""
 
 
 class SkillLibrary:

@@ -15,7 +15,7 @@ from agentnb.package_skills.skill_files import SKILL_FILE, digest_of, files_of, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.package_skills.library import FoundSkill
+    from agentnb.package_skills.found_skill import FoundSkill
 
 MOST_LINES = 10
 """Suspicious lines of one skill that are shown; the others are counted."""

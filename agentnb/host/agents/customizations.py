@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.components.component import Component
 from agentnb.components.given import components
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.session_options import Configuration
-    from agentnb.package_skills.library import FoundSkill
+    from agentnb.package_skills.found_skill import FoundSkill
     from agentnb.package_skills.offers import SkillOffer
 
+SkillChoice = Literal["trust", "refuse", "revoke"]
 KERNEL = "kernel"
 _READY = {"kind": "ready"}
 
@@ -96,6 +97,26 @@ def customizations(
             if asks:
                 found += map(_offer, library.offers())
     return tuple(found)
+
+
+def choose_skills(action: SkillChoice, package: str, *, shown: str) -> None:
+    """Do what the user chose about the skills of an installed package. It looks at files: on a thread of its own.
+
+    Args:
+        action: ``"trust"``, ``"refuse"`` or ``"revoke"``.
+        package: The distribution's name.
+        shown: The digest of the offer that the user saw; not used to revoke.
+
+    Raises:
+        UsageError: If it has none, they have changed since, or the choice cannot be written down.
+    """
+    library = SkillLibrary(scan=shared_scan())
+    if action == "trust":
+        library.trust(package, shown=shown)
+    elif action == "refuse":
+        library.refuse(package, shown=shown)
+    else:
+        library.revoke(package)
 
 
 def _chain(configuration: Configuration, environment: Environment) -> Iterable[dict[str, Any]]:

@@ -176,7 +176,8 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
         with pytest.raises(Failed) as failed:
             client.ask(method, params)
         codes.append(failed.value.code)
-    client.dispatch(session_of(session), {"type": "session/customizationToggled", "id": "offer:polars", "enabled": True})
+    toggled = {"type": "session/customizationToggled", "id": "offer:polars", "enabled": True}
+    client.dispatch(session_of(session), toggled)
     told = client.hear(lambda message: message.get("method") == "action")["params"]
     assert (codes, "rejectionReason" in told) == ([-32601, -32601], True)
 
