@@ -57,6 +57,8 @@ class Skills(Rows[FoundSkill]):
     def revoke(self, package: str) -> bool:
         """Take the skills of a package from agents; False where you did not trust it.
 
+        The chat does not ask for them again, in this version and as they are now.
+
         Args:
             package: The distribution's name.
         """

@@ -474,6 +474,7 @@ class Conversation:
         if access != self.channels.kernel_access:
             self.policy.record_kernel_access(access, by)
         self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
+        self.show_customizations_again()
 
     @property
     def review(self) -> CellReview:

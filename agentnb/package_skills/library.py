@@ -25,6 +25,8 @@ WORKSPACE = "workspace"
 """What skills of the workspace have in the place of a package."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
+MOST_OFFERS = 20
+"""Packages that the user is asked about at once."""
 
 
 @functools.cache
@@ -89,7 +91,10 @@ class SkillLibrary:
         return files_of(named_skill(named, self.offered()).folder)
 
     def offers(self) -> list[SkillOffer]:
-        """The packages that this process has imported, and whose skills the user neither trusts nor refuses."""
+        """The packages that this process has imported, and whose skills the user neither trusts nor refuses.
+
+        At most :data:`MOST_OFFERS`: the others come once the user has decided about these.
+        """
         packages: dict[str, list[FoundSkill]] = {}
         for each in self.skills():
             packages.setdefault(each.package, []).append(each)
@@ -99,7 +104,18 @@ class SkillLibrary:
             if name not in {WORKSPACE, OWN_PACKAGE} and any(each.imported for each in skills)
             if any(not each.trusted and not each.refused for each in skills)
         ]
-        return [offer for offer in map(offer_of, asked) if offer.skills]
+        offers = [offer for offer in map(offer_of, asked) if offer.skills and not self._is_decided(offer)]
+        return offers[:MOST_OFFERS]
+
+    def _is_decided(self, offer: SkillOffer) -> bool:
+        """Also where the choices cannot be read: an answer could not be written down either."""
+        try:
+            trusted = self._trust.find(offer.package, offer.version)
+            refused = self._trust.find_refused(offer.package, offer.version)
+        except UsageError:
+            return True
+        chosen = [*([trusted.digests] if trusted else []), *([refused.refused] if refused else [])]
+        return offer.digests in chosen
 
     def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
         """Let agents have the skills of a package, in the version that is installed.

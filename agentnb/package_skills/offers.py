@@ -80,9 +80,9 @@ def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
     digests: dict[str, str] = {}
     for each in skills:
         with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
-            name = read_skill(each.folder).name
-            digests[name] = digest_of(each.folder)
-            shown.append(_shown(each))
+            name, digest, one = read_skill(each.folder).name, digest_of(each.folder), _shown(each)
+            digests[name] = digest
+            shown.append(one)
     return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(shown), digests=digests)
 
 

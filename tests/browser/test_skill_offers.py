@@ -73,6 +73,7 @@ def test_skills_of_imported_packages_are_trusted_refused_and_revoked_in_the_chat
     armed(woods.get_by_role("button", name="Not now")).focus()
     keyboard.press("Enter")
     expect(uses).to_have_text(["Uses asking-trees 1.2: 2 skills"], timeout=PATIENCE_MS)
+    expect(side.box).to_be_focused()
 
     side.say("/mcp kernel read_skill {}")
     side.expect_text("asking-trees/trees-plots")

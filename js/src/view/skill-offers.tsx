@@ -11,7 +11,8 @@ import { Fold } from "./fold";
 import { count, line, plain, reason } from "./plain";
 
 const MOST_PACKAGES = 20;
-const MOST_SKILLS = 50;
+/** As many as the kernel finds of one package: who trusts it has seen all. */
+const MOST_SKILLS = 200;
 const MOST_LINES = 10;
 
 interface Skill {
@@ -28,8 +29,6 @@ export interface SkillOffer {
   readonly package: string;
   readonly digest: string;
   readonly skills: readonly Skill[];
-  /** How many skills are not among them. */
-  readonly left: number;
 }
 
 type Action = "trust" | "refuse" | "revoke";
@@ -62,7 +61,7 @@ export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "
 export function SkillOffers({ offers }: { offers: readonly SkillOffer[] }) {
   const { choose, said } = useSkillTrust();
   const first = offers[0] as SkillOffer;
-  const number = offers.reduce((sum, { skills, left }) => sum + skills.length + left, 0);
+  const number = offers.reduce((sum, { skills }) => sum + skills.length, 0);
   const others = offers.length - 1;
   const who =
     others === 0
@@ -107,9 +106,8 @@ function Answers({ offers, choose }: Props) {
           <b>{offer.name}</b>
           <ul>
             {offer.skills.map((skill) => (
-              <SkillText key={skill.name} skill={skill} />
+              <SkillText key={skill.folder} skill={skill} />
             ))}
-            {offer.left > 0 && <li>{`and ${skillsOf(offer.left)} more: agentnb skills lists them`}</li>}
           </ul>
           <div class="uses-answers">
             <button
@@ -175,7 +173,6 @@ export function readOffers(customizations: readonly Record<string, unknown>[]): 
         package: about.package,
         digest: about.digest,
         skills: children.slice(0, MOST_SKILLS).map(readSkill),
-        left: Math.max(0, children.length - MOST_SKILLS),
       };
     });
 }

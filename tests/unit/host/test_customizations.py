@@ -20,7 +20,7 @@ from agentnb.host.environment import Environment
 from agentnb.host.session_options import configuration
 from agentnb.package_skills.trust import SkillTrust
 from tests.unit.comm.test_service import Page
-from tests.unit.host.conftest import hosted, until
+from tests.unit.host.conftest import CLIENT, hosted, until
 
 SECRET = "sk-0123456789abcdefghij0123456789"
 
@@ -117,6 +117,11 @@ def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: 
         assert offer is not None
         return str(offer["_meta"]["agentnb"]["digest"])
 
+    until(host, session, lambda: told("offer"))
+    conversation = hosted(host, session)
+    host.loop.call(conversation.let_use_kernel, "off", CLIENT, "test")
+    until(host, session, lambda: told("offer") is None)
+    host.loop.call(conversation.let_use_kernel, "look", CLIENT, "test")
     until(host, session, lambda: told("offer"))
     shown = digest()
     for without in ("", "0" * 64):

@@ -123,3 +123,27 @@ def test_the_workspace_and_broken_skills_do_not_ask(site: ImportingSite) -> None
     assert site.asked() == []
     with pytest.raises(UsageError, match="where you trust the workspace"):
         site.library.refuse("workspace")
+
+
+def test_a_package_of_which_a_part_cannot_be_used_is_asked_about_once(site: ImportingSite) -> None:
+    """Broken skills, and two of one name, of which one counts: they do not ask again after each answer."""
+    folder = site.imported("frames_partly", "fit", "broken")
+    (folder / "SKILL.md").write_text("no front matter")
+    twice = site.folder / "frames_partly/skills/fit"
+    twice.mkdir(parents=True)
+    (twice / "SKILL.md").write_text(TEXT.format(name="fit", description="Twice."))
+    record = site.folder / "frames_partly-1.0.dist-info/RECORD"
+    record.write_text(record.read_text() + "\nframes_partly/skills/fit/SKILL.md,,")
+    assert site.asked() == ["frames-partly 1.0"]
+    site.library.refuse("frames-partly")
+    assert site.asked() == []
+    site.library.trust("frames-partly")
+    assert (site.asked(), len(site.offered())) == ([], 1)
+
+
+def test_a_damaged_file_of_choices_asks_nothing(site: ImportingSite) -> None:
+    """No answer could be written down; the list of skills says what is wrong."""
+    site.imported("frames_damaged", "fit")
+    site.trust.path.write_text("[")
+    assert site.asked() == []
+    assert "no skill is trusted" in site.problem()
