@@ -143,11 +143,11 @@ def how_to_confine(*, is_known: bool) -> str:
         is_known: Whether the catalogue has what the agent needs.
     """
     way, why = way_here()
-    can = "It runs with all your rights: it can read and change what you can."
+    can = "It can read and change what you can."
     if way is None:
         return f"{can} It cannot be confined here: {why}."
-    named = "" if is_known else ", and name in its description which settings of its own it writes"
-    return f"{can} To keep it in its workspace, switch on Confine agents in the settings, or confine=True{named}."
+    named = "" if is_known else ", once its description names the settings of its own that it writes"
+    return f"{can} Confine agents in the settings, or confine=True, keeps it in its workspace{named}."
 
 
 def confinement_of(

@@ -95,7 +95,7 @@ def test_an_empty_conversation_says_that_its_agent_is_not_confined(chat: Cell, l
     expect(box).to_be_visible(timeout=PATIENCE_MS)
     box.press_sequentially("Hel")
     said = chat.output.locator(".abilities li").last
-    expect(said).to_contain_text("Not confined. It runs with all your rights", timeout=PATIENCE_MS)
+    expect(said).to_contain_text("Not confined. It can read and change what you can", timeout=PATIENCE_MS)
     assert serious(lab.page) == []
     lab.picture("chat-not-confined")
     chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")

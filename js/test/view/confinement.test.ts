@@ -4,7 +4,7 @@ import type { AgentProcess, ChatState, SessionState } from "../../src/state/type
 import { CHAT, readyStore, SESSION } from "./memory-store";
 import { open } from "./page";
 
-const HOW = "It runs with all your rights. Switch on <b>Confine agents</b>.";
+const HOW = "It can read and change what you can. <b>Confine agents</b> keeps it.";
 
 function show(agentProcess: AgentProcess | undefined) {
   const store = readyStore();
