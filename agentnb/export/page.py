@@ -1,7 +1,7 @@
 """One HTML page that carries all it needs and can do nothing: no script, no address that is fetched, no form.
 
-Nothing of the document reaches the page but as escaped text or as one of a few elements without attributes. Above that
-stands a Content-Security-Policy that allows the page's own style sheet, by its hash, and pictures in the text.
+Nothing of the document reaches the page but as escaped text, as one of a few elements without attributes, or as
+mathematics that `formulas` wrote. Above that stands a Content-Security-Policy that allows the page's own style sheet, by its hash, and pictures in the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
+
+from agentnb.export.formulas import mathml
+from agentnb.export.mathematics import read_formulas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +91,8 @@ def _parser() -> MarkdownIt:
         parser.add_render_rule(rule, _html)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("image", _image)
+    read_formulas(parser)
+    parser.add_render_rule("math", _math)
     return parser
 
 
@@ -110,6 +115,16 @@ def _image(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
     source = str(tokens[index].attrs.get("src", ""))
     alt = text(tokens[index].content)
     return f'<img alt="{alt}" src="{source}">' if _PICTURE.fullmatch(source) else f"[{alt or 'picture'}]"
+
+
+def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
+    """A formula; one that cannot be drawn as it was written."""
+    token = tokens[index]
+    is_display = bool(token.meta["display"])
+    drawn = mathml(token.content, is_display=is_display)
+    if drawn is None:
+        return text(token.markup)
+    return f'<span class="display">{drawn}</span>' if is_display else drawn
 
 
 def _is_safe(url: str) -> bool:

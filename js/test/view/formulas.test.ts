@@ -4,7 +4,9 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { formula } from "../../src/math";
 
-const lines = readFileSync(resolve(import.meta.dirname, "formulas.txt"), "utf8").split("\n");
+const lines = readFileSync(resolve(import.meta.dirname, "../../../tests/cases/mathematics/formulas.txt"), "utf8").split(
+  "\n",
+);
 const formulas = lines.filter((line) => line !== "" && !line.startsWith("#"));
 /** Links, pictures and HTML are on KaTeX's list, and never drawn. */
 const FORBIDDEN = /^\\(?:href|url|includegraphics|html)/;

@@ -1,5 +1,6 @@
 /** Formulas in Markdown: what is one, what it becomes, and what it can never become. */
 import { describe, expect, test, vi } from "vitest";
+import cases from "../../../tests/cases/mathematics/texts.json" with { type: "json" };
 import { formula } from "../../src/math";
 import { MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
@@ -38,58 +39,18 @@ test("the module is fetched once, with the first formula, and until then the sou
 });
 
 describe("what is a formula", () => {
-  test.each<[string, string[]]>([
-    ["$x$", ["x"]],
-    ["Of $a$ and $b$, $c$.", ["a", "b", "c"]],
-    ["$$x$$", ["display:x"]],
-    ["so $$x$$ is", ["display:x"]],
-    ["\\(x\\) and \\[y\\]", ["x", "display:y"]],
-    ["$$\nx\n$$", ["display:x"]],
-    ["so\n$$\nx\n$$\nis", ["display:x"]],
-    ["\\[\nx\n\\]", ["display:x"]],
-    ["$$\na\n- b\n+ c\n> d\n$$", ["display:a−b+c>d"]],
-    ["- one\n  $$\n  x\n  $$\n- $y$", ["display:x", "y"]],
-    ["> $x$\n>\n> $$\n> y\n> $$", ["x", "display:y"]],
-    ["| a | b |\n|---|---|\n| $x$ | \\(y\\) |", ["x", "y"]],
-    ["**Step 1: $a*b$ and** *c $d*e$ f*", ["a∗b", "d∗e"]],
-    ["*note: \\(a*b\\) c*", ["a∗b"]],
-    ["$a_1$ and $b_1$ are _not_ $c_1$", ["a1", "b1", "c1"]],
-    ["a 3$\\sigma$ result, CO$_2$, 10$^{-3}$", ["σ", "2", "−3"]],
-    ["the $n$th of the $x$s", ["n", "x"]],
-    ["$5$ and $2 x$", ["5", "2x"]],
-    ["$\\$5$", ["$5"]],
-    ["$x$, ($y$), $z$-axis", ["x", "y", "z"]],
-    ["# $x$\n", ["x"]],
-    ["[$x$](https://example.org)", ["x"]],
-  ])("%j", async (text, expected) => {
-    expect(await formulas(text)).toEqual(expected);
+  test.each(cases.formulas)("$text", async ({ text, formulas: expected }) => {
+    const drawn = expected.map(
+      ({ source, display }) => (display ? "display:" : "") + formula(source, display).textContent,
+    );
+    expect(await formulas(text)).toEqual(drawn);
   });
 
-  test.each([
-    "$5 and $10",
-    "It costs $5, or US$6.",
-    "from $1,000-$2,000 to $5/$10",
-    "between $5 and 10$ a day",
-    "5$ and 10$",
-    "$5M–$6M, A$5, C$10",
-    "$HOME/bin:$PATH",
-    "`$x$` and ``$y$``",
-    "```\n$x$\n```",
-    "~~~latex\n$$x$$\n~~~",
-    "    $x$ of a code block",
-    "$ x$ and $x $",
-    "$x",
-    "$$x$",
-    "\\(x",
-    "\\\\(x\\\\)",
-    "\\$x\\$",
-    "$$ $$",
-    "so $$\n\n$$",
-    "$$\na\n\nb\n$$",
-    "$a`$` b",
-    "<https://example.org/$a/$b>",
-    `$${"x".repeat(6000)}$`,
-  ])("%j has none", async (text) => {
+  test("signs are those of mathematics", async () => {
+    expect(await formulas("$$\na\n- b\n$$ and $a*b$, 10$^{-3}$, $\\$5$")).toEqual(["display:a−b", "a∗b", "−3", "$5"]);
+  });
+
+  test.each([...cases.none, `$${"x".repeat(6000)}$`])("%j has none", async (text) => {
     expect(await formulas(text)).toEqual([]);
   });
 });

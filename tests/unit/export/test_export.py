@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -27,6 +28,15 @@ PROSE = {
     "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "h4", "h5", "h6", "section", "p", "pre",
     "code", "details", "summary", "ul", "ol", "li", "blockquote", "strong", "em", "s", "a", "img", "table", "thead",
     "tbody", "tr", "th", "td", "hr", "br", "b", "i", "sub", "sup", "kbd",
+}  # fmt: skip
+MATHEMATICS = {
+    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded", "mphantom", "msub",
+    "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd",
+}  # fmt: skip
+MATHEMATICAL = {
+    "display", "displaystyle", "scriptlevel", "mathvariant", "form", "fence", "separator", "stretchy", "symmetric", "largeop",
+    "movablelimits", "accent", "accentunder", "lspace", "rspace", "minsize", "maxsize", "width", "height", "depth", "voffset",
+    "linethickness", "mathcolor", "mathbackground", "mathsize", "class",
 }  # fmt: skip
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -57,6 +67,12 @@ HOSTILE = (
     "[x]: javascript:alert(1)\n\n[x]",
     '[x](https://a "\\" onmouseover=\\"alert(1)")',
     "\x00<scr\x00ipt>alert(1)</scr\x00ipt>",
+    "$\\href{javascript:alert(1)}{x}$",
+    "$\\text{<script>alert(1)</script>}$ and $\\text{<img src=x onerror=alert(1)>}$",
+    "$\\text{&lt;script&gt;alert(1)&lt;/script&gt;} \\text{&#x3c;script&#x3e;}$",
+    "$$\n<script>alert(1)</script>\n$$",
+    '$\\color{red" onclick="alert(1)}{x}$ and $\\textcolor{url(//evil)}{x}$',
+    "$\\mathbb{</mi></math><script>alert(1)</script>}$",
 )
 
 
@@ -69,7 +85,7 @@ class Inspector(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in PROSE:
+        if tag not in PROSE | MATHEMATICS | {"span"}:
             self.wrong.append(f"<{tag}>")
         for name, value in attrs:
             if not self._is_harmless(tag, name, value or ""):
@@ -89,6 +105,8 @@ class Inspector(HTMLParser):
             return name in ("alt", "title") or (name == "src" and value.startswith("data:image/png;base64,"))
         if tag == "meta":
             return name in ("charset", "http-equiv", "content", "name")
+        if tag in MATHEMATICS:
+            return name in MATHEMATICAL and re.fullmatch(r"#?[a-zA-Z0-9.\s-]{1,40}", value) is not None
         return name in ("class", "lang", "start")
 
 

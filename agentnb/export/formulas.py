@@ -1,0 +1,286 @@
+r"""LaTeX to MathML for a page that can do nothing.
+
+latex2mathml, where it is installed (``pip install "jupyter-agentnb[export]"``), reads the formula. It is made for
+authors, not for text of strangers, so that nothing it makes is taken as it is: its tree is gone through, and each
+element and attribute is written here if it is on a list of those of MathML Core. What is not understood is not drawn.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from xml.etree.ElementTree import Element
+
+LONGEST = 2_000
+"""In characters: a longer one is not drawn."""
+_MOST_OPEN = 50
+"""Braces, environments and pairs of delimiters in each other."""
+_DEEPEST = 80
+_MOST_NODES = 5_000
+_LONGEST_LENGTH = 40.0
+"""In em, to either side: nothing stands over another part of the page."""
+
+_TOKENS = frozenset({"mi", "mn", "mo", "mtext", "mspace"})
+_ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "mphantom", "msqrt", "mtable", "mtr", "mtd"})
+_CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
+_PARENTS = {"mtr": "mtable", "mtd": "mtr"}
+_LENGTH = re.compile(r"([+-]?(?:[0-9]{1,4}(?:\.[0-9]{0,6})?|\.[0-9]{1,6}))(em|ex|px|pt|pc|cm|mm|in|mu|)")
+_EM = {"em": 1.0, "ex": 0.45, "px": 0.07, "pt": 0.09, "pc": 1.1, "cm": 2.7, "mm": 0.27, "in": 6.8, "mu": 1 / 18, "": 0.0}
+_LENGTHS = frozenset(
+    "lspace rspace minsize maxsize width height depth voffset linethickness mathsize".split()  # noqa: SIM905
+)
+_FLAGS = frozenset(
+    "displaystyle fence separator stretchy symmetric largeop movablelimits accent accentunder".split()  # noqa: SIM905
+)
+_WORDS = {"form": {"prefix", "infix", "postfix"}, "scriptlevel": {"0", "1", "2", "3"}, "mathvariant": {"normal"}}
+_COLOR = re.compile(r"#[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?|[a-z]{3,20}")
+_SPACES = {"negativethinmathspace": "-0.167em", "negativemediummathspace": "-0.222em"}
+_COLUMNS = {"left", "right"}
+_TEXTS = {"bold", "italic", "monospace", "sans-serif"}
+
+_REFUSED = re.compile(
+    r"\\(?:[egx]?def|(?:future)?let|(?:re|provide)?newcommand|(?:re)?newenvironment|DeclareMathOperator|global|long"
+    r"|href|url|includegraphics|html[A-Za-z]*|class|id|style|data|unicode|char|csname|verb|sideset|label|ref|tag|begingroup)"
+    r"(?![a-zA-Z])|(?<!\\)%"
+)
+r"""Definitions, which can double a text with each step, as ``\sideset`` does; links, pictures, HTML; what is no mathematics."""
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([a-zA-Z]+\*?)\}((?<=at\})\{[0-9]\}|(?<=at\*\})\{[0-9]\})?")
+_ENVIRONMENTS = {
+    **dict.fromkeys("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array cases split equation".split()),  # noqa: SIM905
+    **dict.fromkeys(("align", "align*", "aligned", "alignat", "alignat*", "alignedat", "eqnarray", "eqnarray*"), "align*"),
+    **dict.fromkeys(("gather", "gather*", "gathered"), "matrix"),
+    "equation*": "equation",
+    "dcases": "cases",
+}
+"""Those that are drawn, and as which of those that latex2mathml knows; equations have no numbers, as in the chat."""
+_LINE_END = re.compile(r"\\\\(?:\s*\[-?[0-9.]{1,6}\s*[a-z]{2}\]|\*)")
+_TEXT_WITH_MATH = re.compile(r"\\text(?=\{[^{}$]*\$[^{}$]*\$)")
+_LIMITS = frozenset(("lim", "limsup", "liminf", "max", "min", "sup", "inf", "argmax", "argmin", "det", "gcd", "Pr"))
+_UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+_OPEN = re.compile(r"\\\\|\\[{}]|(?P<open>\{|\\left(?![a-z])|\\begin(?![a-z]))|(?P<close>\}|\\right(?![a-z])|\\end(?![a-z]))")
+_REFERENCE = re.compile(r"&#x([0-9A-Fa-f]{1,6});")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_OPERATORS = "\u2061\u2062\u2063\u2064"
+"""Invisible ones, which have a meaning."""
+_SYMBOLS = {
+    "arg": "arg", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "R": "ℝ", "C": "ℂ", "P": "¶", "dag": "†", "ddag": "‡", "infin": "∞",
+    "empty": "∅", "isin": "∈", "plusmn": "±", "sdot": "⋅", "rarr": "→", "larr": "←", "lrarr": "↔", "Rarr": "⇒", "Larr": "⇐",
+    "copyright": "©", "langle": "⟨", "rangle": "⟩", "vert": "|", "Vert": "∥", "lvert": "|", "rvert": "|", "lVert": "∥",
+    "rVert": "∥", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "{": "{", "}": "}", "|": "∥", "ratio": "∶",
+    "vcentcolon": ":", "Alpha": "Α", "Beta": "Β", "Epsilon": "Ε", "Zeta": "Ζ", "Eta": "Η", "Iota": "Ι", "Kappa": "Κ",
+    "Mu": "Μ", "Nu": "Ν", "Omicron": "Ο", "Rho": "Ρ", "Tau": "Τ", "Chi": "Χ", "uarr": "↑", "darr": "↓", "relax": "",
+    "clubs": "♣", "diamonds": "♢", "hearts": "♡", "spades": "♠", "exist": "∃", "alef": "ℵ", "weierp": "℘", "real": "ℜ",
+    "image": "ℑ", "sect": "§", "Complex": "ℂ", "%": "%", "#": "#", "_": "_", "$": "$", "&": "&",
+}  # fmt: skip
+"""Without arguments; latex2mathml leaves their names."""
+_ALPHABETS = {
+    "bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "script": "SCRIPT", "bold-script": "BOLD SCRIPT",
+    "fraktur": "FRAKTUR", "bold-fraktur": "BOLD FRAKTUR", "double-struck": "DOUBLE-STRUCK", "sans-serif": "SANS-SERIF",
+    "bold-sans-serif": "SANS-SERIF BOLD", "sans-serif-italic": "SANS-SERIF ITALIC", "monospace": "MONOSPACE",
+    "sans-serif-bold-italic": "SANS-SERIF BOLD ITALIC",
+}  # fmt: skip
+_EARLIER = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOUBLE-STRUCK"}
+"""Alphabets some letters of which were in Unicode before the others."""
+
+
+class _NotDrawn(Exception):
+    """The formula stays its source."""
+
+
+def mathml(source: str, *, is_display: bool) -> str | None:
+    r"""*source* as a ``math`` element.
+
+    Args:
+        source: LaTeX, without its delimiters.
+        is_display: Whether it stands on a line of its own.
+
+    Returns:
+        MathML Core whose every element is closed, without any address, style or script; None where latex2mathml is not
+        installed, or the formula is too large, defines macros, or has anything that is not understood.
+
+    Example:
+        >>> mathml("x", is_display=False)
+        '<math><mrow><mi>x</mi></mrow></math>'
+        >>> mathml(r"\href{javascript:alert(1)}{x}", is_display=False) is None
+        True
+    """
+    if len(source) > LONGEST or _REFUSED.search(source) or _nesting(source) > _MOST_OPEN:
+        return None
+    try:
+        from latex2mathml.converter import convert_to_element
+    except ImportError:
+        return None
+    try:
+        tree = convert_to_element(_plainer(source), display="block" if is_display else "inline")
+        return "".join(_written(tree, 0, [0]))
+    except Exception:  # noqa: BLE001 - of any kind, also IndexError and RecursionError: it reads a stranger's text
+        return None
+
+
+def _nesting(source: str) -> int:
+    deepest = depth = 0
+    for sign in _OPEN.finditer(source):
+        depth += (sign["open"] is not None) - (sign["close"] is not None)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _plainer(source: str) -> str:
+    """*source* in words that latex2mathml knows."""
+    with_boxes = _TEXT_WITH_MATH.sub(r"\\hbox", source)
+    return _LINE_END.sub(r"\\\\", _ENVIRONMENT.sub(_environment, with_boxes))
+
+
+def _environment(match: re.Match[str]) -> str:
+    name = match[2]
+    if name not in _ENVIRONMENTS or (match[3] and match[1] == "end"):
+        raise _NotDrawn
+    return f"\\{match[1]}{{{_ENVIRONMENTS[name] or name}}}"
+
+
+def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
+    """The element in pieces; *count* is the number of elements so far."""
+    count[0] += 1
+    if depth > _DEEPEST or count[0] > _MOST_NODES:
+        raise _NotDrawn
+    children = list(element)
+    name, classes, attributes = _named(element)
+    if name in _TOKENS and children and not element.text:
+        name, attributes = "mrow", {}  # operators made of others
+    elif name in _UNDER and children and _has_limits(children[0]):
+        name = _UNDER[name]
+        children[0].set("movablelimits", "true")
+    elif name == "mtable":
+        _rule(element)
+    if name in _TOKENS:
+        text = _text(element)
+        if children:
+            raise _NotDrawn
+    elif name in _ROWS or len(children) == _CHILDREN.get(name):
+        if (element.text or "").strip():
+            raise _NotDrawn
+        text = ""
+    else:
+        raise _NotDrawn
+    if any((child.tail or "").strip() or _PARENTS.get(child.tag, name) != name for child in children):
+        raise _NotDrawn
+    if classes:
+        attributes["class"] = " ".join(classes)
+    said = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    yield f"<{name}{said}>{escape(text, quote=True)}"
+    for child in children:
+        yield from _written(child, depth + 1, count)
+    yield f"</{name}>"
+
+
+def _named(element: Element) -> tuple[str, list[str], dict[str, str]]:
+    """The element's name, its classes of ours, and those of its attributes that are known and have a known value."""
+    given = element.attrib
+    name = element.tag
+    if not isinstance(name, str) or "href" in given:
+        raise _NotDrawn
+    if name == "menclose" and given.get("notation") == "box":
+        return "mrow", ["box"], {}
+    if name == "mspace" and given.get("linebreak") == "newline":
+        raise _NotDrawn
+    attributes = {key: value for key, raw in given.items() if (value := _value(key, raw)) is not None}
+    if name == "math":
+        return name, [], {"display": "block"} if given.get("display") == "block" else {}
+    if name == "mpadded" and any(key in given and not _is_absolute(key, given[key]) for key in _LENGTHS):
+        attributes = {key: value for key, value in attributes.items() if key not in _LENGTHS}
+    return name, _classes(name, given), attributes
+
+
+def _has_limits(base: Element) -> bool:
+    return base.tag == "mo" and (base.text in _LIMITS or base.get("movablelimits") == "true")
+
+
+def _rule(table: Element) -> None:
+    """Note at the cells of *table* which lines stand beside them: MathML Core knows none."""
+    columns, rows = (table.get(key, "").split() for key in ("columnlines", "rowlines"))
+    for at, row in enumerate(table):
+        for column, cell in enumerate(row):
+            if columns[column : column + 1] == ["solid"] and column + 1 < len(row):
+                cell.set("line-right", "")
+            if rows[at : at + 1] == ["solid"] and at + 1 < len(table):
+                cell.set("line-below", "")
+
+
+def _classes(name: str, given: dict[str, str]) -> list[str]:
+    classes = []
+    if name == "mtd" and given.get("columnalign") in _COLUMNS:
+        classes.append(given["columnalign"])
+    classes += [line for line in ("line-right", "line-below") if name == "mtd" and line in given]
+    if name == "mtable" and given.get("displaystyle") == "true":
+        classes.append("aligned")
+    if name == "mtext" and given.get("mathvariant") in _TEXTS:
+        classes.append(given["mathvariant"])
+    return classes
+
+
+def _value(key: str, raw: str) -> str | None:
+    if key in _LENGTHS:
+        return _length(_SPACES.get(raw, raw))
+    if key in _FLAGS:
+        return raw if raw in {"true", "false"} else None
+    if key in {"mathcolor", "mathbackground"}:
+        color = raw.strip("{} ")
+        return color if _COLOR.fullmatch(color) else None
+    return raw if raw in _WORDS.get(key, ()) else None
+
+
+def _is_absolute(key: str, raw: str) -> bool:
+    """Whether MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
+    return _length(raw) is not None and (key in {"lspace", "voffset"} or raw[0] not in "+-")
+
+
+def _length(raw: str) -> str | None:
+    match = _LENGTH.fullmatch(raw.strip())
+    if match is None:
+        return None
+    number, unit = float(match[1]), match[2]
+    if not unit:
+        return "0" if number == 0 else None
+    most = _LONGEST_LENGTH / _EM[unit]
+    number = min(max(number, -most), most)
+    return f"{number * _EM[unit]:.4g}em" if unit == "mu" else f"{number:.6g}{unit}"
+
+
+def _text(element: Element) -> str:
+    if element.text in {"&", "$", "{", "}", "#"}:
+        raise _NotDrawn  # a column without a table, half of a group
+    raw = _REFERENCE.sub(_referred, element.text or "")
+    if element.tag != "mtext" and raw.startswith("\\") and len(raw) > 1:
+        symbol = _SYMBOLS.get(raw[1:])
+        if symbol is None:
+            raise _NotDrawn  # a command that latex2mathml does not know
+        raw = symbol
+    elif raw != "\\" and ("\\" in raw or (element.tag == "mtext" and re.search(r"[${}]", raw))):
+        raise _NotDrawn  # a command, or half of one
+    text = "".join(each for each in raw if each in _OPERATORS or unicodedata.category(each) not in _UNSEEN)
+    alphabet = _ALPHABETS.get(element.get("mathvariant", ""))
+    return text if alphabet is None or element.tag == "mtext" else "".join(_letter(each, alphabet) for each in text)
+
+
+def _referred(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return chr(code) if code <= 0x10FFFF else ""  # noqa: PLR2004 - the last one of Unicode
+
+
+def _letter(letter: str, alphabet: str) -> str:
+    """*letter* in an alphabet of mathematics: MathML Core knows no `mathvariant` but `normal`."""
+    if alphabet == "ITALIC" and letter == "h":
+        return "ℎ"
+    name = unicodedata.name(letter, "")
+    name = name.replace("LATIN ", "").replace("GREEK ", "").replace(" LETTER", "")
+    for wanted in (f"MATHEMATICAL {alphabet} {name}", f"{_EARLIER.get(alphabet, '')} {name}"):
+        try:
+            return unicodedata.lookup(wanted)
+        except KeyError:
+            continue
+    return letter

@@ -1,0 +1,142 @@
+r"""Where formulas stand in Markdown: ``$…$``, ``$$…$$``, ``\(…\)`` and ``\[…\]``, as in the chat.
+
+The rules are those of ``js/src/view/markdown/mathematics.ts``; both read ``tests/cases/mathematics``. A dollar sign is
+also money: ``$…$`` is a formula only where no space stands inside next to a sign, no digit follows the last one, and it
+is not an amount with words (``$5 or US$6``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+_LONGEST = 5_000
+"""In characters: a longer one is text."""
+_MOST_LINES = 100
+_OPENING = re.compile(r"\$\$?|\\[(\[]")
+_CLOSING = {"$": "$", "$$": "$$", "\\(": "\\)", "\\[": "\\]"}
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_EDGE = re.compile(r"^\s|\s\Z|`")
+_AMOUNT = re.compile(r"[0-9.,][^\\{}^_=]*(?:\s[a-zA-Z]{2}|[A-Z]{2}\Z)")
+_AFTER = re.compile(r"[^a-zA-Z0-9_]|\Z|(?:th|st|nd|rd|s)(?![a-zA-Z0-9_])")
+_CODE = 4
+"""Columns of indentation that make code of a line."""
+
+
+class Formula(NamedTuple):
+    r"""A formula in a text.
+
+    Args:
+        source: LaTeX, without the delimiters.
+        raw: As it was written.
+        is_display: Whether it stands on a line of its own: ``$$…$$`` and ``\[…\]``.
+    """
+
+    source: str
+    raw: str
+    is_display: bool
+
+
+def formula_at(text: str, at: int, end: int) -> Formula | None:
+    """The formula that begins at *at* and is closed before *end*, if one does.
+
+    Example:
+        >>> formula_at("for $x$.", 4, 8)
+        Formula(source='x', raw='$x$', is_display=False)
+        >>> formula_at("for $5 and $10", 4, 14) is None
+        True
+    """
+    opening = _OPENING.match(text, at, end)
+    if opening is None:
+        return None
+    sign = opening.group()
+    close = _closing_at(text, opening.end(), end, _CLOSING[sign])
+    if close < 0:
+        return None
+    source = text[opening.end() : close]
+    if not source.strip() or source.count("\n") >= _MOST_LINES or _BLANK_LINE.search(source):
+        return None
+    after = close + len(sign)
+    if sign == "$" and not _is_formula(source, text[at - 1 : at], text[after : min(after + 4, end)]):
+        return None
+    return Formula(source, text[at:after], sign in {"$$", "\\["})
+
+
+def _is_formula(source: str, before: str, after: str) -> bool:
+    if _EDGE.search(source) or _AMOUNT.match(source) or not _AFTER.match(after):
+        return False
+    return not re.match(r"[a-zA-Z0-9$]", before) or source[0] in "\\^_{"
+
+
+def _closing_at(text: str, start: int, end: int, close: str) -> int:
+    """Where *close* stands first, not behind a backslash of its own; -1 where it is not near."""
+    last = min(end, start + _LONGEST + len(close))
+    at = text.find(close, start, last)
+    while at >= 0:
+        slashes = at
+        while slashes > start and text[slashes - 1] == "\\":
+            slashes -= 1
+        if (at - slashes) % 2 == 0:
+            return at
+        at = text.find(close, at + 1, last)
+    return -1
+
+
+def read_formulas(parser: MarkdownIt) -> None:
+    """Have *parser* make a token ``math`` of each formula: its content the LaTeX, its markup as it was written."""
+    parser.inline.ruler.before("escape", "math", _inline)
+    parser.block.ruler.before("table", "math", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    found = formula_at(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("math", "", 0)
+        token.content, token.markup, token.meta = found.source, found.raw, {"display": found.is_display}
+    state.pos += len(found.raw)
+    return True
+
+
+def _block(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """A formula of several lines: its lines are a paragraph, whatever they begin with."""
+    after = _lines_of_formula(state, first, end)
+    if after is None:
+        return False
+    if silent:
+        return True
+    content = state.getLines(first, after, state.blkIndent, keepLastLF=False).strip()
+    state.line = after
+    for kind, tag, nesting in (("paragraph_open", "p", 1), ("inline", "", 0), ("paragraph_close", "p", -1)):
+        token = state.push(kind, tag, nesting)  # type: ignore[arg-type]
+        token.map = [first, after]
+        if kind == "inline":
+            token.content, token.children = content, []
+    return True
+
+
+def _lines_of_formula(state: StateBlock, first: int, end: int) -> int | None:
+    """The line after those of the formula that begins with line *first*; None where there is none of several lines."""
+    if state.sCount[first] - state.blkIndent >= _CODE:
+        return None
+    start = state.bMarks[first] + state.tShift[first]
+    sign = state.src[start : start + 2]
+    if sign not in {"$$", "\\["}:
+        return None
+    close = _closing_at(state.src, start + 2, len(state.src), _CLOSING[sign])
+    if close < 0 or not 0 < state.src.count("\n", start, close) < _MOST_LINES:
+        return None
+    line = first
+    while state.eMarks[line] < close:
+        line += 1
+        if line >= end or state.isEmpty(line) or state.sCount[line] < state.blkIndent:
+            return None
+    content = state.getLines(first, line + 1, state.blkIndent, keepLastLF=False).strip()
+    found = formula_at(content, 0, len(content))
+    return line + 1 if found and "\n" in found.raw else None

@@ -1,0 +1,180 @@
+"""Mathematics in exported pages: what is a formula, as in the chat; what it becomes; and what it can never become."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from agentnb.export.document import Document, Entry
+from agentnb.export.formulas import LONGEST, mathml
+from agentnb.export.mathematics import read_formulas
+from agentnb.export.page import markdown, page
+from tests.conftest import ROOT
+from tests.unit.export.test_export import inspect
+
+CASES = ROOT / "tests/cases/mathematics"
+TEXTS = json.loads((CASES / "texts.json").read_text(encoding="utf-8"))
+FORMULAS = [
+    line for line in (CASES / "formulas.txt").read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")
+]
+FORBIDDEN = ("\\href", "\\url", "\\includegraphics", "\\html")
+LONG = 60
+"""Seconds of processor time that only what never ends takes."""
+
+
+def formulas(text: str) -> list[dict[str, Any]]:
+    """The formulas that Markdown has, as the chat's tests write them."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    read_formulas(parser)
+    tokens = [token for block in parser.parse(text) for token in block.children or ()]
+    return [{"source": token.content, "display": token.meta["display"]} for token in tokens if token.type == "math"]
+
+
+@pytest.mark.parametrize("case", TEXTS["formulas"], ids=lambda case: case["text"])
+def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
+    """The same table as the front end's."""
+    assert formulas(case["text"]) == case["formulas"]
+    drawn = markdown(case["text"])
+    assert drawn.count("<math") == drawn.count("</math>") == len(case["formulas"])
+    assert drawn.count('<span class="display"><math display="block">') == sum(one["display"] for one in case["formulas"])
+
+
+@pytest.mark.parametrize("text", [*TEXTS["none"], f"${'x' * 6000}$"])
+def test_money_and_code_stay_as_they_are(text: str) -> None:
+    """And what is not closed, or crosses a blank line."""
+    assert formulas(text) == []
+    assert "<math" not in markdown(text)
+
+
+def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html() -> None:
+    """The front end's 300; what is not understood stays its source."""
+    drawn = [source for source in FORMULAS if mathml(source, is_display=True)]
+    assert len(FORMULAS) == 300
+    assert len(drawn) >= 266
+    assert [source for source in drawn if source.startswith(FORBIDDEN)] == []
+    assert inspect("".join(mathml(source, is_display=False) or "" for source in FORMULAS)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x < y", "<mi>x</mi><mo>&lt;</mo><mi>y</mi>"),
+        (r"\lim_{x} x", '<munder><mo movablelimits="true">lim</mo><mrow><mi>x</mi></mrow></munder><mi>x</mi>'),
+        (r"\mathcal{B}\boldsymbol{\alpha}", "<mi>ℬ</mi><mrow><mi>𝜶</mi></mrow>"),
+        (r"\text{if $x$}", None),
+        (r"\kern-9999em x", '<mspace width="-40em"></mspace><mi>x</mi>'),
+        (r"\boxed{x}", '<mrow class="box"><mrow><mi>x</mi></mrow></mrow>'),
+        (r"\mathop{a}", "<mrow><mrow><mi>a</mi></mrow></mrow>"),
+        (
+            r"\begin{array}{c|c} a & b \\ \hline c & d \end{array}",
+            '<mtable><mtr><mtd class="line-right line-below"><mi>a</mi></mtd><mtd class="line-below"><mi>b</mi></mtd></mtr>'
+            '<mtr><mtd class="line-right"><mi>c</mi></mtd><mtd><mi>d</mi></mtd></mtr></mtable>',
+        ),
+        (
+            r"\begin{aligned} a &= b \\[2pt] \end{aligned}",
+            '<mtable displaystyle="true" class="aligned"><mtr><mtd class="right"><mi>a</mi></mtd>'
+            '<mtd class="left"><mi></mi><mo>=</mo><mi>b</mi></mtd></mtr></mtable>',
+        ),
+    ],
+)
+def test_a_formula_is_mathml_core(source: str, expected: str | None) -> None:
+    """Elements without styles; lengths within 40 em."""
+    drawn = mathml(source, is_display=False)
+    if expected is not None:
+        assert drawn == f"<math><mrow>{expected}</mrow></math>"
+    else:
+        assert drawn is not None
+        assert "if" in drawn
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"\nosuch{x}", r"\frac{1}", r"x & y", r"\begin{nosuch} x \end{nosuch}", r"\begin{matrix} x", r"\left( x", r"a \\ b",
+        r"\href{javascript:alert(1)}{x}", r"\unicode{x202e}", r"\def\a{\a\a}\a", r"\newcommand{\a}{\a}\a", r"\let\a=\frac",
+        r"\sideset{_1}{_2}{\sideset{_1}{_2}\sum}", r"\class{tab}{x}", r"\style{position:fixed}{x}", r"\htmlId{a}{x}",
+        r"\DeclareMathOperator{\a}{b}\a", r"\newenvironment{a}{b}{c}", r"\text{\textbf{x} y}", r"\cancel{5}", "x^y^z",
+        "{" * 100_000, "{" * 60 + "x" + "}" * 60, r"\sqrt{" * 60 + "x" + "}" * 60, r"\sqrt" * 300, r"\left(" * 60 + "x",
+        "x" * (LONGEST + 1), "x+" * 500_000, r"\skew{" + "9" * 1000 + "}{x}", "", "%", "^", "_", "'" * 1999 + "^", "\x00", "\ud800",
+    ],
+    ids=lambda source: source[:30].encode("unicode_escape").decode(),
+)  # fmt: skip
+def test_what_is_not_understood_or_too_large_is_not_drawn(source: str) -> None:
+    """In a moment; and the page shows it as it was written."""
+    start = time.process_time()
+    drawn = mathml(source, is_display=True)
+    assert drawn is None or inspect(drawn) == []
+    assert "<math" not in (drawn or "") or source in {"'" * 1999 + "^", "\x00", "\ud800", ""}
+    assert time.process_time() - start < LONG
+
+
+def test_a_formula_that_is_not_drawn_is_shown_as_it_was_written() -> None:
+    """Backslashes, stars and all."""
+    assert markdown(r"See \(a_1*b*\nosuch<c\).") == "<p>See \\(a_1*b*\\nosuch&lt;c\\).</p>\n"
+    assert markdown("$$\n\\nosuch\n- b\n$$") == "<p>$$\n\\nosuch\n- b\n$$</p>\n"
+
+
+def test_without_latex2mathml_formulas_stay_their_source() -> None:
+    """Nothing fails, and the page says nothing of it."""
+    code = (
+        "import sys\nsys.modules['latex2mathml'] = None\n"
+        "from agentnb.export.page import markdown\nprint(markdown('So $a_1*b*c_1$.'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "<p>So $a_1*b*c_1$.</p>"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["{", "$", "$$", "$$\n", "$x$ ", "\\(", "\\[\n", "\\(x\\)\n", "$1", "$" + "1" * 4000 + " $ ", "\\" * 99 + "(", "> \\[\n"],
+    ids=lambda piece: piece[:9].encode("unicode_escape").decode(),
+)
+def test_a_megabyte_of_signs_ends(piece: str) -> None:
+    """Whatever sign it is made of, no search for its end begins anew for each."""
+    start = time.process_time()
+    text = piece * (1_000_000 // len(piece))
+    formulas(f"{text}\n\n\\]\\)$")
+    assert time.process_time() - start < LONG
+
+
+def test_a_megabyte_of_macros_stays_text() -> None:
+    """Built-in ones, which become more than one sign."""
+    start = time.process_time()
+    source = r"\dots\implies" * 80_000
+    assert "<math" not in page(Document(title="a", entries=(Entry(kind="answer", source=f"$${source}$$"),)))
+    assert time.process_time() - start < LONG
+
+
+PIECES = (
+    r"\href{javascript:alert(1)}{x}", r"\url{//a.b}", r"\text{<img src=x onerror=alert(1)>}", "<script>alert(1)</script>",
+    r"\color{url(//a.b)}x", r'\textcolor{red" onclick="x}{x}', r"\colorbox{red}{<b>}", r"\fcolorbox{a}{b}{c}", r"\rule{9999em}{9em}",
+    r"\hspace{-9999px}", r"\raise{1em}{x}", r"\begin{matrix}", r"\end{matrix}", r"\begin{array}{c|c}", r"\end{array}", r"\\", "&",
+    r"\left(", r"\right)", r"\frac", r"\sqrt[", r"\sqrt", "]", "{", "}", "^", "_", "'", "x", "1", "&lt;", "&#x3c;", "\u202e", "`",
+    r"\text{", r"\mathbb{", r"\mathbf", r"\operatorname{", r"\not", r"\lim_", r"\sum", r"\xrightarrow[", r"\boxed{", r"\cancel{",
+    r"\limits", r"\big", r"\middle|", r"\unicode{3c}", r"\def\a{", r"\a", "%", "#1", "~", '"', "</math>", "<math href='x'>",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from(["$", "$$", "$$\n"]))
+def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: list[str], sign: str) -> None:
+    """Drawn or not, nothing fetches, runs or is left open."""
+    source = "".join(pieces)
+    for is_display in (False, True):
+        assert inspect(mathml(source, is_display=is_display) or "") == []
+    assert inspect(markdown(f"a {sign}{source}{sign[::-1]} b")) == []
+
+
+@given(st.text(alphabet="<>&\"'`$\\()[]{}^_%#~ \nabfrctexml/=1-*|", max_size=80))
+def test_no_text_with_formulas_breaks_out(text: str) -> None:
+    """Signs in any order, between dollar signs and without them."""
+    assert inspect(markdown(text)) == []
+    assert inspect(markdown(f"${text}$")) == []
+    assert inspect(mathml(text, is_display=True) or "") == []
