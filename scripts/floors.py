@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
-GROUPS = ("code", "lab", "serve", "test")
+GROUPS = ("code", "export", "lab", "serve", "test")
 """The extras that are installed at their floors; `dev` holds tools that read code and run none of it."""
 APART = ("marimo",)
 """What needs a newer version of something than agentnb does; only browser tests use it, and they run elsewhere."""

@@ -12,6 +12,8 @@ import unicodedata
 from html import escape
 from typing import TYPE_CHECKING
 
+from agentnb.export.letters import SYMBOLS, in_alphabet
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from xml.etree.ElementTree import Element
@@ -30,7 +32,8 @@ _ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "mphantom", "msqrt", "mt
 _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 _PARENTS = {"mtr": "mtable", "mtd": "mtr"}
 _LENGTH = re.compile(r"([+-]?(?:[0-9]{1,4}(?:\.[0-9]{0,6})?|\.[0-9]{1,6}))(em|ex|px|pt|pc|cm|mm|in|mu|)")
-_EM = {"em": 1.0, "ex": 0.45, "px": 0.07, "pt": 0.09, "pc": 1.1, "cm": 2.7, "mm": 0.27, "in": 6.8, "mu": 1 / 18, "": 0.0}
+_EM = {"em": 1.0, "ex": 0.45, "px": 0.07, "pt": 0.09, "pc": 1.1, "cm": 2.7, "mm": 0.27, "in": 6.8, "mu": 1 / 18}
+"""Units, roughly."""
 _LENGTHS = frozenset(
     "lspace rspace minsize maxsize width height depth voffset linethickness mathsize".split()  # noqa: SIM905
 )
@@ -45,16 +48,18 @@ _TEXTS = {"bold", "italic", "monospace", "sans-serif"}
 
 _REFUSED = re.compile(
     r"\\(?:[egx]?def|(?:future)?let|(?:re|provide)?newcommand|(?:re)?newenvironment|DeclareMathOperator|global|long"
-    r"|href|url|includegraphics|html[A-Za-z]*|class|id|style|data|unicode|char|csname|verb|sideset|label|ref|tag|begingroup)"
+    r"|href|url|includegraphics|html[A-Za-z]*|class|id|style|data|unicode|char|csname|verb|sideset|label|ref|tag)"
     r"(?![a-zA-Z])|(?<!\\)%"
 )
-r"""Definitions, which can double a text with each step, as ``\sideset`` does; links, pictures, HTML; what is no mathematics."""
+r"""Definitions, which can double a text with each step, as ``\sideset`` does; links, pictures, HTML; comments."""
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([a-zA-Z]+\*?)\}((?<=at\})\{[0-9]\}|(?<=at\*\})\{[0-9]\})?")
+_ALIGNED = ("align", "align*", "aligned", "alignat", "alignat*", "alignedat", "eqnarray", "eqnarray*")
+_MATRICES = ("matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "array", "cases", "split")
 _ENVIRONMENTS = {
-    **dict.fromkeys("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array cases split equation".split()),  # noqa: SIM905
-    **dict.fromkeys(("align", "align*", "aligned", "alignat", "alignat*", "alignedat", "eqnarray", "eqnarray*"), "align*"),
+    **{name: name for name in _MATRICES},
+    **dict.fromkeys(_ALIGNED, "align*"),
     **dict.fromkeys(("gather", "gather*", "gathered"), "matrix"),
-    "equation*": "equation",
+    **dict.fromkeys(("equation", "equation*"), "equation"),
     "dcases": "cases",
 }
 """Those that are drawn, and as which of those that latex2mathml knows; equations have no numbers, as in the chat."""
@@ -62,30 +67,13 @@ _LINE_END = re.compile(r"\\\\(?:\s*\[-?[0-9.]{1,6}\s*[a-z]{2}\]|\*)")
 _TEXT_WITH_MATH = re.compile(r"\\text(?=\{[^{}$]*\$[^{}$]*\$)")
 _LIMITS = frozenset(("lim", "limsup", "liminf", "max", "min", "sup", "inf", "argmax", "argmin", "det", "gcd", "Pr"))
 _UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
-_OPEN = re.compile(r"\\\\|\\[{}]|(?P<open>\{|\\left(?![a-z])|\\begin(?![a-z]))|(?P<close>\}|\\right(?![a-z])|\\end(?![a-z]))")
+_OPEN = re.compile(
+    r"\\\\|\\[{}]|(?P<open>\{|\\left(?![a-z])|\\begin(?![a-z]))|(?P<close>\}|\\right(?![a-z])|\\end(?![a-z]))"
+)
 _REFERENCE = re.compile(r"&#x([0-9A-Fa-f]{1,6});")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _OPERATORS = "\u2061\u2062\u2063\u2064"
 """Invisible ones, which have a meaning."""
-_SYMBOLS = {
-    "arg": "arg", "N": "ℕ", "Z": "ℤ", "Q": "ℚ", "R": "ℝ", "C": "ℂ", "P": "¶", "dag": "†", "ddag": "‡", "infin": "∞",
-    "empty": "∅", "isin": "∈", "plusmn": "±", "sdot": "⋅", "rarr": "→", "larr": "←", "lrarr": "↔", "Rarr": "⇒", "Larr": "⇐",
-    "copyright": "©", "langle": "⟨", "rangle": "⟩", "vert": "|", "Vert": "∥", "lvert": "|", "rvert": "|", "lVert": "∥",
-    "rVert": "∥", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "{": "{", "}": "}", "|": "∥", "ratio": "∶",
-    "vcentcolon": ":", "Alpha": "Α", "Beta": "Β", "Epsilon": "Ε", "Zeta": "Ζ", "Eta": "Η", "Iota": "Ι", "Kappa": "Κ",
-    "Mu": "Μ", "Nu": "Ν", "Omicron": "Ο", "Rho": "Ρ", "Tau": "Τ", "Chi": "Χ", "uarr": "↑", "darr": "↓", "relax": "",
-    "clubs": "♣", "diamonds": "♢", "hearts": "♡", "spades": "♠", "exist": "∃", "alef": "ℵ", "weierp": "℘", "real": "ℜ",
-    "image": "ℑ", "sect": "§", "Complex": "ℂ", "%": "%", "#": "#", "_": "_", "$": "$", "&": "&",
-}  # fmt: skip
-"""Without arguments; latex2mathml leaves their names."""
-_ALPHABETS = {
-    "bold": "BOLD", "italic": "ITALIC", "bold-italic": "BOLD ITALIC", "script": "SCRIPT", "bold-script": "BOLD SCRIPT",
-    "fraktur": "FRAKTUR", "bold-fraktur": "BOLD FRAKTUR", "double-struck": "DOUBLE-STRUCK", "sans-serif": "SANS-SERIF",
-    "bold-sans-serif": "SANS-SERIF BOLD", "sans-serif-italic": "SANS-SERIF ITALIC", "monospace": "MONOSPACE",
-    "sans-serif-bold-italic": "SANS-SERIF BOLD ITALIC",
-}  # fmt: skip
-_EARLIER = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOUBLE-STRUCK"}
-"""Alphabets some letters of which were in Unicode before the others."""
 
 
 class _NotDrawn(Exception):
@@ -140,7 +128,7 @@ def _environment(match: re.Match[str]) -> str:
     name = match[2]
     if name not in _ENVIRONMENTS or (match[3] and match[1] == "end"):
         raise _NotDrawn
-    return f"\\{match[1]}{{{_ENVIRONMENTS[name] or name}}}"
+    return f"\\{match[1]}{{{_ENVIRONMENTS[name]}}}"
 
 
 def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
@@ -157,18 +145,9 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
         children[0].set("movablelimits", "true")
     elif name == "mtable":
         _rule(element)
-    if name in _TOKENS:
-        text = _text(element)
-        if children:
-            raise _NotDrawn
-    elif name in _ROWS or len(children) == _CHILDREN.get(name):
-        if (element.text or "").strip():
-            raise _NotDrawn
-        text = ""
-    else:
+    if not _is_whole(element, name, children):
         raise _NotDrawn
-    if any((child.tail or "").strip() or _PARENTS.get(child.tag, name) != name for child in children):
-        raise _NotDrawn
+    text = _text(element) if name in _TOKENS else ""
     if classes:
         attributes["class"] = " ".join(classes)
     said = "".join(f' {key}="{value}"' for key, value in attributes.items())
@@ -178,11 +157,22 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
     yield f"</{name}>"
 
 
+def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
+    """Whether the element is one of those that are drawn, with what belongs into it and nothing else."""
+    if name in _TOKENS:
+        return not children
+    if name not in _ROWS and len(children) != _CHILDREN.get(name):
+        return False
+    texts = (element.text, *(child.tail for child in children))
+    is_in_place = all(_PARENTS.get(child.tag, name) == name for child in children)
+    return is_in_place and not any(text and text.strip() for text in texts)
+
+
 def _named(element: Element) -> tuple[str, list[str], dict[str, str]]:
     """The element's name, its classes of ours, and those of its attributes that are known and have a known value."""
     given = element.attrib
     name = element.tag
-    if not isinstance(name, str) or "href" in given:
+    if "href" in given:
         raise _NotDrawn
     if name == "menclose" and given.get("notation") == "box":
         return "mrow", ["box"], {}
@@ -256,31 +246,16 @@ def _text(element: Element) -> str:
         raise _NotDrawn  # a column without a table, half of a group
     raw = _REFERENCE.sub(_referred, element.text or "")
     if element.tag != "mtext" and raw.startswith("\\") and len(raw) > 1:
-        symbol = _SYMBOLS.get(raw[1:])
+        symbol = SYMBOLS.get(raw[1:])
         if symbol is None:
             raise _NotDrawn  # a command that latex2mathml does not know
         raw = symbol
     elif raw != "\\" and ("\\" in raw or (element.tag == "mtext" and re.search(r"[${}]", raw))):
         raise _NotDrawn  # a command, or half of one
     text = "".join(each for each in raw if each in _OPERATORS or unicodedata.category(each) not in _UNSEEN)
-    alphabet = _ALPHABETS.get(element.get("mathvariant", ""))
-    return text if alphabet is None or element.tag == "mtext" else "".join(_letter(each, alphabet) for each in text)
+    return text if element.tag == "mtext" else in_alphabet(text, element.get("mathvariant", ""))
 
 
 def _referred(match: re.Match[str]) -> str:
     code = int(match[1], 16)
     return chr(code) if code <= 0x10FFFF else ""  # noqa: PLR2004 - the last one of Unicode
-
-
-def _letter(letter: str, alphabet: str) -> str:
-    """*letter* in an alphabet of mathematics: MathML Core knows no `mathvariant` but `normal`."""
-    if alphabet == "ITALIC" and letter == "h":
-        return "ℎ"
-    name = unicodedata.name(letter, "")
-    name = name.replace("LATIN ", "").replace("GREEK ", "").replace(" LETTER", "")
-    for wanted in (f"MATHEMATICAL {alphabet} {name}", f"{_EARLIER.get(alphabet, '')} {name}"):
-        try:
-            return unicodedata.lookup(wanted)
-        except KeyError:
-            continue
-    return letter

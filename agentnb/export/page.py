@@ -1,7 +1,8 @@
 """One HTML page that carries all it needs and can do nothing: no script, no address that is fetched, no form.
 
 Nothing of the document reaches the page but as escaped text, as one of a few elements without attributes, or as
-mathematics that `formulas` wrote. Above that stands a Content-Security-Policy that allows the page's own style sheet, by its hash, and pictures in the text.
+mathematics that `formulas` wrote. Above that stands a Content-Security-Policy that allows the page's own style sheet,
+by its hash, and pictures in the text.
 """
 
 from __future__ import annotations

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
+import pytest
 from playwright.sync_api import Browser
 
 from agentnb.export.document import Document, Entry
 from agentnb.export.page import page as exported
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, PICTURES
 from tests.browser.pdf import words
 from tests.conftest import ROOT
 from tests.unit.export.test_export import HOSTILE
@@ -45,6 +47,74 @@ def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) 
         assert not inside.is_visible()
         page.emulate_media(media="print")
         assert inside.is_visible()
+    finally:
+        context.close()
+
+
+MATHEMATICS = r"""An amount of $5 or $10, and $E = mc^2$ with \(\alpha_i \in \mathbb{R}\) in a line.
+
+$$\sum_{i=1}^{n} \frac{(x_i - \bar{x})^2}{n - 1} = s^2, \quad \lim_{h \to 0} \frac{f(x+h) - f(x)}{h}$$
+
+$$
+\begin{aligned}
+\nabla \times \vec{E} &= -\frac{\partial \vec{B}}{\partial t} \\
+- \hat{\theta} &= \left( X^\top X \right)^{-1} X^\top y
+\end{aligned}
+$$
+
+\[ A = \begin{pmatrix} 1 & 0 \\ 0 & 1 \end{pmatrix}, \quad \begin{array}{c|c} a & b \\ \hline c & d \end{array},
+\quad |x| = \begin{cases} x & \text{if $x \ge 0$} \\ -x & \text{otherwise} \end{cases}, \quad \boxed{x} \]
+
+$$WIDE$$
+
+| a | b |
+|---|---|
+| $\sqrt[3]{x}$ | \(\binom{n}{k}\) |
+
+One with a command that is not known: $\nosuch{x}$.
+""".replace("WIDE", " + ".join(f"x_{{{at}}}^2" for at in range(60)))
+
+
+@pytest.mark.parametrize("width", [320, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_formulas_are_drawn_and_a_wide_one_scrolls(
+    browser: Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    """In the page's colours; the page itself is no wider than the window."""
+    file = tmp_path / "maths.html"
+    file.write_text(exported(Document(title="Maths", entries=(Entry(kind="answer", source=MATHEMATICS),))), "utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    try:
+        page = context.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(file.as_uri())
+        page.screenshot(path=PICTURES / f"export-mathematics-{scheme}-{width}.png", full_page=True)
+        assert page.locator("math").count() == 8
+        assert page.locator(".display > math").count() == 4
+        assert page.get_by_text(r"not known: $\nosuch{x}$.").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        wide = page.locator(".display").last
+        assert wide.evaluate("(box) => box.scrollWidth > box.clientWidth")
+        assert wide.evaluate("(box) => (box.scrollLeft = 1e6, box.scrollLeft > 0)")
+        left, right = wide.evaluate(
+            """(box) => {
+              const seen = box.getBoundingClientRect();
+              const signs = [...box.querySelectorAll("mi")].map((sign) => sign.getBoundingClientRect());
+              box.scrollLeft = 0;
+              return [Math.min(...signs.map((sign) => sign.left)) < seen.left, signs.at(-1).right <= seen.right];
+            }"""
+        )
+        assert (left, right) == (True, True)
+        first = page.locator(".display > math > mrow").first
+        assert first.evaluate(
+            """(row) => {
+              const [inside, outside] = [row, row.closest(".display")].map((one) => one.getBoundingClientRect());
+              return outside.width < inside.width ||
+                Math.abs(inside.left - outside.left - (outside.right - inside.right)) < 4;
+            }"""
+        )
+        assert said == []
     finally:
         context.close()
 

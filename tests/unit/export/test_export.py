@@ -30,13 +30,13 @@ PROSE = {
     "tbody", "tr", "th", "td", "hr", "br", "b", "i", "sub", "sup", "kbd",
 }  # fmt: skip
 MATHEMATICS = {
-    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded", "mphantom", "msub",
-    "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd",
+    "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded", "mphantom",
+    "msub", "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd",
 }  # fmt: skip
 MATHEMATICAL = {
-    "display", "displaystyle", "scriptlevel", "mathvariant", "form", "fence", "separator", "stretchy", "symmetric", "largeop",
-    "movablelimits", "accent", "accentunder", "lspace", "rspace", "minsize", "maxsize", "width", "height", "depth", "voffset",
-    "linethickness", "mathcolor", "mathbackground", "mathsize", "class",
+    "display", "displaystyle", "scriptlevel", "mathvariant", "form", "fence", "separator", "stretchy", "symmetric",
+    "largeop", "movablelimits", "accent", "accentunder", "lspace", "rspace", "minsize", "maxsize", "width", "height",
+    "depth", "voffset", "linethickness", "mathcolor", "mathbackground", "mathsize", "class",
 }  # fmt: skip
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -22,9 +22,8 @@ from tests.unit.export.test_export import inspect
 
 CASES = ROOT / "tests/cases/mathematics"
 TEXTS = json.loads((CASES / "texts.json").read_text(encoding="utf-8"))
-FORMULAS = [
-    line for line in (CASES / "formulas.txt").read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")
-]
+LINES = (CASES / "formulas.txt").read_text(encoding="utf-8").split("\n")
+FORMULAS = [line for line in LINES if line and not line.startswith("#")]
 FORBIDDEN = ("\\href", "\\url", "\\includegraphics", "\\html")
 LONG = 60
 """Seconds of processor time that only what never ends takes."""
@@ -44,7 +43,8 @@ def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
     assert formulas(case["text"]) == case["formulas"]
     drawn = markdown(case["text"])
     assert drawn.count("<math") == drawn.count("</math>") == len(case["formulas"])
-    assert drawn.count('<span class="display"><math display="block">') == sum(one["display"] for one in case["formulas"])
+    displayed = [one for one in case["formulas"] if one["display"]]
+    assert drawn.count('<span class="display"><math display="block">') == len(displayed)
 
 
 @pytest.mark.parametrize("text", [*TEXTS["none"], f"${'x' * 6000}$"])
@@ -58,7 +58,7 @@ def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html()
     """The front end's 300; what is not understood stays its source."""
     drawn = [source for source in FORMULAS if mathml(source, is_display=True)]
     assert len(FORMULAS) == 300
-    assert len(drawn) >= 266
+    assert len(drawn) >= 268
     assert [source for source in drawn if source.startswith(FORBIDDEN)] == []
     assert inspect("".join(mathml(source, is_display=False) or "" for source in FORMULAS)) == []
 
@@ -68,51 +68,53 @@ def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html()
     [
         ("x < y", "<mi>x</mi><mo>&lt;</mo><mi>y</mi>"),
         (r"\lim_{x} x", '<munder><mo movablelimits="true">lim</mo><mrow><mi>x</mi></mrow></munder><mi>x</mi>'),
-        (r"\mathcal{B}\boldsymbol{\alpha}", "<mi>ℬ</mi><mrow><mi>𝜶</mi></mrow>"),
-        (r"\text{if $x$}", None),
+        (r"\mathcal{B}\boldsymbol{\alpha}", "<mi>\u212c</mi><mrow><mi>\U0001d736</mi></mrow>"),
+        (
+            r"\text{if $x$}",
+            '<mstyle displaystyle="false" scriptlevel="0"><mtext>if\xa0</mtext><mrow><mi>x</mi></mrow></mstyle>',
+        ),
         (r"\kern-9999em x", '<mspace width="-40em"></mspace><mi>x</mi>'),
         (r"\boxed{x}", '<mrow class="box"><mrow><mi>x</mi></mrow></mrow>'),
         (r"\mathop{a}", "<mrow><mrow><mi>a</mi></mrow></mrow>"),
         (
             r"\begin{array}{c|c} a & b \\ \hline c & d \end{array}",
-            '<mtable><mtr><mtd class="line-right line-below"><mi>a</mi></mtd><mtd class="line-below"><mi>b</mi></mtd></mtr>'
-            '<mtr><mtd class="line-right"><mi>c</mi></mtd><mtd><mi>d</mi></mtd></mtr></mtable>',
+            (
+                '<mtable><mtr><mtd class="line-right line-below"><mi>a</mi></mtd>'
+                '<mtd class="line-below"><mi>b</mi></mtd></mtr>'
+                '<mtr><mtd class="line-right"><mi>c</mi></mtd><mtd><mi>d</mi></mtd></mtr></mtable>'
+            ),
         ),
         (
             r"\begin{aligned} a &= b \\[2pt] \end{aligned}",
-            '<mtable displaystyle="true" class="aligned"><mtr><mtd class="right"><mi>a</mi></mtd>'
-            '<mtd class="left"><mi></mi><mo>=</mo><mi>b</mi></mtd></mtr></mtable>',
+            (
+                '<mtable displaystyle="true" class="aligned"><mtr><mtd class="right"><mi>a</mi></mtd>'
+                '<mtd class="left"><mi></mi><mo>=</mo><mi>b</mi></mtd></mtr></mtable>'
+            ),
         ),
     ],
 )
-def test_a_formula_is_mathml_core(source: str, expected: str | None) -> None:
+def test_a_formula_is_mathml_core(source: str, expected: str) -> None:
     """Elements without styles; lengths within 40 em."""
-    drawn = mathml(source, is_display=False)
-    if expected is not None:
-        assert drawn == f"<math><mrow>{expected}</mrow></math>"
-    else:
-        assert drawn is not None
-        assert "if" in drawn
+    assert mathml(source, is_display=False) == f"<math><mrow>{expected}</mrow></math>"
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        r"\nosuch{x}", r"\frac{1}", r"x & y", r"\begin{nosuch} x \end{nosuch}", r"\begin{matrix} x", r"\left( x", r"a \\ b",
-        r"\href{javascript:alert(1)}{x}", r"\unicode{x202e}", r"\def\a{\a\a}\a", r"\newcommand{\a}{\a}\a", r"\let\a=\frac",
-        r"\sideset{_1}{_2}{\sideset{_1}{_2}\sum}", r"\class{tab}{x}", r"\style{position:fixed}{x}", r"\htmlId{a}{x}",
-        r"\DeclareMathOperator{\a}{b}\a", r"\newenvironment{a}{b}{c}", r"\text{\textbf{x} y}", r"\cancel{5}", "x^y^z",
-        "{" * 100_000, "{" * 60 + "x" + "}" * 60, r"\sqrt{" * 60 + "x" + "}" * 60, r"\sqrt" * 300, r"\left(" * 60 + "x",
-        "x" * (LONGEST + 1), "x+" * 500_000, r"\skew{" + "9" * 1000 + "}{x}", "", "%", "^", "_", "'" * 1999 + "^", "\x00", "\ud800",
+        r"\nosuch{x}", r"\frac{1}", r"x & y", r"\begin{nosuch} x \end{nosuch}", r"\begin{matrix} x", r"\left( x",
+        r"a \\ b", r"\href{javascript:alert(1)}{x}", r"\unicode{x202e}", r"\def\a{\a\a}\a", r"\newcommand{\a}{\a}\a",
+        r"\let\a=\frac", r"\sideset{_1}{_2}{\sideset{_1}{_2}\sum}", r"\class{tab}{x}", r"\style{position:fixed}{x}",
+        r"\htmlId{a}{x}", r"\DeclareMathOperator{\a}{b}\a", r"\newenvironment{a}{b}{c}", r"\text{\textbf{x} y}",
+        r"\cancel{5}", "x^y^z", "{" * 100_000, "{" * 60 + "x" + "}" * 60, r"\sqrt{" * 60 + "x" + "}" * 60,
+        r"\sqrt" * 300, r"\left(" * 60 + "x", "x" * (LONGEST + 1), "x+" * 500_000, r"\skew{" + "9" * 1000 + "}{x}",
+        "^", "_",
     ],
-    ids=lambda source: source[:30].encode("unicode_escape").decode(),
+    ids=lambda source: source[:30],
 )  # fmt: skip
 def test_what_is_not_understood_or_too_large_is_not_drawn(source: str) -> None:
-    """In a moment; and the page shows it as it was written."""
+    """And is decided in a moment."""
     start = time.process_time()
-    drawn = mathml(source, is_display=True)
-    assert drawn is None or inspect(drawn) == []
-    assert "<math" not in (drawn or "") or source in {"'" * 1999 + "^", "\x00", "\ud800", ""}
+    assert mathml(source, is_display=True) is None
     assert time.process_time() - start < LONG
 
 
@@ -134,13 +136,26 @@ def test_without_latex2mathml_formulas_stay_their_source() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["{", "$", "$$", "$$\n", "$x$ ", "\\(", "\\[\n", "\\(x\\)\n", "$1", "$" + "1" * 4000 + " $ ", "\\" * 99 + "(", "> \\[\n"],
+    [
+        "{",
+        "$",
+        "$$",
+        "$$\n",
+        "$x$ ",
+        "\\(",
+        "\\[\n",
+        "\\(x\\)\n",
+        "$1",
+        "$" + "1" * 4000 + " $ ",
+        "\\" * 99 + "(",
+        "> \\[\n",
+    ],
     ids=lambda piece: piece[:9].encode("unicode_escape").decode(),
 )
-def test_a_megabyte_of_signs_ends(piece: str) -> None:
-    """Whatever sign it is made of, no search for its end begins anew for each."""
+def test_many_signs_end(piece: str) -> None:
+    """Whatever sign it is made of: the search for a formula's end is short for each."""
     start = time.process_time()
-    text = piece * (1_000_000 // len(piece))
+    text = piece * (200_000 // len(piece))
     formulas(f"{text}\n\n\\]\\)$")
     assert time.process_time() - start < LONG
 
@@ -154,12 +169,13 @@ def test_a_megabyte_of_macros_stays_text() -> None:
 
 
 PIECES = (
-    r"\href{javascript:alert(1)}{x}", r"\url{//a.b}", r"\text{<img src=x onerror=alert(1)>}", "<script>alert(1)</script>",
-    r"\color{url(//a.b)}x", r'\textcolor{red" onclick="x}{x}', r"\colorbox{red}{<b>}", r"\fcolorbox{a}{b}{c}", r"\rule{9999em}{9em}",
-    r"\hspace{-9999px}", r"\raise{1em}{x}", r"\begin{matrix}", r"\end{matrix}", r"\begin{array}{c|c}", r"\end{array}", r"\\", "&",
-    r"\left(", r"\right)", r"\frac", r"\sqrt[", r"\sqrt", "]", "{", "}", "^", "_", "'", "x", "1", "&lt;", "&#x3c;", "\u202e", "`",
-    r"\text{", r"\mathbb{", r"\mathbf", r"\operatorname{", r"\not", r"\lim_", r"\sum", r"\xrightarrow[", r"\boxed{", r"\cancel{",
-    r"\limits", r"\big", r"\middle|", r"\unicode{3c}", r"\def\a{", r"\a", "%", "#1", "~", '"', "</math>", "<math href='x'>",
+    r"\href{javascript:alert(1)}{x}", r"\url{//a.b}", r"\text{<img src=x onerror=alert(1)>}",
+    "<script>alert(1)</script>", r"\color{url(//a.b)}x", r'\textcolor{red" onclick="x}{x}', r"\colorbox{red}{<b>}",
+    r"\fcolorbox{a}{b}{c}", r"\rule{9999em}{9em}", r"\hspace{-9999px}", r"\raise{1em}{x}", r"\begin{matrix}",
+    r"\end{matrix}", r"\begin{array}{c|c}", r"\end{array}", r"\\", "&", r"\left(", r"\right)", r"\frac", r"\sqrt[",
+    r"\sqrt", "]", "{", "}", "^", "_", "'", "x", "1", "&lt;", "&#x3c;", "\u202e", "`", r"\text{", r"\mathbb{",
+    r"\mathbf", r"\operatorname{", r"\not", r"\lim_", r"\sum", r"\xrightarrow[", r"\boxed{", r"\cancel{", r"\limits",
+    r"\big", r"\middle|", r"\unicode{3c}", r"\def\a{", r"\a", "%", "#1", "~", '"', "</math>", "<math href='x'>",
 )  # fmt: skip
 
 
