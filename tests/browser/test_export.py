@@ -114,6 +114,10 @@ def test_formulas_are_drawn_and_a_wide_one_scrolls(
                 Math.abs(inside.left - outside.left - (outside.right - inside.right)) < 4;
             }"""
         )
+        ends = page.locator("math .aligned .right > :last-child").evaluate_all(
+            "(signs) => signs.map((sign) => Math.round(sign.getBoundingClientRect().right))"
+        )
+        assert (len(ends), len(set(ends))) == (2, 1)
         assert said == []
     finally:
         context.close()
