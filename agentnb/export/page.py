@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from html import escape
+from html import escape, unescape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
@@ -33,6 +33,7 @@ _TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error", "text": ""}
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_REFERENCE = re.compile(r"&lt;|&#[0-9]{1,7};")
 _VOID = ("br", "hr")
 
 
@@ -119,12 +120,12 @@ def _image(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
 
 
 def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
-    """A formula; one that cannot be drawn as it was written."""
+    """A formula; one that cannot be drawn as it was written. In stored answers `<` is a reference."""
     token = tokens[index]
     is_display = bool(token.meta["display"])
-    drawn = mathml(token.content, is_display=is_display)
+    drawn = mathml(_REFERENCE.sub(lambda found: unescape(found.group()), token.content), is_display=is_display)
     if drawn is None:
-        return text(token.markup)
+        return _escaped_once(token.markup)
     return f'<span class="display">{drawn}</span>' if is_display else drawn
 
 

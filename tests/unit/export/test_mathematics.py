@@ -17,6 +17,7 @@ from agentnb.export.document import Document, Entry
 from agentnb.export.formulas import LONGEST, mathml
 from agentnb.export.mathematics import read_formulas
 from agentnb.export.page import markdown, page
+from agentnb.ipython.markdown import harmless
 from tests.conftest import ROOT
 from tests.unit.export.test_export import inspect
 
@@ -122,6 +123,14 @@ def test_a_formula_that_is_not_drawn_is_shown_as_it_was_written() -> None:
     """Backslashes, stars and all."""
     assert markdown(r"See \(a_1*b*\nosuch<c\).") == "<p>See \\(a_1*b*\\nosuch&lt;c\\).</p>\n"
     assert markdown("$$\n\\nosuch\n- b\n$$") == "<p>$$\n\\nosuch\n- b\n$$</p>\n"
+
+
+@pytest.mark.parametrize("source", ["$$a<b$$", "$a<b$", r"\(a<b\)", "$$\na\n< b\n$$"])
+def test_a_formula_of_a_stored_answer_is_drawn(source: str) -> None:
+    """What a notebook keeps of an answer has references and other signs in the place of some."""
+    drawn = markdown(harmless(f"So\n\n{source}\n\nis"))
+    assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in drawn
+    assert markdown("$\\nosuch&lt;x$") == "<p>$\\nosuch&lt;x$</p>\n"
 
 
 def test_without_latex2mathml_formulas_stay_their_source() -> None:
