@@ -95,7 +95,8 @@ def test_start_without_confine_says_that_it_is_not_confined(start: Start) -> Non
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
     assert health.startswith("no. It can read and change what you can. ")
-    assert ("Confine agents in the settings, or confine=True, keeps it in its workspace." in health) is (WAY is not None)
+    how = "Confine agents in the settings, or confine=True, keeps it in its workspace."
+    assert (how in health) is (WAY is not None)
     process = session.state.agent_process
     assert process is not None
     assert (process.confined, process.unconfined) == (None, health.removeprefix("no. "))
