@@ -93,6 +93,10 @@ class Inspector(HTMLParser):
         if tag not in ("meta", "img", "br", "hr"):
             self.open.append(tag)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """To a browser the slash says nothing."""
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:
             self.wrong.append(f"</{tag}> out of place")

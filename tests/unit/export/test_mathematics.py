@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -198,6 +198,7 @@ def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: lis
 
 
 @given(st.text(alphabet="<>&\"'`$\\()[]{}^_%#~ \nabfrctexml/=1-*|", max_size=80))
+@example("\\\n")
 def test_no_text_with_formulas_breaks_out(text: str) -> None:
     """Signs in any order, between dollar signs and without them."""
     assert inspect(markdown(text)) == []
