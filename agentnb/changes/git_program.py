@@ -7,6 +7,7 @@ file system monitor and aliases are never read; what a ``.gitattributes`` in the
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ from agentnb.changes.coverage import TooSlow, ignores_case
 from agentnb.errors import ChangesError, ChangesUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 OLDEST = (2, 30)
 """The oldest git that is used."""
@@ -206,29 +207,19 @@ class GitProgram:
         """
         found = bytearray()
         count = 0
-        is_slow = threading.Event()
         with tempfile.TemporaryFile() as said, self.start(*arguments, has_input=False, said=said) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
-
-            def stop() -> None:
-                is_slow.set()
-                process.kill()
-
-            watch = threading.Timer(self._seconds, stop)
-            watch.daemon = True
-            watch.start()
-            try:
-                while count <= most and (block := process.stdout.read(1 << 20)):
-                    found += block
-                    count += block.count(0)
-                if count > most:
+            with killed_after(process, self._seconds) as is_slow:
+                try:
+                    while count <= most and (block := process.stdout.read(1 << 20)):
+                        found += block
+                        count += block.count(0)
+                    if count > most:
+                        process.kill()
+                    process.wait()
+                except BaseException:
                     process.kill()
-                process.wait()
-            except BaseException:
-                process.kill()
-                raise
-            finally:
-                watch.cancel()
+                    raise
             said.seek(0)
             words = said.read(10_000).decode("utf-8", "replace").strip()
         if is_slow.is_set():
@@ -263,6 +254,24 @@ class GitProgram:
             )
         except OSError as error:
             raise ChangesUnavailable(f"git cannot be run in {self._workspace}: {error.strerror}.") from error
+
+
+@contextlib.contextmanager
+def killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[threading.Event]:
+    """Kill *process* where the block takes longer than *seconds*; the event says whether it did."""
+    is_slow = threading.Event()
+
+    def stop() -> None:
+        is_slow.set()
+        process.kill()
+
+    watch = threading.Timer(seconds, stop)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield is_slow
+    finally:
+        watch.cancel()
 
 
 def _failure(command: str, code: int, said: str) -> ChangesError:

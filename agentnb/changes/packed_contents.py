@@ -7,6 +7,7 @@ import threading
 from typing import IO, TYPE_CHECKING
 
 from agentnb.changes.coverage import TooSlow
+from agentnb.changes.git_program import killed_after
 
 if TYPE_CHECKING:
     import subprocess
@@ -67,25 +68,16 @@ class PackedContents:
     def _answer(self, process: subprocess.Popen[bytes], name: str) -> bytes | None:
         given, printed = process.stdin, process.stdout
         assert given is not None and printed is not None  # noqa: S101, PT018 - both are pipes
-        is_slow = threading.Event()
-
-        def stop() -> None:
-            is_slow.set()
-            process.kill()
-
-        watch = threading.Timer(self._seconds, stop)
-        watch.daemon = True
-        watch.start()
-        try:
-            return _content(given, printed, name)
-        except OSError:  # git has ended
-            process.wait()
-            return None
-        finally:
-            watch.cancel()
-            if is_slow.is_set():
-                self._end()
-                raise TooSlow(self._seconds)
+        content = None
+        with killed_after(process, self._seconds) as is_slow:
+            try:
+                content = _content(given, printed, name)
+            except OSError:  # git has ended
+                process.wait()
+        if is_slow.is_set():
+            self._end()
+            raise TooSlow(self._seconds)
+        return content
 
     def _end(self) -> None:
         process, self._process = self._process, None
