@@ -106,7 +106,7 @@ class Change:
         """Who changed it, as far as is known.
 
         ``"toolCall"``: a tool call of the turn names it. ``"during"``: it changed while the turn ran, and nothing says
-        who did it. ``"otherTab"``: a tool call of another tab names it, too. ``"user"``: you saved it in JupyterLab.
+        who did it. ``"otherTab"``: a tool call of another tab names it, too. ``"user"``: you saved it in Jupyter.
         """
         return self._item.by
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from agentnb.comm.lab import Lab
     from agentnb.comm.notebook import Notebook
 
-EDITOR = "JupyterLab"
+EDITOR = "your browser"
+"""Where the changes are, in a sentence for the user: JupyterLab and Notebook 7 are both right."""
 _OF_FOLDERS = frozenset({"rename", "delete"})
 """What a user does to folders, too, with all that is in them."""
 

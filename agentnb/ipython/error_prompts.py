@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from agentnb.ipython.cell_errors import CellError
 
 _COMMAND = re.compile(r"(?P<action>fix|explain)(?:[ \t]+@?(?:(?:error|cell):)?(?P<count>\d{1,9}))?[ \t]*(?:\n|\Z)")
-_EDIT = "change the cell that causes it with the tool replace_cell, so that I can review the edit"
+_EDIT = "change the cell that causes it in the open notebook (not in its file), so that I can review the edit"
 _SHOW = "show the whole corrected code of the cell"
 _FIX = {
     True: f"Find the cause and {_EDIT}.",
     False: f"Find the cause and {_SHOW}.",
-    None: f"Find the cause and {_EDIT}; without that tool, {_SHOW}.",
+    None: f"Find the cause and {_EDIT}; if you have no tool for that, {_SHOW}.",
 }
 _ENDING = "Don't run it. Say briefly what was wrong."
 _EXPLAIN = "Say what it means, what caused it here and how to avoid it. Don't change anything."

@@ -188,7 +188,7 @@ class AgentMagics(Magics):
             %agents serve stop        end that, and their connections
             %agents trust [FOLDER]    let what your policy file allows count in FOLDER (the workspace) and below it
             %agents untrust [FOLDER]  let it ask there again
-            %agents sidebar           show the chat in JupyterLab's sidebar
+            %agents sidebar           show the chat in the sidebar
 
         Without NAME it is the current tab.
         """

@@ -22,7 +22,8 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 INSTRUCTIONS = (
     "These tools work on the Jupyter kernel and the notebook that the user has open. Look with `variables`, `inspect` "
     "and `cells` before you run code. `run_code` runs in the user's own namespace: do not overwrite variables that you "
-    "did not create. The user may deny a call; then suggest another way instead of repeating the call."
+    "did not create. Change cells with the tools for cells, not in the notebook's file: the user reviews the change "
+    "in the cell. The user may deny a call; then suggest another way instead of repeating the call."
 )
 
 

@@ -38,7 +38,7 @@ _WANTED: dict[Operation, frozenset[State]] = {
 }
 MOST_NAMED = 3
 """Files that are named in an answer."""
-_OVERWRITE = "If JupyterLab says that its file has changed when you save the notebook, choose Overwrite."
+_OVERWRITE = "If Jupyter says that its file has changed when you save the notebook, choose Overwrite."
 _OTHERS = "Apply the others, too, before you save the notebook: saving it replaces its file."
 
 

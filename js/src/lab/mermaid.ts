@@ -22,7 +22,7 @@ export async function drawMermaid(rendermime: RenderMimes, source: string): Prom
     await Promise.race([renderer.renderModel(model), tooSlow()]);
     const address = renderer.node.querySelector("img")?.src ?? "";
     if (PICTURE.test(address)) return address;
-    throw new Error(renderer.node.textContent?.trim().slice(0, 300) || "JupyterLab could not draw it.");
+    throw new Error(renderer.node.textContent?.trim().slice(0, 300) || "Jupyter could not draw it.");
   } finally {
     renderer.dispose();
   }

@@ -32,8 +32,8 @@ test("gives the address of the picture, and leaves nothing behind", async () => 
 
 test.each([
   ["a warning", "<pre>Parse error on line 1: SOURCE</pre>", "Parse error on line 1: graph TD"],
-  ["a picture from elsewhere", '<img src="https://example.org/x.svg">', "JupyterLab could not draw it."],
-  ["no picture", "<svg></svg>", "JupyterLab could not draw it."],
+  ["a picture from elsewhere", '<img src="https://example.org/x.svg">', "Jupyter could not draw it."],
+  ["no picture", "<svg></svg>", "Jupyter could not draw it."],
 ])("says why where there is %s", async (_what, html, why) => {
   const { rendermime, disposed } = renderers(html);
   await expect(drawMermaid(rendermime, "graph TD")).rejects.toThrow(why);

@@ -95,7 +95,7 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     assert said.endswith("Apply its 2 cell changes to the notebook, or reload it.")
     assert page.texts() == OLD
     answer = apply(host, session, turn)
-    assert answer["message"].startswith("2 cells were applied. If JupyterLab says that its file has changed")
+    assert answer["message"].startswith("2 cells were applied. If Jupyter says that its file has changed")
     assert (list(page.texts().items()), page.steps) == (list(NEW.items()), 1)
     assert list(page.file_hashes) == [sha256(notebook(cells).encode()).hexdigest() for cells in (OLD, NEW)]
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "open", "cell:n": "open"}

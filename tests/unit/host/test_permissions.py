@@ -201,7 +201,7 @@ def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Pat
     for call in talk.questions(3):
         assert call.risk is not None
         named = "a.txt" in repr(call.details)
-        assert ("fit.ipynb has unsaved changes in JupyterLab." in call.risk.reason) != named
+        assert ("fit.ipynb has unsaved changes in your browser." in call.risk.reason) != named
         talk.answer(call, "no" if call.tool_call_id == "p" else "reject")
     assert "typed" in talk.done(turn)[3]["content"]
 

@@ -14,6 +14,7 @@ from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, text_of
 from agentnb.ipython.error_prompts import expanded, failed_prompt
 from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.shell_mentions import ShellMentions
+from agentnb.kernel.tools import TOOLS
 from tests.unit.kernel.notebook_page import NotebookPage
 
 
@@ -85,8 +86,8 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
 @pytest.mark.parametrize(
     ("typed", "parts"),
     [
-        ("fix", ["Fix the error in In [3]: @error:3\n", "replace_cell"]),
-        ("fix 2", ["Fix the error in In [2]: @error:2\n", "replace_cell"]),
+        ("fix", ["Fix the error in In [3]: @error:3\n", "change the cell"]),
+        ("fix 2", ["Fix the error in In [2]: @error:2\n", "change the cell"]),
         ("fix @error:2", ["@error:2\n"]),
         ("explain", ["Explain the error in In [3]: @error:3\n", "Don't change anything."]),
         ("fix\nUse pandas 1 only,\nplease.", ["@error:3\n", "\n\nUse pandas 1 only,\nplease."]),
@@ -95,15 +96,16 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
 def test_the_word_alone_becomes_a_prompt_with_the_error(
     typed: str, parts: list[str], shell: Any, errors: CellErrors
 ) -> None:
-    """With the tools for cells the agent is to change the cell."""
+    """With the tools for cells the agent is to change the cell. The user reads it, too: it names no tool."""
     prompt = expanded(typed, shell, edits=True)
     assert [part for part in parts if part not in prompt] == []
+    assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
 
 
 def test_an_agent_without_the_tools_is_to_show_the_code(shell: Any, errors: CellErrors) -> None:
     """It cannot change the cell."""
     prompt = expanded("fix", shell, edits=False)
-    assert ("replace_cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
+    assert ("change the cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
 
 
 @pytest.mark.parametrize("typed", ["fix the plot", "Fix", "explain this", "fixes", "please fix", "fix 2 and 3"])
