@@ -21,6 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from agentnb.ipython.display_formulas import Piece, on_one_line
 from agentnb.ipython.fences import Fences, html_block, html_code
 
 if TYPE_CHECKING:
@@ -97,8 +98,13 @@ def harmless(text: str, fences: Fences | None = None) -> str:
     clean = printable(text)
     fences = fences or Fences.around([clean])
     lines = clean.split("\n")
-    pieces = [_piece(lines, start, end, code, fences) for start, end, code in _pieces(clean, len(lines))]
-    return "\n".join(pieces).strip("\n")
+    pieces = [*_pieces(clean, len(lines))]
+    if "$$" in clean or "\\[" in clean:
+        joined = on_one_line(lines, (Piece(start, end, code is not None) for start, end, code in pieces))
+        if joined != lines:
+            lines = joined
+            pieces = [*_pieces("\n".join(lines), len(lines))]
+    return "\n".join(_piece(lines, start, end, code, fences) for start, end, code in pieces).strip("\n")
 
 
 def harmless_line(text: str) -> str:
@@ -250,6 +256,7 @@ def _with_dollars(text: str) -> str:
                 rest = text[sign.end() : sign.end() + _LONGEST_FORMULA].partition("\n")[0]
                 is_alone = not line.strip() and not rest.strip(" .,;")
                 if opened.group() == "\\[":
+                    formula += " " * formula.endswith("\\")  # the end of a row would escape the sign
                     formula = f"$${formula}$$" if is_alone else f"$\\displaystyle {formula}$"
                 else:
                     formula = f"${formula}$"

@@ -102,6 +102,9 @@ ATTACKS = [
     "- a\n\n      <script>\n\n  <script>",
     "| a |\n|---|\n| `<script>` <script> |",
     "\\<script>alert(1)</script> \\\\<script>x</script>",
+    "$$\n- <script>alert(1)</script>\n$$",
+    '> $$\n> - https://a.org/"onclick=x\n> $$',
+    "1. \\[\n   [a]: javascript:alert(1)\n   + <img src=x onerror=y>\n   \\]",
     "$a<script>b$ and $$\n<img src=x onerror=y>\n$$",
     "a\r<script>\rb\x00<scr\x00ipt>",
     "<\x01script>alert(1)</script>",
@@ -114,7 +117,24 @@ SIGNS = (
     "@@0@@ { } a "
     "https://a.org/ www.a.org javascript: onclick=x \\begin{x} \\end{x} \\\\[ \\\\] `$$`"
 )
-SPACES = ["\n", "\n\n", "    ", "- ", "1. ", "> ", "\t", " ", "  ", '"', "'", "def f():\n    pass"]
+SPACES = [
+    "\n$$\n",
+    "\n\\[\n",
+    "\n\\]\n",
+    "\n- ",
+    "\n",
+    "\n\n",
+    "    ",
+    "- ",
+    "1. ",
+    "> ",
+    "\t",
+    " ",
+    "  ",
+    '"',
+    "'",
+    "def f():\n    pass",
+]
 SNIPPETS = st.sampled_from([*ATTACKS, *SPACES, *SIGNS.split()])
 TEXTS = st.one_of(st.text(), st.lists(SNIPPETS, max_size=14).map("".join))
 ORDINARY = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]))
@@ -280,6 +300,8 @@ def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_tex
         "\\begin{a}",
         "`https://a` ",
         "**a_ `c` [",
+        "\n\\[",
+        "\n$$\n- ",
     ],
 )
 def test_a_text_when_it_is_twice_as_long_takes_about_twice_the_time(unit: str) -> None:
@@ -317,3 +339,52 @@ def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
 def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -> None:
     """JupyterLab's MathJax and nbconvert show those; money and code stay what they are."""
     assert harmless(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Then\n\n$$\na = b\n- c\n$$\n\nend", "Then\n\n$$a = b - c$$\n\nend"),
+        ("Then\n$$\na\n= b\n$$.\nmore", "Then\n$$a = b$$.\nmore"),
+        ("$$\nx\n=\ny\n$$", "$$x = y$$"),
+        ("$$\nx \\\\[2pt]\n+ y\n# q\n> z\n1. n\n---\n$$", "$$x \\\\[2pt] + y # q > z 1. n ---$$"),
+        ("\\[\na\n- b\n\\]", "$$a - b$$"),
+        ("- $$\n  a\n  + b\n  $$", "- $$a + b$$"),
+        ("1. So:\n   $$\n   a\n   $$", "1. So:\n   $$a$$"),
+        ("> $$\n> a\n> - b\n> $$", "> $$a - b$$"),
+        ("$$\nx\n= y\n$$", "$$\nx\n= y\n$$"),
+        ("```\n$$\na\n- b\n$$\n```", "````\n$$\na\n- b\n$$\n````"),
+        ("$$\na % c\n- b\n$$", "&#36;&#36;\na % c\n- b\n&#36;&#36;"),
+        ("$$\na\n\n- b\n$$", "&#36;&#36;\na\n\n- b\n&#36;&#36;"),
+        ("Then\n$$\na \\\\\n- b \\\\\n$$", "Then\n$$a \\\\ - b \\\\ $$"),
+    ],
+)
+def test_a_display_formula_when_its_lines_look_like_lists_headings_or_text_around_it_stays_whole(
+    text: str, kept: str
+) -> None:
+    """It is put on one line; code, comments and formulas with empty lines stay as they are."""
+    assert harmless(text) == kept
+
+
+TEX = st.lists(
+    st.sampled_from(["- b", "+ c_1", "= d", "=", "---", "# e", "1. f", "> g", r"\\", r"\frac{a}{b}", "| h |", "* i"]),
+    min_size=1,
+    max_size=6,
+)
+AROUND = st.sampled_from(["{}", "Then\n{}\nmore.", "Then\n\n{}\n\nmore.", "# Head\n{}", "{}\n\n- a\n- b"])
+SIGNS_AROUND = st.sampled_from([("$$", "$$"), (r"\[", r"\]")])
+
+
+@given(TEX, AROUND, SIGNS_AROUND)
+@settings(max_examples=200, deadline=None)
+def test_a_display_formula_of_any_lines_reaches_each_renderer_whole(
+    lines: list[str], around: str, signs: tuple[str, str]
+) -> None:
+    """Each has it as the text of one element, with its dollar signs; nothing in it is a list, a heading or a table."""
+    source = "\n".join(lines)
+    markdown = harmless(around.format(f"{signs[0]}\n{source}\n{signs[1]}"))
+    check(markdown)
+    for renderer in ("jupyterlab", "nbconvert"):
+        text = "".join(Page(pages(markdown)[renderer]).text)
+        (formula,) = re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL)
+        assert (renderer, formula.split()) == (renderer, source.split())
