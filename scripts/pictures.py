@@ -26,15 +26,13 @@ CELLS = [
     "session = agentnb.start(title='Residuals')\nresiduals = [0.2, -0.1, 0.4]\nagentnb.chat(session)",
 ]
 ANALYSIS = (
-    "xs = [1.0, 2.0, 3.0, 4.0]\nys = [2.1, 3.9, 6.2, 7.8]",
-    "slope = sum(x * y for x, y in zip(xs, ys)) / sum(x * x for x in xs)\nround(slope, 3)",
-)
-ADVICE = """/say The slope is **1.99**. Is a line enough?
+    'masses = {\n    "Adélie": ["3750", "3800", "n/a", "3450"],\n    "Gentoo": ["5000", "5700", "4925", "5400"],\n}',
+    """def mean(values):
+    return sum(map(float, values)) / len(values)
 
-```python
-residuals = [y - slope * x for x, y in zip(xs, ys)]
-max(residuals, key=abs)
-```"""
+
+{species: mean(found) for species, found in masses.items()}""",
+)
 TALK = (
     "/plan 3",
     "/think The noise grows with x, so the weights matter.",
@@ -108,17 +106,30 @@ def _chat(lab: Lab, folder: Path) -> None:
 
 
 def _sidebar(lab: Lab, folder: Path) -> None:
-    lab.open_too("analysis.ipynb", notebook(*ANALYSIS, kernel="python3"))
-    for index in range(len(ANALYSIS)):
+    """A plot in the chat, and a cell that failed with the agent's change of it to be reviewed."""
+    agent = lab.server.folder.parent / "Analyst"
+    agent.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT / "tests/agents/analyst.py"}"\n', encoding="utf-8")
+    agent.chmod(0o755)
+    start = f"import agentnb\nagentnb.start(command=[{str(agent)!r}], title='Penguins', kernel_tools=True)"
+    lab.open_too("analysis.ipynb", notebook(start, *ANALYSIS, kernel="python3"))
+    for index in range(2):
         lab.cell(index).run()
         lab.cell(index).expect_done(index + 1)
+    lab.cell(0).focus()
+    lab.command("notebook:delete-cell")
     side = Side(lab.page)
     side.open()
-    side.start()
+    side.expect_chat()
     side.resize(480)
-    side.say(ADVICE)
-    expect(side.button("Insert below the active cell").first).to_be_visible(timeout=PATIENCE_MS)
-    expect(side.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    side.say("Plot the masses by species")
+    side.allow()
+    answer = side.chat.locator(".answer").last
+    expect(answer).to_contain_text("hardly overlap", timeout=PATIENCE_MS)
+    lab.cell(1).run()
+    lab.cell(1).button("Fix with agent").click()
+    expect(lab.cell(1).locator.locator(".agentnb-new-lines")).to_contain_text("known", timeout=PATIENCE_MS)
+    expect(lab.panel.locator(".agentnb-cell-bar")).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    expect(answer.locator("math").first).to_be_visible(timeout=PATIENCE_MS)
     for name in ("light", "dark"):
         lab.theme(THEMES[name])
         lab.page.screenshot(path=folder / f"sidebar-{name}.png", animations="disabled")

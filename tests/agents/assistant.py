@@ -73,4 +73,5 @@ def prompt(asked):
     wire.answer(asked, {"stopReason": "end_turn"})
 
 
-wire.run(prompt, new, mcpCapabilities={"acp": True})
+if __name__ == "__main__":
+    wire.run(prompt, new, mcpCapabilities={"acp": True})

@@ -49,6 +49,7 @@ MEANT = [
 
 OWN_WORDS = {
     "agentnb/policy/audit.py",  # keeps `Record.door` until 0.3
+    "docs/decisions/0270-tests-of-0.1.md",  # says what the tests were called
     "docs/how-to/upgrade.md",  # says what the old names were
     "tests/unit/policy/test_audit.py",
     "agentnb/policy/commands/programs.toml",  # programs that have such names
