@@ -88,8 +88,11 @@ def with_wider(
 
 
 def warned(verdict: Verdict, request: PolicyRequest, unsaved: Callable[[str], Unsaved | None]) -> Verdict:
-    """*verdict*, and what to know before a file is written that has unsaved changes in an editor."""
-    if request.tool in READING:
+    """*verdict*, and what to know before a file is written that has unsaved changes in an editor.
+
+    A change of cells is made in the editor itself, and overwrites nothing.
+    """
+    if request.tool in READING or request.kind == "cell":
         return verdict
     open_in = {path: held.editor for path in request.files if (held := unsaved(path)) is not None}
     said = (f"{os.path.basename(path)} has unsaved changes in {editor}." for path, editor in open_in.items())  # noqa: PTH119

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.host.permissions.cards import belongs
+from agentnb.comm.notebook import Notebook
+from agentnb.comm.open_notebooks import UnsavedNotebook
+from agentnb.host.permissions.cards import belongs, warned
 from agentnb.host.permissions.grants import Grants, Question
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.policy.decision import choose_option
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation
+from agentnb.policy.situation import Situation, Verdict
 from agentnb.state import (
     ConfirmationOption,
     ToolCallDetails,
@@ -121,3 +123,12 @@ def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
     assert (code.kind, code.tool, code.command) == ("permission", "kernel", "import shutil; shutil.rmtree('/')")
     assert judge(code, Situation(agent="a", mode="allow")).floor == "critical"
     assert asked_request(asked, "mcp kernel run_code", "/w").tool == "other"
+
+
+def test_a_write_to_an_unsaved_notebook_is_warned_of_and_a_change_of_its_cells_is_not() -> None:
+    """The write would take the place of what is typed; a cell is changed where it is typed."""
+    verdict = Verdict(outcome="ask", reason="Asks.", risk="Changes it.")
+    written, changed = (PolicyRequest(kind=kind, title="x", path="/w/fit.ipynb") for kind in ("write", "cell"))
+    held = UnsavedNotebook(Notebook(path="fit.ipynb", unsaved=True, cells=()))
+    assert warned(verdict, written, lambda _: held).risk == "Changes it. fit.ipynb has unsaved changes in your browser."
+    assert warned(verdict, changed, lambda _: held) == verdict
