@@ -1,7 +1,8 @@
 """What a model can do (tools, images, thinking) and how long its context is: found out once, and kept.
 
 Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
-tried: servers refuse it if they do not.
+tried: servers refuse it if they do not. llama.cpp takes such a request also where the model's chat template has no
+place for tools, and the model never hears of them; so its template counts first.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -92,13 +94,19 @@ class AbilityFile:
 
 
 async def look_up(model: Model) -> None:
-    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that."""
+    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that.
+
+    A server that said that there are none is asked again: it may have been started anew with another template.
+    """
     file = AbilityFile()
-    if file.get(model) is not None or model.kind not in {OLLAMA, LM_STUDIO}:
+    known = file.get(model)
+    if model.kind not in {OLLAMA, LM_STUDIO, LLAMA_CPP} or _is_unloaded(model):
+        return
+    if known is not None and known.tools is not False:
         return
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
         told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
-        if told.tools is not None:
+        if told.tools is not None or known is not None:
             file.put(model, told)
 
 
@@ -115,9 +123,12 @@ async def find_out(model: Model) -> Abilities:
 
 
 async def effective_context(model: Model) -> int | None:
-    """How long the context of a loaded model is in truth, where the server says so: Ollama takes less than it could."""
+    """How long the context of a loaded model is now, where the server says so.
+
+    Ollama takes less than the model could; the others may have been started anew with another size.
+    """
     if model.kind != OLLAMA:
-        return None
+        return (await _told(model)).context
     with contextlib.suppress(ServerTrouble):
         for running in _objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
             if model.model_id in {running.get("name"), running.get("model")}:
@@ -147,7 +158,8 @@ async def _told(model: Model) -> Abilities:
                 if each.get("id") == model.model_id:
                     return _from_lm_studio(each)
         if model.kind == LLAMA_CPP:
-            return _from_llama_cpp(await model.server.get(f"{model.server.root}/props"))
+            which = quote(model.model_id, safe="")  # it counts where one server has several models
+            return _from_llama_cpp(await model.server.get(f"{model.server.root}/props?model={which}"))
     return Abilities(context=context)
 
 
@@ -175,7 +187,9 @@ def _from_llama_cpp(props: object) -> Abilities:
     told = props if isinstance(props, dict) else {}
     settings = told.get("default_generation_settings")
     modalities = told.get("modalities")
+    template = told.get("chat_template_caps")
     return Abilities(
+        tools=False if isinstance(template, dict) and template.get("supports_tools") is False else None,
         images=modalities.get("vision") is True if isinstance(modalities, dict) else None,
         context=_size(settings.get("n_ctx")) if isinstance(settings, dict) else None,
     )
@@ -193,6 +207,12 @@ async def _takes_tools(model: Model) -> bool | None:
             raise
         return None
     return True
+
+
+def _is_unloaded(model: Model) -> bool:
+    """Whether llama.cpp, with several models, would load this one only to answer a question about it."""
+    status = model.listed.get("status")
+    return isinstance(status, dict) and status.get("value") != "loaded"
 
 
 def _objects(value: object, key: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.local.abilities import AbilityFile, effective_context, find_out
 from agentnb.local.completion import Completion
-from agentnb.local.discovery import find_servers
+from agentnb.local.discovery import LARGER_CONTEXT, find_servers
 from agentnb.local.server import ServerTrouble
 from agentnb.local.settings import is_loopback
 
@@ -96,16 +96,17 @@ async def _try(model: Model) -> list[str]:
     if completion.finish is None and not stream.done:
         raise ServerTrouble(f"{model.server.place} ended the answer before it was complete.")
     file = AbilityFile()
-    abilities = file.get(model) or await find_out(model)
+    abilities = await find_out(model)  # anew: the server may have been started with another template
     file.put(model, abilities)
     lines = [f"{model.model_id} answers. {str(abilities).capitalize()}."]
     if abilities.tools is False:
         lines.append("It cannot use tools: it answers in text only. Choose another model to read and change files.")
     size = await effective_context(model) or abilities.context
     if size is not None and size < SMALL_CONTEXT:
+        how = LARGER_CONTEXT.get(model.kind)
         lines.append(
-            f"Its context holds only {size:,} tokens: long tasks are forgotten. Give it more, for example with"
-            " OLLAMA_CONTEXT_LENGTH=16384 when Ollama starts, --max-model-len (vLLM) or -c (llama-server)."
+            f"Its context holds only {size:,} tokens, too few for long tasks."
+            f" Start the server with a larger one{f', as in {how}' if how else ''}."
         )
     return lines
 

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentnb.local.server import ModelServer, ServerTrouble
+from agentnb.local.server import UNAVAILABLE, ModelServer, ServerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,14 @@ START = (
     "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
     " for one elsewhere set AGENTNB_LOCAL_URL to its base URL."
 )
+
+LARGER_CONTEXT = {
+    OLLAMA: "`OLLAMA_CONTEXT_LENGTH=16384 ollama serve`",
+    LM_STUDIO: "`lms load MODEL --context-length 16384`",
+    VLLM: "`--max-model-len 16384`",
+    LLAMA_CPP: "`llama-server -c 16384`",
+}
+"""How each server is given a context that is large enough for an agent with tools."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,12 @@ class Model:
 
     @property
     def key(self) -> str:
-        """What tells it from others, also from itself after another pull."""
-        return " ".join((self.server.url, self.model_id, str(self.listed.get("created", ""))))
+        """What tells it from others, on Ollama also from itself after another pull.
+
+        llama.cpp and vLLM give the time of the request as `created`.
+        """
+        version = str(self.listed.get("created", "")) if self.kind == OLLAMA else ""
+        return f"{self.server.url} {self.model_id} {version}".strip()
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Fou
     found = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
     if settings.url is None:  # most ports have no server, or another one: no trouble
-        troubles = [each for each in troubles if each.status in {401, 403}]
+        troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
     return Found(found, tuple(troubles))
 
 
@@ -131,6 +143,11 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
         return ServerTrouble(f"{server.place} was silent for too long.", "Look at the server's own log.")
     models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())
     return FoundServer(server, kind, models)
+
+
+def _is_loading(trouble: ServerTrouble) -> bool:
+    """Whether a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
+    return trouble.status == UNAVAILABLE and "loading" in trouble.reason.lower()
 
 
 async def _kind(server: ModelServer, listed: list[dict[str, Any]]) -> str:

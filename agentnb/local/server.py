@@ -30,8 +30,9 @@ MOST_REDIRECTS = 3
 MOST_MODELS = 500
 LONGEST_NAME = 200
 
-NOT_FOUND, NOT_ALLOWED = 404, 405
+NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = 404, 405, 503
 _REFUSED = (401, 403)
+_ENDS = (".", "!", "?", "…")
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -207,7 +208,7 @@ class ModelServer:
             return
         async with self._naming_errors():
             reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
-        said = f" It says: {reason}" if reason else ""
+        said = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
         if status in _REFUSED:
             raise self._unauthorized(status, reason)
         if status == NOT_FOUND and not reason:
@@ -263,9 +264,10 @@ class ModelServer:
         except httpx.TimeoutException:
             message = f"{self.place} was silent for too long."
             raise ServerTrouble(message, "Look at the server's own log.", transient=True) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            message = f"The connection to {self.place} broke ({type(error).__name__})."
-            raise ServerTrouble(message, "Look at the server's own log.", transient=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            message = f"The connection to {self.place} broke."
+            todo = "Check that the server still runs; its own log says what happened."
+            raise ServerTrouble(message, todo, transient=True) from None
         except LineTooLong as error:
             raise ServerTrouble(str(error)) from None
 

@@ -19,6 +19,7 @@ from agentnb.acp_agent.updates import Chunk, UsedContext
 from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.local.abilities import Abilities, AbilityFile, effective_context, find_out, refuses_tools
 from agentnb.local.completion import AnswerTooLong, Completion
+from agentnb.local.discovery import LARGER_CONTEXT, OLLAMA
 from agentnb.local.prompt import system_message, user_message
 from agentnb.local.server import ServerTrouble
 from agentnb.local.tool_set import ToolSet
@@ -55,17 +56,21 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
             raise RequestError(INTERNAL_ERROR, models.problem(session))
         await models.tell(reply, session)
     try:
-        abilities = await known_abilities(reply, model)
+        abilities = await known_abilities(reply, session, model)
         async with ToolSet.opened(reply, enabled=abilities.tools is not False) as tools:
             await _Turn(reply, session, model, abilities, tools).run(prompt)
     except (ServerTrouble, AnswerTooLong) as trouble:
-        raise RequestError(INTERNAL_ERROR, _with_advice(trouble, model)) from None
+        raise RequestError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
 
 
-async def known_abilities(reply: Reply, model: Model) -> Abilities:
-    """What *model* can do: as kept, or found out now, which is shown."""
+async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:
+    """What *model* can do: as kept, or found out now, which is shown.
+
+    A model without tools is tried again in each new session: vLLM and llama.cpp can be started anew with tools.
+    """
     file = AbilityFile()
-    if (known := file.get(model)) is not None:
+    known = file.get(model)
+    if known is not None and (known.tools is not False or model.kind == OLLAMA or model.model_id in session.warned):
         return known
     call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
     await call.update("in_progress")
@@ -258,8 +263,16 @@ def _as_sent(call: ToolCall) -> dict[str, Any]:
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _with_advice(trouble: Exception, model: Model) -> str:
-    said = str(trouble)
-    if isinstance(trouble, ServerTrouble) and "context" in trouble.reason.lower():
-        return f"{said} The conversation is too long for {model.model_id}: start a new one, or give it more context."
-    return said
+def _with_advice(trouble: Exception, model: Model, session: Session) -> str:
+    """What to tell the user of *trouble*: where the context is too small, that first."""
+    if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
+        return str(trouble)
+    prompts = sum(message["role"] == "user" for message in session.messages)
+    what, start = ("conversation", "Start a new conversation, or start") if prompts > 1 else ("message", "Start")
+    how = LARGER_CONTEXT.get(model.kind)
+    example = f", as in {how}" if how else ""
+    return (
+        f"The {what} and the descriptions of the tools are too long for the context of {model.model_id}."
+        f" {model.server.place} says: {trouble.reason.rstrip('.')}."
+        f" {start} the server with a larger context{example}."
+    )

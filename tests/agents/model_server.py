@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import re
 import sys
 
-KINDS = ("ollama", "lm_studio", "vllm", "llama_cpp", "bare", "empty", "keyed", "page", "moved")
+KINDS = ("ollama", "lm_studio", "vllm", "llama_cpp", "bare", "empty", "keyed", "page", "moved", "loading")
 OWNERS = {"ollama": "library", "lm_studio": "organization_owner", "vllm": "vllm", "llama_cpp": "llamacpp"}
 KEY = "sk-very-secret"
 USAGE = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
@@ -37,11 +38,15 @@ MODELS = {
     "slow": "never ends",
     "fake-call": "writes what looks like a tool call",
     "no-tools": "refuses tools",
+    "no-template": "takes tools and drops them: llama.cpp's chat template has no place for them",
+    "full": "has a context that is too small, in llama.cpp's words",
     "no-usage": "refuses stream_options",
     "cut": "reaches its limit",
 }
 seen: list[dict] = []
 busy: dict[str, int] = {}
+clock = itertools.count(1795447192)
+"""The time of each request for the models: llama.cpp and vLLM give it as the time when the model was made."""
 left = asyncio.Event()
 
 
@@ -76,6 +81,8 @@ async def answer(kind, path, headers, body, writer):
         send(writer, 200, {})
     elif kind == "page":
         send(writer, 200, b"<html>JupyterHub</html>")
+    elif kind == "loading":
+        send(writer, 503, {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}})
     elif kind == "moved":
         send(writer, 307, {}, "location: http://203.0.113.7/v1/models\r\n")
     elif kind == "keyed" and key != KEY:
@@ -95,11 +102,15 @@ def models(kind):
     limit = {"max_model_len": 4096} if kind == "vllm" else {}
     names = [*MODELS, "nomic-embed-text"] if kind != "bare" else ["echo", "no-tools"]
     owner = OWNERS.get(kind, "me")
-    return {"data": [{"id": name, "object": "model", "created": 1, "owned_by": owner, **limit} for name in names]}
+    created = next(clock) if kind in {"vllm", "llama_cpp"} else 1
+    listed = [{"id": name, "object": "model", "created": created, "owned_by": owner, **limit} for name in names]
+    return {"data": listed}
 
 
 def own(kind, path, body, writer):
     """The methods that only one kind of server has."""
+    path, _, query = path.partition("?")
+    name = query.removeprefix("model=")
     match kind, path:
         case "ollama" | "empty", "/api/version":
             send(writer, 200, {"version": "0.12.0"})
@@ -120,7 +131,12 @@ def own(kind, path, body, writer):
             listed = [{"id": name, **told, "capabilities": ["tool_use"]} for name in MODELS]
             send(writer, 200, {"data": listed})
         case "llama_cpp", "/props":
-            send(writer, 200, {"default_generation_settings": {"n_ctx": 16384}, "modalities": {"vision": False}})
+            template = {"supports_tools": name != "no-template", "supports_tool_calls": name != "no-template"}
+            settings = {"params": {"n_predict": -1}, "n_ctx": 16384}
+            told = {"default_generation_settings": settings, "modalities": {"vision": False, "audio": False}}
+            send(writer, 200, {**told, "chat_template_caps": template})
+        case "llama_cpp", _:
+            send(writer, 404, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}})
         case _:
             send(writer, 404, b"404 page not found")
 
@@ -132,6 +148,9 @@ async def chat(kind, body, writer):
         send(writer, 400, {"error": {"message": "no-tools does not support tools"}})
     elif model == "no-usage" and "stream_options" in body:
         send(writer, 400, {"error": {"message": "Unrecognized request argument supplied: stream_options"}})
+    elif model == "full" and not body.get("max_tokens"):
+        told = "request (1820 tokens) exceeds the available context size (512 tokens), try increasing it"
+        send(writer, 400, {"error": {"code": 400, "message": told, "type": "exceed_context_size_error", "n_ctx": 512}})
     elif model == "broken":
         send(writer, 500, {"error": {"message": "CUDA out of memory"}}, "retry-after: 0\r\n")
     elif model == "busy" and busy.setdefault(str(said), 1):

@@ -19,12 +19,17 @@ from tests.unit.running import run
 
 
 def check(models: Models, settings: dict[str, str]) -> Checked:
-    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it."""
+    """Check the connection with *settings*, in which a URL may be the kind of a server and a path behind it.
+
+    Ports may be a kind, too.
+    """
     given = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
     for name, value in settings.items():
         kind, _, path = value.partition("/")
-        there = kind in models.ports and name == "URL"
-        given[f"AGENTNB_LOCAL_{name}"] = f"{models.url(kind)}{path and '/'}{path}" if there else value
+        given[f"AGENTNB_LOCAL_{name}"] = value
+        if kind in models.ports:
+            where = {"URL": f"{models.url(kind)}{path and '/'}{path}", "PORTS": str(models.ports[kind])}
+            given[f"AGENTNB_LOCAL_{name}"] = where.get(name, value)
     return run(check_connection(read_settings(None, given)))
 
 
@@ -49,6 +54,7 @@ def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Model
 
 BAD = {
     "nothing there": ({"URL": "http://127.0.0.1:1/v1"}, "No server answers at 127.0.0.1:1. Start it"),
+    "loading": ({"PORTS": "loading"}, "HTTP status 503 (X). It says: Loading model. Wait a little, then try again."),
     "nothing found": ({}, "No model server was found on this machine. Start one: Ollama"),
     "no models": ({"URL": "empty"}, "has no models. Type `/pull qwen3:4b`"),
     "no key": ({"URL": "keyed"}, "wants a key (HTTP status 401). Put it into a variable"),

@@ -27,9 +27,9 @@ SAID = {
     "fake-call": (FAKE_CALL, ""),
 }
 FAILURES = {
-    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke"),
+    "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server still runs"),
     "error": ("Half", "127.0.0.1:{port} broke off the answer: the engine died"),
-    "broken": ("", "CUDA out of memory Wait a little, then try again"),
+    "broken": ("", "CUDA out of memory. Wait a little, then try again"),
 }
 
 
@@ -62,7 +62,7 @@ def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
     turn = chat("busy").prompt("Busy?").wait(PATIENCE)
     assert turn.text == "Busy?"
     shown = [(call.title.partition(": ")[2] or call.title, call.status) for call in turn.tool_calls]
-    assert ("Rate limit reached Attempt 2 of 4 in 0 s.", "completed") in shown
+    assert ("Rate limit reached. Attempt 2 of 4 in 0 s.", "completed") in shown
 
 
 def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
@@ -106,18 +106,21 @@ def test_tokens_and_context_are_counted(chat: Chat) -> None:
     assert (context.used, context.size) == (100, 4096)  # what Ollama gives it, not what the model could have
 
 
-def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(chat: Chat) -> None:
-    """Where the server says so of the model; another model has none."""
+@pytest.mark.parametrize(("kind", "model"), [("ollama", "no-tools"), ("llama_cpp", "no-template")])
+def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(
+    chat: Chat, kind: str, model: str
+) -> None:
+    """Where the server says so of the model; another model has none. llama.cpp takes tools, and the model gets none."""
 
     def warnings(session: Session) -> list[object]:
         return [option.get("_meta") for option in session.state.config_options or ()]
 
-    session = chat("echo", "ollama")
+    session = chat("echo", kind)
     assert warnings(session) == [None]
-    session.set_option("model", "no-tools")
+    session.set_option("model", model)
     (meta,) = warnings(session)
     assert isinstance(meta, dict)
-    assert meta["agentnb"]["warning"].startswith("no-tools cannot use tools: it answers in text only.")
+    assert meta["agentnb"]["warning"].startswith(f"{model} cannot use tools: it answers in text only.")
     assert session.chat.turns == ()
 
 
@@ -139,6 +142,34 @@ def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: P
     assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
     file = home / "jupyter/data/agentnb/local/models.json"
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("model", "tried_again"), [("no-tools", True), ("echo", False)])
+def test_model_without_tools_is_tried_again_in_a_new_session(chat: Chat, model: str, tried_again: bool) -> None:
+    """The server may have been started anew with tools; of a model that has them nothing is asked again."""
+    chat(model, "vllm").prompt("One").wait(PATIENCE)
+    session = chat(model, "vllm")
+    tries = [session.prompt(text).wait(PATIENCE).tool_calls for text in ("Two", "Three")]
+    assert [len(each) for each in tries] == [int(tried_again), 0]
+
+
+TOO_LONG = (
+    "too long for the context of full. 127.0.0.1:{port} says: request (1820 tokens) exceeds the available context size"
+    " (512 tokens), try increasing it."
+)
+
+
+def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Models) -> None:
+    """A first message has no earlier ones to blame."""
+    session = chat("full", "llama_cpp")
+    said = TOO_LONG.format(port=models.ports["llama_cpp"])
+    with pytest.raises(TurnFailed) as first:
+        session.prompt("Hello").wait(PATIENCE)
+    assert f"The message and the descriptions of the tools are {said} Start the server with" in str(first.value)
+    with pytest.raises(TurnFailed) as second:
+        session.prompt("Again").wait(PATIENCE)
+    assert f"The conversation and the descriptions of the tools are {said} Start a new conv" in str(second.value)
+    assert "with a larger context, as in `llama-server -c 16384`." in str(second.value)
 
 
 def test_key_goes_to_the_server_and_into_no_file_or_message(
