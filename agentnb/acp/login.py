@@ -21,16 +21,16 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         id: The method's id (ACP ``authenticate``).
         name: What people read.
-        kind: ``"agent"``: the agent does it when asked; ``"terminal"``: a command to type; ``"env_var"``: variables to
+        kind: ``"agent"``: the agent does it when asked; ``"terminal"``: a command to type; ``"variables"``: some to
             set before the kernel starts.
         description: More about it.
         command: The line to type, for ``"terminal"``.
-        variables: The names of the variables, for ``"env_var"``.
+        variables: The names of the variables, for ``"variables"``.
     """
 
     id: str
     name: str
-    kind: Literal["agent", "terminal", "env_var"]
+    kind: Literal["agent", "terminal", "variables"]
     description: str | None = None
     command: str | None = None
     variables: tuple[str, ...] = ()
@@ -70,11 +70,11 @@ def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:
         command = shlex.join([named, *_words(told.get("args"))])
     elif method.get("type") == "terminal" and program:
         command = shlex.join([program[0], *_words(method.get("args"))])
-    kind: Literal["agent", "terminal", "env_var"] = "agent"
+    kind: Literal["agent", "terminal", "variables"] = "agent"
     if command is not None:
         kind = "terminal"
     elif method.get("type") == "env_var":
-        kind = "env_var"
+        kind = "variables"
     return LoginWay(
         id=str(method["id"]),
         name=text(method.get("name")) or str(method["id"]),

@@ -12,36 +12,15 @@ import pytest
 from agentnb.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
 from tests.kernel.running_kernel import RunningKernel
+from tests.no_preview import GRAPHICS_CARD, NO_PROCESSES
 
 _HERE = rehearse_command("true", "/")
 pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
 
-_NO_PROCESSES = """
-import os
-from agentnb.sandbox import seccomp
-os.close(seccomp.refuse(sockets_but=None, forks=True))
-"""
-"""Who makes a process on this thread is told that there is no such call: nobody answers what the filter hands on."""
-_GRAPHICS_CARD = """
-import os
-from agentnb.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
-from agentnb.sandbox.system_calls import mount, unshare
-user, group = os.geteuid(), os.getegid()
-unshare(NEW_USER | NEW_MOUNTS)
-for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-    open(f"/proc/self/{name}", "w").write(text)
-mount("none", "/", None, RECURSIVE | PRIVATE)
-kept = {name: os.open(f"/dev/{name}", os.O_PATH) for name in ("null", "shm")}
-mount("none", "/dev", "tmpfs", 0)
-os.mkdir("/dev/shm")
-open("/dev/null", "w").close()
-for name, opened in kept.items():
-    mount(f"/proc/self/fd/{opened}", f"/dev/{name}", None, BIND)
-card = open("/dev/nvidia0", "w")
+_KERNEL_WITH_CARD = f"""{GRAPHICS_CARD}
 from ipykernel import kernelapp
 kernelapp.launch_new_instance()
 """
-"""A kernel that has a file open where the devices of graphics cards are."""
 _CALL = json.dumps([{"start": ["run_code", {"code": "ran = 1"}]}, {"end": 1}])
 _ASK = f"""
 import agentnb, threading
@@ -69,7 +48,7 @@ calls = [call.status for call in turn.tool_calls]
 @pytest.mark.parametrize(
     ("kernel_name", "setup", "reason"),
     [
-        ("ipykernel7", _NO_PROCESSES, "This kernel could not be copied: Function not implemented."),
+        ("ipykernel7", NO_PROCESSES, "This kernel could not be copied: Function not implemented."),
         ("graphics", "", "This kernel uses a graphics card (/dev/nvidia0), which no copy of it can use."),
     ],
     ids=["no process can be made", "graphics card"],
@@ -80,7 +59,7 @@ def test_card_of_code_that_cannot_be_rehearsed_says_why(
     """In the tool call's state, as each page gets it; nothing has run, and the question could still be answered."""
     folder = kernelspecs / "kernels" / "graphics"
     folder.mkdir(exist_ok=True)
-    argv = [sys.executable, "-Xfrozen_modules=off", "-c", _GRAPHICS_CARD, "-f", "{connection_file}"]
+    argv = [sys.executable, "-Xfrozen_modules=off", "-c", _KERNEL_WITH_CARD, "-f", "{connection_file}"]
     spec = {"argv": argv, "display_name": "graphics", "language": "python", "metadata": {"debugger": False}}
     (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     with RunningKernel.started(kernel_name, tmp_path) as kernel:

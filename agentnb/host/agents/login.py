@@ -52,7 +52,7 @@ class Login:
         if answer.response != "accept":
             raise wanted
         way = next((way for way in ways if way.id == answer.values.get(WAY)), ways[0] if len(ways) == 1 else None)
-        if way is not None and way.kind == "env_var":
+        if way is not None and way.kind == "variables":
             variables = ", ".join(way.variables)
             message = f"{agent.spec.title} wants {variables} in its environment."
             raise AuthenticationRequired(message, hint="Set it before the kernel starts, or in agentnb.start(env=…).")

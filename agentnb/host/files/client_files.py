@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from typing import TYPE_CHECKING, Protocol
 
-from agentnb.agent.catalog import AgentSpec
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
+from agentnb.host.agents.client_spec import client_spec
 from agentnb.host.conversation import Conversation, SessionOwner
 from agentnb.host.session_options import SessionOptions
 from agentnb.host.turns.unprompted import UnpromptedTurns
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
 
 PREFIX = "remote-"
@@ -133,9 +133,9 @@ def spec_of(client: str) -> AgentSpec:
         >>> spec_of("My phone").name, spec_of("My phone").title
         ('remote-my-phone', 'My phone (remote client)')
     """
-    word = re.sub(r"[^a-z0-9]+", "-", client.lower()).strip("-") or "client"
-    return AgentSpec(
-        name=f"{PREFIX}{word}",
+    return client_spec(
+        PREFIX,
+        client,
         title=f"{client} (remote client)",
         about="A client of another program.",
         command=("agentnb", "serve"),

@@ -7,13 +7,12 @@ call and ends when no call came for a while, so what a terminal agent did in one
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.served_calls import begun_call, ended_call
-from agentnb.agent.catalog import AgentSpec
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
+from agentnb.host.agents.client_spec import client_spec
 from agentnb.host.conversation import Conversation
 from agentnb.host.turns.unprompted import UnpromptedTurns
 from agentnb.kernel.content import said
@@ -28,6 +27,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.agent.catalog import AgentSpec
     from agentnb.kernel.paired_server import ClientInfo
     from agentnb.policy.request import PolicyRequest
 
@@ -224,12 +224,8 @@ def spec_of_client(info: ClientInfo) -> AgentSpec:
     """
     name = info.name or "a program"
     title = info.title or _TITLES.get(name, name)
-    word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "program"
-    return AgentSpec(
-        name=f"{PREFIX}{word}",
-        title=f"{title} (terminal)",
-        about="A program in a terminal.",
-        command=("agentnb", "mcp"),
+    return client_spec(
+        PREFIX, name, title=f"{title} (terminal)", about="A program in a terminal.", command=("agentnb", "mcp")
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from agentnb.acp.agent import Agent
+from agentnb.host import effects
 from agentnb.host.effects import EFFECTS, table
 from agentnb.host.intents import DISPATCHABLE
 from agentnb.state import (
@@ -50,3 +51,11 @@ def test_the_host_when_it_prompts_or_cancels_does_so_in_one_place_each() -> None
     expected = {"prompt": {"turns"}, "cancel": {"turns"}, "set_mode": {"intents"}, "set_config_option": {"intents"}}
     assert {name: places[name] for name in expected} == expected
     assert places["open_session"] == {"agent_lifecycle"}
+
+
+def test_an_effect_when_it_has_a_name_is_caused_by_an_action() -> None:
+    """None is named that nothing causes, and each is carried out by a function of its own."""
+    named = {name: each for name, each in vars(effects).items() if isinstance(each, effects.Effect)}
+    caused = {each for row in EFFECTS.values() for each in row} | {effects.RECORD}
+    assert set(named.values()) == caused
+    assert len({each.by for each in caused}) == len({each.what for each in caused}) == len(caused)

@@ -1,0 +1,29 @@
+"""What makes a process one of which nothing can be rehearsed: code that it runs first."""
+
+from __future__ import annotations
+
+NO_PROCESSES = """
+import os
+from agentnb.sandbox import seccomp
+os.close(seccomp.refuse(sockets_but=None, forks=True))
+"""
+"""Who makes a process on this thread is told that there is no such call: nobody answers what the filter hands on."""
+
+GRAPHICS_CARD = """
+import os
+from agentnb.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
+from agentnb.sandbox.system_calls import mount, unshare
+user, group = os.geteuid(), os.getegid()
+unshare(NEW_USER | NEW_MOUNTS)
+for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    open(f"/proc/self/{name}", "w").write(text)
+mount("none", "/", None, RECURSIVE | PRIVATE)
+kept = {name: os.open(f"/dev/{name}", os.O_PATH) for name in ("null", "shm")}
+mount("none", "/dev", "tmpfs", 0)
+os.mkdir("/dev/shm")
+open("/dev/null", "w").close()
+for name, opened in kept.items():
+    mount(f"/proc/self/fd/{opened}", f"/dev/{name}", None, BIND)
+card = open("/dev/nvidia0", "w")
+"""
+"""A process that has a file open where the devices of graphics cards are."""
