@@ -28,8 +28,13 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
         capabilities["_meta"] = {"terminal_output": True}
     if offered.elicitation:
         capabilities["elicitation"] = {"form": {}, "url": {}}
+    session: dict[str, Any] = {}
     if offered.boolean_options:
-        capabilities["session"] = {"configOptions": {"boolean": {}}}
+        session["configOptions"] = {"boolean": {}}
+    if offered.prompt_suggestions:
+        session["promptSuggestions"] = {}
+    if session:
+        capabilities["session"] = session
     if offered.terminal_login:
         capabilities["auth"] = {"terminal": True}
     return capabilities

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from agentnb.acp.fields import count, mapping, objects, text
 from agentnb.state import (
@@ -16,12 +19,27 @@ from agentnb.state import (
     XContextUsageChanged,
     XModeChanged,
     XModesChanged,
+    XPromptSuggestionsChanged,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.state import Action
+
+SUGGESTIONS_KEPT = 3
+"""How many of an agent's suggestions are on offer."""
+LONGEST_SUGGESTION = 2_000
+"""Characters of a suggested prompt; a longer one is left out."""
+_READ = 100
+"""How many suggestions, and blocks of one, are looked at."""
+_LINE_END = re.compile("\r\n?|[\u2028\u2029]")
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+"""Control characters, and marks that reorder or hide text (`js/src/view/plain.ts` writes them out)."""
+_PLAIN_PATH = re.compile(r"/[\w./~-]*[\w/~-]")
 
 
 def commands(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
@@ -66,6 +84,63 @@ def usage(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None
     if used is None or size is None:
         return None
     return (XContextUsageChanged(used=used, size=size, cost=_cost(update.get("cost")), time=time),)
+
+
+def prompt_suggestions(update: dict[str, Any], time: int | None) -> tuple[Action, ...] | None:
+    """ACP ``prompt_suggestions_update``: the first three that can be written into a box; None when it cannot be read.
+
+    One that is empty, too long, or has more than text and links is left out whole: a part of it is another prompt.
+    """
+    listed = update.get("suggestions")
+    if not isinstance(listed, list):
+        return None
+    texts = [suggested_text(each.get("prompt")) for each in objects(listed[:_READ])]
+    found = tuple(dict.fromkeys(each for each in texts if each))
+    return (XPromptSuggestionsChanged(suggestions=found[:SUGGESTIONS_KEPT], time=time),)
+
+
+def suggested_text(prompt: Any) -> str | None:
+    """A suggested prompt as its user would write it: links to files are mentions; None where that cannot be.
+
+    Characters that hide or reorder text are removed, so that what is read is what will be sent.
+
+    Args:
+        prompt: ACP content blocks, as sent.
+
+    Example:
+        >>> link = {"type": "resource_link", "name": "fit.py", "uri": "file:///work/fit.py"}
+        >>> suggested_text([{"type": "text", "text": "Explain"}, link])
+        'Explain @/work/fit.py'
+    """
+    if not isinstance(prompt, list) or not 0 < len(prompt) <= _READ:
+        return None
+    pieces = [(_written(block), mapping(block).get("type") == "text") for block in prompt]
+    words = [piece for piece, _ in pieces if piece is not None]
+    if len(words) < len(pieces) or sum(map(len, words)) > LONGEST_SUGGESTION:
+        return None
+    gaps = ["\n" if both else " " for both in (a and b for (_, a), (_, b) in pairwise(pieces))]
+    joined = "".join(piece + gap for piece, gap in zip(words, [*gaps, ""], strict=True))
+    clean = _HIDDEN.sub("", _LINE_END.sub("\n", joined)).strip()
+    return clean if any(each.isprintable() and not each.isspace() for each in clean) else None
+
+
+def _written(block: Any) -> str | None:
+    """A content block as text for the message box."""
+    match block:
+        case {"type": "text", "text": str(words)}:
+            return words
+        case {"type": "resource_link", "uri": str(uri)} if uri.startswith("file:///") and len(uri) < LONGEST_SUGGESTION:
+            return _mention(unquote(urlsplit(uri).path))
+        case {"type": "resource_link", "uri": str(uri)} if re.fullmatch(r"https?://\S{1,2000}", uri):
+            return uri
+        case _:
+            return None
+
+
+def _mention(path: str) -> str | None:
+    if '"' in path or not path.isprintable():
+        return None
+    return f"@{path}" if _PLAIN_PATH.fullmatch(path) else f'@"{path}"'
 
 
 def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, ...]:
@@ -134,5 +209,6 @@ UPDATES: dict[str, Callable[[dict[str, Any], int | None], tuple[Action, ...] | N
     "config_option_update": config,
     "session_info_update": title,
     "usage_update": usage,
+    "prompt_suggestions_update": prompt_suggestions,
 }
 """What reads each update that is about the session, by its name on the wire."""

@@ -44,9 +44,11 @@ _HISTORY = frozenset(
         "plan",
         "plan_update",
         "plan_removed",
+        "prompt_suggestions_update",
     }
 )
-"""The kinds of update that a replayed conversation is made of; the others say how the session is now."""
+"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
+suggested in an old conversation is as old, so it is among them."""
 
 
 def deliver(updates: list[dict[str, Any]], listener: Listener) -> None:

@@ -50,6 +50,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
         boolean_options: Whether config options that are on or off are understood.
         terminal_login: Whether logins that are a command to type are understood.
+        prompt_suggestions: Whether prompts that the agent suggests are shown (``prompt_suggestions_update``).
     """
 
     read_text_file: bool = True
@@ -58,6 +59,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     elicitation: bool = True
     boolean_options: bool = True
     terminal_login: bool = True
+    prompt_suggestions: bool = True
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -60,7 +60,7 @@ OWN_FIELDS: dict[type[Any], frozenset[str]] = {
     RootState: frozenset({"sessions"}),
     AgentInfo: frozenset({"missing", "hidden", "install", "can_install", "runner", "setup"}),
     SessionState: frozenset({"commands", "modes", "config_options", "context_usage", "agent_process"}),
-    ChatState: frozenset({"terminals"}),
+    ChatState: frozenset({"terminals", "prompt_suggestions"}),
     ActiveTurn: frozenset({"started_at"}),
     Turn: frozenset({"stop_reason", "started_at", "ended_at", "changes"}),
     ConfirmationOption: frozenset({"option_kind"}),

@@ -154,6 +154,19 @@ class Session:
         """The texts of the prompts that wait, first in line first."""
         return tuple(waiting.message.text for waiting in self.chat.queued_messages or ())
 
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """The prompts that the agent expects you to send next, at most three, the most likely first.
+
+        Empty where the agent suggests nothing (few do), and from the next prompt on (ACP
+        ``prompt_suggestions_update``).
+
+        Example:
+            >>> session.suggestions  # doctest: +SKIP
+            ('Plot the residuals', 'Run the tests')
+        """
+        return self.chat.prompt_suggestions or ()
+
     def prompt(self, text: str, context: Iterable[Any] = (), *, attachments: Iterable[MessageAttachment] = ()) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.turn_files import TurnFiles
 
-_CROSSING = ("available_commands_update", "usage_update")
+_CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_update")
 
 
 class RawSection:
@@ -71,16 +71,16 @@ class RawSection:
     def _settled(self, event: Event) -> Exchange | None:
         """Where an announcement belongs that can come a little earlier or later; None: where it comes.
 
-        An agent names its commands when it has opened the session, and its usage when it has answered. Both can cross
-        the client's next prompt on the way. Until the first turn has ended the commands belong to the opening; later,
-        and the usage, to the turn before, unless the agent has said something in this one.
+        An agent names its commands when it has opened the session, its usage and its suggestions when it has answered.
+        They can cross the client's next prompt on the way. Until the first turn has ended the commands belong to the
+        opening; later, and the others, to the turn before, unless the agent has said something in this one.
         """
         kind = _update(event) if event.kind == "said" else None
         said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
         first = next((each for each in said if each.method == PROMPT), None)
         if kind == "available_commands_update" and said and (first is None or first is self.prompt):
             return said[0]
-        if kind in _CROSSING and self.prompt is not None and not self.prompt.before:
+        if kind in _CROSSING and not _withdraws(event) and self.prompt is not None and not self.prompt.before:
             before = [each for each in said if each.method == PROMPT][:-1]
             return before[-1] if before else None
         return None
@@ -264,6 +264,11 @@ class WireTap:
 def _update(event: Event) -> str | None:
     update = event.params.get("update") if isinstance(event.params, dict) else None
     return update.get("sessionUpdate") if isinstance(update, dict) else None
+
+
+def _withdraws(event: Event) -> bool:
+    """Whether an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
+    return bool(event.params["update"].get("suggestions") == [])
 
 
 def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:

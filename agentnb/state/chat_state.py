@@ -167,6 +167,8 @@ class ChatState(Wire, frozen=True, kw_only=True):
         input_requests: Questions that wait for the user.
         meta: Anything more.
         terminals: Ours: terminals that the agent opened, oldest first.
+        prompt_suggestions: Ours: prompts that the agent expects the user to send next, the most likely first; gone when
+            a turn begins.
 
     Example:
         >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
@@ -191,6 +193,7 @@ class ChatState(Wire, frozen=True, kw_only=True):
     input_requests: tuple[ChatInputRequest, ...] | None = None
     meta: JsonObject | None = msgspec.field(default=None, name="_meta")
     terminals: TerminalSequence | None = None
+    prompt_suggestions: tuple[str, ...] | None = None
 
 
 def next_part_id(turn: ActiveTurn | Turn) -> str:

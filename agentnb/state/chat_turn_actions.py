@@ -160,3 +160,15 @@ class XTurnChanges(ChatAction, frozen=True, kw_only=True, tag="x-agentnb/turnCha
 
     turn_id: str
     changes: TurnChanges
+
+
+class XPromptSuggestionsChanged(ChatAction, frozen=True, kw_only=True, tag="x-agentnb/promptSuggestionsChanged"):
+    """Ours: the prompts that the agent expects the user to send next (ACP ``prompt_suggestions_update``).
+
+    Args:
+        suggestions: All of them, the most likely first; none takes back those on offer.
+    """
+
+    since: ClassVar[int] = 2
+
+    suggestions: tuple[str, ...]

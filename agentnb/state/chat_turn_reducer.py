@@ -18,6 +18,7 @@ from agentnb.state.chat_turn_actions import (
     ChatTurnComplete,
     ChatTurnStarted,
     ChatUsage,
+    XPromptSuggestionsChanged,
     XTurnChanges,
 )
 from agentnb.state.chat_turns import find_turn, finished_turn_index
@@ -28,13 +29,13 @@ from agentnb.state.status import SessionStatus, with_activity, with_flag
 
 @reduces(ChatTurnStarted)
 def turn_started(state: ChatState, action: ChatTurnStarted) -> ChatState:
-    """A turn begins. One that has begun before is left alone."""
+    """A turn begins, and what the agent suggested for it is over. One that has begun before is left alone."""
     if find_turn(state, action.turn_id) is not None:
         return state
     turn = ActiveTurn(id=action.turn_id, message=action.message, response_parts=(), started_at=action.started_at)
     state = _without_pending(replace(state, active_turn=turn), action.queued_message_id)
     status = with_flag(derived_status(state), SessionStatus.IS_READ, on=False)
-    return replace(state, status=status, modified_at=modified_at(state, action))
+    return replace(state, status=status, modified_at=modified_at(state, action), prompt_suggestions=None)
 
 
 def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
@@ -130,6 +131,7 @@ def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
         turns=state.turns[:keep],
         active_turn=None,
         input_requests=None,
+        prompt_suggestions=None,
         modified_at=modified_at(state, action),
     )
     return with_derived_status(state)
@@ -144,3 +146,9 @@ def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
     old = state.turns[at]
     turn = changed(old, changes=action.changes)
     return state if turn is old else changed(state, turns=put(state.turns, at, turn))
+
+
+@reduces(XPromptSuggestionsChanged)
+def prompt_suggestions_changed(state: ChatState, action: XPromptSuggestionsChanged) -> ChatState:
+    """What the agent expects the user to send next."""
+    return changed(state, prompt_suggestions=action.suggestions or None)

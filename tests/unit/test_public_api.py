@@ -171,6 +171,7 @@ Session
     set_option(config_id, value, timeout=60.0)
     state
     steer(text)
+    suggestions
     tab_id
     title
     turns

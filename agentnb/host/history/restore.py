@@ -152,7 +152,8 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     offered = conversation.session.state.changesets
     session = replace(_open_again(stored.session, options, conversation.review), changesets=offered)
     conversation.session.restore(session, stored.session_index)
-    conversation.chat.restore(stored.chat, stored.chat_index, stored.gap)
+    chat = replace(stored.chat, prompt_suggestions=None)  # the agent that made them is not running
+    conversation.chat.restore(chat, stored.chat_index, stored.gap)
     conversation.restored(record.agent_session, _why_not(stored))
     host.add(conversation)
     SESSION_RESTORED.tell(tab=record.tab_id, agent=record.agent)

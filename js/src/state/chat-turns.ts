@@ -15,17 +15,19 @@ import type {
   ChatUsage,
   ResponsePart,
   Turn,
+  XPromptSuggestionsChanged,
   XTurnChanges,
 } from "./types.gen.ts";
 
-/** A turn begins. One that has begun before is left alone. */
+/** A turn begins, and what the agent suggested for it is over. One that has begun before is left alone. */
 export function turnStarted(state: ChatState, action: ChatTurnStarted): ChatState {
   const { turnId, message, queuedMessageId, startedAt } = action;
   if (state.activeTurn?.id === turnId || state.turns.some((turn) => turn.id === turnId)) return state;
   const turn: ActiveTurn = defined({ id: turnId, message, responseParts: [], startedAt });
   const started = { ...state, activeTurn: turn };
   const next = queuedMessageId === undefined ? started : withoutPending(started, queuedMessageId);
-  return changed(next, { status: unread(derivedStatus(next)), modifiedAt: modifiedAt(state, action) });
+  const modified = modifiedAt(state, action);
+  return changed(next, { status: unread(derivedStatus(next)), modifiedAt: modified, promptSuggestions: undefined });
 }
 
 function withoutPending(state: ChatState, id: string): ChatState {
@@ -91,6 +93,7 @@ export function truncated(state: ChatState, action: ChatTruncated): ChatState {
       turns: state.turns.slice(0, keep),
       activeTurn: undefined,
       inputRequests: undefined,
+      promptSuggestions: undefined,
       modifiedAt: modifiedAt(state, action),
     }),
   );
@@ -104,4 +107,9 @@ export function turnChanges(state: ChatState, action: XTurnChanges): ChatState {
   if (old === undefined) return state;
   const turn = changed(old, { changes: action.changes });
   return turn === old ? state : { ...state, turns: put(turns, at, turn) };
+}
+
+/** What the agent expects the user to send next. */
+export function promptSuggestionsChanged(state: ChatState, { suggestions }: XPromptSuggestionsChanged): ChatState {
+  return changed(state, { promptSuggestions: filled(suggestions) });
 }

@@ -56,6 +56,7 @@ export const reduceChat = byType<ChatState, ChatAction>({
   "chat/error": turns.ends("error"),
   "chat/truncated": turns.truncated,
   "x-agentnb/turnChanges": turns.turnChanges,
+  "x-agentnb/promptSuggestionsChanged": turns.promptSuggestionsChanged,
   "chat/pendingMessageSet": pending.messageSet,
   "chat/pendingMessageRemoved": pending.messageRemoved,
   "chat/queuedMessagesReordered": pending.messagesReordered,

@@ -70,4 +70,5 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "chat/turnCancelled": "turnId",
   "chat/error": "turnId error:object",
   "x-agentnb/turnChanges": "turnId changes:object",
+  "x-agentnb/promptSuggestionsChanged": "suggestions:array",
 };

@@ -219,7 +219,8 @@ export type ChatAction =
   | ChatTurnCancelled
   | ChatError
   | ChatTruncated
-  | XTurnChanges;
+  | XTurnChanges
+  | XPromptSuggestionsChanged;
 
 /** More text for a Markdown part (AHP `chat/delta`). */
 export interface ChatDelta {
@@ -499,6 +500,7 @@ export interface ChatState {
   readonly inputRequests?: readonly ChatInputRequest[];
   readonly _meta?: JsonObject;
   readonly terminals?: readonly TerminalView[];
+  readonly promptSuggestions?: readonly string[];
 }
 
 /** A chat as its session lists it (AHP `ChatSummary`). */
@@ -1882,6 +1884,14 @@ export interface XPlanSet {
   readonly partId: string;
   readonly planId?: string;
   readonly entries: readonly PlanEntry[];
+}
+
+/** Ours: the prompts that the agent expects the user to send next (ACP `prompt_suggestions_update`). */
+export interface XPromptSuggestionsChanged {
+  readonly type: "x-agentnb/promptSuggestionsChanged";
+  readonly time?: number;
+  readonly _meta?: JsonObject;
+  readonly suggestions: readonly string[];
 }
 
 /** Ours: a session was closed. */

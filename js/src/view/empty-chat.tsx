@@ -4,6 +4,7 @@ import { isObject } from "../state/guard";
 import { usePlace, useView } from "./context";
 import { Earlier } from "./earlier-conversations";
 import { Icon } from "./icons";
+import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
 
 const LONGEST = 200;
@@ -23,7 +24,7 @@ export function EmptyChat({ agent }: { agent: string }) {
         <li>Commands and edits wait for your permission, unless you allow them.</li>
         <Confinement />
       </ul>
-      {prompts.length > 0 && <Examples prompts={prompts} />}
+      {prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
       <p class="dim small keys">
         <span>
           <kbd>@</kbd> mention
@@ -58,26 +59,6 @@ function Confinement() {
         Settings
       </button>
     </li>
-  );
-}
-
-/** A click writes an example into the box; it is not sent. What the reader wrote stays. */
-function Examples({ prompts }: { prompts: readonly string[] }) {
-  const { drafts, root } = useView();
-  const { chat } = usePlace();
-  const write = (prompt: string) => {
-    const written = drafts.of(chat).peek().trimEnd();
-    drafts.set(chat, written === "" || prompts.includes(written) ? prompt : `${written} ${prompt}`);
-    root.querySelector<HTMLElement>(".prompt textarea")?.focus();
-  };
-  return (
-    <div class="examples" role="group" aria-label="Examples">
-      {prompts.map((prompt) => (
-        <button type="button" key={prompt} class="button small" onClick={() => write(prompt)}>
-          {prompt}
-        </button>
-      ))}
-    </div>
   );
 }
 

@@ -1,21 +1,30 @@
-/** What fits after a turn, one click each: run the cells that it changed, undo its changes, explain what failed. */
+/** What fits after a turn, one click each: what the agent suggests; run or undo what changed, explain what failed. */
 import { useState } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useOperations } from "./change-operations";
 import { changesOf, many, tallyOf } from "./change-set";
 import { usePlace, useView } from "./context";
 import { changesChannel, uuid } from "./identity";
+import { OfferedPrompts } from "./offered-prompts";
 import { ConflictChoices } from "./parts/conflicts";
 import { failed } from "./parts/tool";
 import { toolTitle } from "./parts/tool-body";
 import { line } from "./plain";
 
 const CELL = "cell:";
+/** How many suggestions of the agent are shown. */
+const MOST = 3;
 
 export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boolean }) {
   const turn = chat.turns.at(-1);
-  if (!turn || chat.activeTurn || chat.queuedMessages?.length || disabled) return null;
-  return <AfterTurn key={turn.id} turn={turn} />;
+  const suggested = chat.promptSuggestions?.filter((each) => typeof each === "string").slice(0, MOST) ?? [];
+  if (chat.activeTurn || chat.queuedMessages?.length || disabled) return null;
+  return (
+    <>
+      {suggested.length > 0 && <OfferedPrompts prompts={suggested} label="Suggestions" class="follow-ups" />}
+      {turn && <AfterTurn key={turn.id} turn={turn} />}
+    </>
+  );
 }
 
 function AfterTurn({ turn }: { turn: Turn }) {

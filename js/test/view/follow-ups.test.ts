@@ -96,6 +96,76 @@ describe("what follows a turn", () => {
   });
 });
 
+/** What the agent suggests is on offer. */
+function suggest(store: MemoryStore, ...suggestions: string[]): MemoryStore {
+  store.apply(CHAT, { type: "x-agentnb/promptSuggestionsChanged", suggestions });
+  return store;
+}
+
+const box = (page: Page) => page.find(".prompt textarea") as HTMLTextAreaElement;
+
+describe("what the agent suggests", () => {
+  test("comes before what we offer, is written into the box by a click, and is not sent", async () => {
+    const store = suggest(ended([["tests", false]]), "Run the test alone", "Show what\nit returns");
+    const page = show(store);
+    expect(next(page)).toEqual(["Run the test alone", "Show what it returns", "Explain the error"]);
+    expect(page.all("[role=group][aria-label=Suggestions] button")).toHaveLength(2);
+    const sent = store.dispatched.length;
+    page.button("Show what it returns").click();
+    await page.until(() => expect(box(page).value).toBe("Show what\nit returns"));
+    expect(page.root.activeElement).toBe(box(page));
+    page.button("Run the test alone").click();
+    await page.until(() => expect(box(page).value).toBe("Run the test alone")); // takes the place of the other
+    expect(store.dispatched).toHaveLength(sent);
+  });
+
+  test("stays behind what the reader has written", async () => {
+    const page = show(suggest(ended([]), "Plot it"));
+    box(page).value = "First: ";
+    box(page).dispatchEvent(new Event("input", { bubbles: true }));
+    page.button("Plot it").click();
+    await page.until(() => expect(box(page).value).toBe("First: Plot it"));
+  });
+
+  test("is on offer before the first message, too", () => {
+    expect(next(show(suggest(readyStore(), "Look around")))).toEqual(["Look around"]);
+  });
+
+  test("goes when a prompt is sent, when it is withdrawn, and while there is no kernel", async () => {
+    const store = suggest(ended([]), "Plot it");
+    const page = show(store);
+    suggest(store);
+    await page.until(() => expect(next(page)).toEqual([]));
+    suggest(store, "Plot it");
+    await page.until(() => expect(next(page)).toEqual(["Plot it"]));
+    startTurn(store, "t2", "Something else");
+    await page.until(() => expect(next(page)).toEqual([]));
+    store.apply(CHAT, { type: "chat/turnComplete", turnId: "t2" });
+    expect(next(page)).toEqual([]);
+    suggest(store, "Plot it");
+    await page.until(() => expect(next(page)).toEqual(["Plot it"]));
+    store.connection.value = "gone";
+    await page.until(() => expect(next(page)).toEqual([]));
+  });
+
+  test("is text, whatever it says, at most three of it, whole in the tooltip", () => {
+    const long = `Plot ${"every column ".repeat(150)}`.trim();
+    const page = show(suggest(ended([]), "<img src=x onerror=alert(1)>", "a\u202eb", long, "A fourth"));
+    expect(next(page)).toEqual(["<img src=x onerror=alert(1)>", "a⟨U+202E⟩b", long]);
+    expect(page.all(".follow-ups img")).toEqual([]);
+    expect(page.all(".follow-ups button").map((one) => one.title)).toEqual(next(page));
+  });
+
+  test("that is no text is not shown", () => {
+    const store = ended([]);
+    store.apply(CHAT, {
+      type: "x-agentnb/promptSuggestionsChanged",
+      suggestions: [1, null, { toString: "x" }, "Plot it"] as unknown as string[],
+    });
+    expect(next(show(store))).toEqual(["Plot it"]);
+  });
+});
+
 describe("a question that waits", () => {
   test("in another conversation is named above the box, and a click goes there", async () => {
     const store = readyStore();

@@ -214,6 +214,21 @@ def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None
     assert meta == ({"terminal_output": True} if terminal else None)
 
 
+@pytest.mark.parametrize(
+    ("offered", "session"),
+    [
+        ({}, {"configOptions": {"boolean": {}}, "promptSuggestions": {}}),
+        ({"boolean_options": False}, {"promptSuggestions": {}}),
+        ({"boolean_options": False, "prompt_suggestions": False}, None),
+    ],
+)
+def test_what_is_understood_of_sessions_is_offered(offered: dict[str, bool], session: object) -> None:
+    """Switches, and suggested prompts."""
+    from agentnb.agent.catalog import Capabilities
+
+    assert client_capabilities(Capabilities(**offered)).get("session") == session
+
+
 async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
     """It is drained; the last line is known."""
     async with talking("noisy", tmp_path) as talk:

@@ -42,6 +42,7 @@ from agentnb.state import (
     XContextUsageChanged,
     XModeChanged,
     XModesChanged,
+    XPromptSuggestionsChanged,
     decode,
     encode,
     reduce_chat,
@@ -267,6 +268,7 @@ def test_a_part_id_is_never_used_twice() -> None:
         {"sessionUpdate": "tool_call", "toolCallId": 7},
         {"sessionUpdate": "plan", "entries": "none"},
         {"sessionUpdate": "usage_update", "used": "many"},
+        {"sessionUpdate": "prompt_suggestions_update", "suggestions": {"prompt": []}},
         {"sessionUpdate": "current_mode_update"},
         {"sessionUpdate": "available_commands_update", "availableCommands": None},
         {"sessionUpdate": "config_option_update", "configOptions": {}},
@@ -321,6 +323,71 @@ def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], ac
     """And needs no turn."""
     assert map_update(update, empty_chat(), None, 1) == (action,)
     assert action.channel_kind == "session"
+
+
+def suggested(*prompts: Any) -> Any:
+    """What becomes of suggestions with these prompts."""
+    update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": each} for each in prompts]}
+    (action,) = map_update(update, empty_chat(), None, 1)
+    assert isinstance(action, XPromptSuggestionsChanged)
+    return action.suggestions
+
+
+def said(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def link(uri: str) -> dict[str, Any]:
+    return {"type": "resource_link", "name": "it", "uri": uri}
+
+
+def test_suggested_prompts_are_for_the_chats_channel() -> None:
+    """And need no turn; an empty list takes them back."""
+    update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": [said("Plot it")]}]}
+    assert map_update(update, empty_chat(), None, 1) == (XPromptSuggestionsChanged(suggestions=("Plot it",), time=1),)
+    assert XPromptSuggestionsChanged.channel_kind == "chat"
+    assert suggested() == ()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ([said(" Plot it\n")], "Plot it"),
+        ([said("Plot it"), said("and save it")], "Plot it\nand save it"),
+        ([said("Explain"), link("file:///work/fit.py#L3"), said("to me")], "Explain @/work/fit.py to me"),
+        ([link("file:///my%20data/a.csv")], '@"/my data/a.csv"'),
+        ([said("Read"), link("https://example.org/a")], "Read https://example.org/a"),
+        ([said("<b>bold</b> [x](javascript:alert(1))")], "<b>bold</b> [x](javascript:alert(1))"),
+        ([said("a\r\nb\u2028c\x1b[2J\x00")], "a\nb\nc[2J"),
+        ([said("\u202egnp.exe\u200b \U000e0041\U000e0042")], "gnp.exe"),
+        ([said("\u0645\u06cc\u200c\u062e")], "\u0645\u06cc\u200c\u062e"),
+        ([said("x" * 2_000)], "x" * 2_000),
+    ],
+)
+def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text: str) -> None:
+    """Files are mentions; what would hide or reorder text is gone, what a language needs is not."""
+    assert suggested(prompt) == (text,)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *(None, 1, "Plot it", {}, [], [1], [{}], [[]], [said("")], [said(" \n\u200d")]),
+        *([{"type": "text"}], [{"type": "text", "text": 1}], [said("x" * 2_001)], [said("x" * 1_000_000)]),
+        [said("Look"), {"type": "image", "data": "", "mimeType": "image/png"}],
+        *([said("x")] * 101, [link("file:///a%0Ab")], [link('file:///a"b')], [link("file://server/share/a")]),
+        *([link("javascript:alert(1)")], [link("agentnb://context/a")], [link("file:///" + "x" * 1_000_000)]),
+    ],
+)
+def test_a_suggested_prompt_that_text_cannot_say_is_left_out(prompt: Any) -> None:
+    """Whole: a part of it is another prompt. Those beside it stay."""
+    assert suggested(prompt, [said("Plot it")]) == ("Plot it",)
+
+
+def test_of_many_suggested_prompts_the_first_three_are_kept() -> None:
+    """Each once."""
+    many = [[said(f"Plot {number // 2}")] for number in range(10_000)]
+    assert suggested(*many) == ("Plot 0", "Plot 1", "Plot 2")
 
 
 def test_late_words_go_to_the_turn_they_belong_to() -> None:
@@ -517,6 +584,7 @@ KINDS = [
     "config_option_update",
     "session_info_update",
     "usage_update",
+    "prompt_suggestions_update",
     "unheard_of",
 ]
 FIELDS = [
@@ -539,6 +607,7 @@ FIELDS = [
     "used",
     "size",
     "cost",
+    "suggestions",
     "_meta",
 ]
 STATUS = st.sampled_from(["pending", "in_progress", "completed", "failed"])

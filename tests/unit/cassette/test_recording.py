@@ -256,6 +256,39 @@ def test_announcements_have_a_fixed_place(path: Path) -> None:
     ]  # fmt: skip
 
 
+def suggesting(path: Path, order: str) -> list[dict[str, object]]:
+    """As `announced`; `s` is what the agent suggests after the first turn, `w` that it takes it back in the second."""
+    path.unlink(missing_ok=True)
+    recording = recorder(path)
+    talk = Conversation(recording.tap("someone"))
+    session, number = talk.begin(), 0
+    prompts = {"s": [{"prompt": [{"type": "text", "text": "Plot it"}]}], "w": []}
+    for step in order:
+        if step in prompts:
+            talk.update(session, "prompt_suggestions_update", suggestions=prompts[step])
+        elif step == "a":
+            talk.says(session, "Hi")
+            talk.received(id=number, result={"stopReason": "end_turn"})
+        else:
+            number = talk.prompt(session, step)
+    talk.says(session, "Bye")
+    talk.received(id=number, result={"stopReason": "end_turn"})
+    recording.close()
+    return [row for row in lines(path) if "pace" not in row and "end" not in row]
+
+
+def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
+    """Also where they cross the next prompt; that they are taken back is said in the turn that this prompt begins."""
+    assert suggesting(path, "1a2s") == suggesting(path, "1as2")
+    rows = [row for row in suggesting(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
+    said = [row["params"].get("update", {}).get("suggestions") for row in rows]  # type: ignore[attr-defined]
+    assert [each for each in said if each is not None] == [[{"prompt": [{"type": "text", "text": "Plot it"}]}], []]
+    assert [row["method"] for row in rows] == [
+        *("session/prompt", "session/update", "session/update"),
+        *("session/prompt", "session/update", "session/update"),
+    ]
+
+
 def recorded_turns(path: Path, *prompts: str) -> str | None:
     """Record so many turns; returns the word for the user."""
     recording = recorder(path)

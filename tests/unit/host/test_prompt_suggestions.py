@@ -1,0 +1,112 @@
+"""What an agent expects the user to send next: shown until the next prompt, and no part of the history."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from agentnb.acp.session_words import SUGGESTIONS_KEPT
+from agentnb.agent.catalog import Capabilities, custom
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.host.history.restore import read_back, recorder_of, restore
+from agentnb.host.session_options import SessionOptions
+from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import Open, until
+from tests.unit.host.test_restore import kernel, log
+
+__all__ = ["kernel", "log"]
+
+
+def on_offer(session: Session) -> tuple[str, ...]:
+    """What is suggested now."""
+    return session.suggestions
+
+
+def prompts(*texts: str) -> str:
+    """What the agent is told to suggest."""
+    return json.dumps([{"prompt": [{"type": "text", "text": text}]} for text in texts])
+
+
+def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
+    """The agent's next list takes the place of the last, an empty one withdraws it; a new prompt does so, too."""
+    session = open_session("suggests")
+    assert on_offer(session) == ()
+    session.prompt(prompts("Plot it", "Explain it")).wait(PATIENCE)
+    assert on_offer(session) == ("Plot it", "Explain it")
+    session.prompt(prompts("Run the tests")).wait(PATIENCE)
+    assert on_offer(session) == ("Run the tests",)
+    session.prompt("Something else").wait(PATIENCE)
+    assert on_offer(session) == ()
+    session.prompt(prompts("Plot it")).wait(PATIENCE)
+    session.prompt(prompts()).wait(PATIENCE)
+    assert on_offer(session) == ()
+
+
+def test_suggestions_that_come_after_the_answer_are_shown(host: Host, open_session: Open) -> None:
+    """Agents predict them when they have answered."""
+    session = open_session("suggests")
+    session.prompt(f"after {prompts('Plot it')}").wait(PATIENCE)
+    until(host, session, lambda: session.suggestions == ("Plot it",))
+
+
+def test_suggestions_are_no_part_of_the_conversation(open_session: Open) -> None:
+    """Its turns have what was said."""
+    session = open_session("suggests")
+    turn = session.prompt(prompts("Plot it")).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart"]
+
+
+def test_an_agent_that_is_not_offered_them_sends_none(open_session: Open) -> None:
+    """A description can say so: predictions cost tokens."""
+    session = open_session("suggests", spec={"capabilities": Capabilities(prompt_suggestions=False)})
+    session.prompt(prompts("Plot it")).wait(PATIENCE)
+    assert on_offer(session) == ()
+
+
+def test_a_session_that_is_loaded_again_brings_no_old_suggestions(open_session: Open) -> None:
+    """Those that were on offer stay."""
+    session = open_session("suggests")
+    session.prompt(prompts("Plot it")).wait(PATIENCE)
+    session.restart()
+    assert on_offer(session) == ("Plot it",)
+    session.prompt("Go on").wait(PATIENCE)
+    assert on_offer(session) == ()
+
+
+def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Path) -> None:
+    """Neither what was suggested in the earlier kernel, nor what its agent suggests again as it loads the session."""
+    spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
+    first = kernel()
+    session = Session(first.loop.call(lambda: first.open(spec, cwd=tmp_path)))
+    session.prompt(prompts("Plot it")).wait(PATIENCE)
+    assert on_offer(session) == ("Plot it",)
+    first.close()
+    second = kernel()
+    stored = read_back(recorder_of(second), session.tab_id)
+    again = Session(second.loop.call(lambda: restore(second, stored, SessionOptions(spec=spec, cwd=tmp_path))))
+    assert on_offer(again) == ()
+    assert len(again.turns) == 1
+    again.open(PATIENCE)
+    assert on_offer(again) == ()
+
+
+def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
+    """Ten thousand of them, one of a megabyte: the first that can be shown are, as text."""
+    session = open_session("suggests")
+    hostile = ["x" * 1_000_000, "\u202e", "<script>alert(1)</script>", *(f"Plot {n}" for n in range(10_000))]
+    session.prompt(prompts(*hostile)).wait(PATIENCE)
+    assert on_offer(session) == ("<script>alert(1)</script>", "Plot 0", "Plot 1")
+    assert len(session.suggestions) == SUGGESTIONS_KEPT
+
+
+def test_suggestions_that_cannot_be_read_are_shown_as_they_came(open_session: Open) -> None:
+    """As every update that is not understood."""
+    session = open_session("suggests")
+    turn = session.prompt(json.dumps({"suggestions": "Plot it"})).wait(PATIENCE)
+    assert turn.snapshot is not None
+    assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart", "RawResponsePart"]
+    assert on_offer(session) == ()
