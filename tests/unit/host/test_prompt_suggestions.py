@@ -94,6 +94,28 @@ def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Pa
     assert on_offer(again) == ()
 
 
+def test_a_cassette_plays_suggestions_again_each_behind_its_turn(host: Host, tmp_path: Path) -> None:
+    """Also those that came when the agent had answered; so tests have an agent that suggests what they need."""
+    spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
+    first, second = prompts("Plot it"), f"after {prompts('Run the tests', 'Explain it')}"
+    path, offered = tmp_path / "a.cassette.jsonl", []
+
+    def talk() -> None:
+        session = Session(host.loop.call(lambda: host.open(spec, cwd=tmp_path)))
+        session.prompt(first).wait(PATIENCE)
+        offered.append(session.suggestions)
+        session.prompt(second).wait(PATIENCE)
+        until(host, session, lambda: session.suggestions)
+        offered.append(session.suggestions)
+        session.close()
+
+    for mode in ("record", "replay"):
+        with host.environment.cassette.scope(path, mode):
+            talk()
+    assert offered == [("Plot it",), ("Run the tests", "Explain it")] * 2
+    assert "prompt_suggestions_update" in path.read_text(encoding="utf-8")
+
+
 def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
     """Ten thousand of them, one of a megabyte: the first that can be shown are, as text."""
     session = open_session("suggests")
