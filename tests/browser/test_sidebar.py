@@ -540,7 +540,7 @@ def test_nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
     side.start()
     side.say("/hang")
     expect(side.button("Stop")).to_be_visible(timeout=PATIENCE_MS)
-    assert side.chat.evaluate(MOVING) != []
+    lab.page.wait_for_function(f"(view) => ({MOVING})(view).length > 0", arg=side.chat.element_handle())
     lab.page.emulate_media(reduced_motion="reduce")
     assert side.chat.evaluate(MOVING) == []
 

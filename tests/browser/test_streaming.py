@@ -43,6 +43,22 @@ STILL = f"""async () => {{
 }}"""
 """Where the page stands, once the browser has scrolled smoothly to where the wheel sent it."""
 
+RESTS = """() => {
+  const root = document.querySelector('.agentnb-view').shadowRoot;
+  const marks = [...root.querySelectorAll('.dots i, [role=tab] .spinner')];
+  const said = root.querySelector('.working')?.textContent;
+  return marks.length === 4 && said && root.querySelector('.text-grows') !== null && root.getAnimations()
+    .every(({ effect }) => !marks.includes(effect.target));
+}"""
+"""Whether dots and the tab's ring are there and stand still."""
+MOVES = """() => {
+  const root = document.querySelector('.agentnb-view').shadowRoot;
+  const marks = [...root.querySelectorAll('.dots i, [role=tab] .spinner')];
+  const running = root.getAnimations().filter(({ playState }) => playState === 'running');
+  const moving = running.map(({ effect }) => effect.target);
+  return marks.length === 4 && marks.every((mark) => moving.includes(mark));
+}"""
+
 
 @pytest.fixture
 def chat(lab: Lab, kernelspecs: object) -> Cell:
@@ -99,3 +115,19 @@ def test_the_focus_is_never_stolen_from_typing(chat: Cell, lab: Lab) -> None:
     lab.page.keyboard.press("Control+Shift+C")
     expect(lab.page.locator(".lm-CommandPalette-input:visible").first).to_be_visible(timeout=PATIENCE_MS)
     expect(cells).to_have_count(1)
+
+
+def test_marks_move_only_while_no_text_comes(chat: Cell, lab: Lab) -> None:
+    """The dots and the tab's ring show that a silent agent works; beside growing text they stand still."""
+    say(chat, LONG)
+    lab.page.wait_for_function(RESTS, timeout=PATIENCE_MS)
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)
+    say(chat, "/hang")
+    chat.expect_text(re.compile("I am silent"))
+    lab.page.wait_for_function(MOVES, timeout=PATIENCE_MS)
+    lab.page.emulate_media(reduced_motion="reduce")
+    dots = chat.output.locator(".dots i").first
+    expect(dots).to_have_css("opacity", "1")
+    assert not lab.page.evaluate(MOVES)
+    chat.button("Stop").click()
+    expect(chat.button("Stop")).to_have_count(0, timeout=PATIENCE_MS)

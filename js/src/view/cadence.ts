@@ -15,6 +15,8 @@ const SHARE = 4;
 const CHEAP = 8;
 /** So many redraws in a row must be costly: another tab, or the browser itself, may have held up one of them. */
 const RECENT = 3;
+/** In milliseconds: while redraws are cheap, the browser's part of them is looked at so often. */
+const LOOK = 250;
 
 interface Feed {
   source: ReadonlySignal<unknown>;
@@ -28,6 +30,9 @@ export class Cadence {
   #waits = false;
   #last = Number.NEGATIVE_INFINITY;
   #costs = [0];
+  /** The browser's part of the last redraw that was looked at, and when that was. */
+  #frame = 0;
+  #looked = Number.NEGATIVE_INFINITY;
   #visible = true;
   #disposed = false;
 
@@ -81,15 +86,19 @@ export class Cadence {
   #measure(start: number): void {
     const drawn = performance.now();
     this.#last = drawn;
-    this.#costs = [...this.#costs.slice(1 - RECENT), drawn - start];
-    if (typeof requestAnimationFrame !== "function" || !this.#visible) return;
+    const cost = drawn - start + this.#frame;
+    const isKnown = cost < CHEAP / 2 && drawn - this.#looked < LOOK;
+    this.#costs = [...this.#costs.slice(1 - RECENT), isKnown ? cost : drawn - start];
+    if (isKnown || typeof requestAnimationFrame !== "function" || !this.#visible) return;
+    this.#looked = drawn;
     requestAnimationFrame((frame) => {
       const channel = new MessageChannel();
       channel.port1.onmessage = () => {
         channel.port1.close();
         const now = performance.now();
         this.#last = now;
-        this.#costs[this.#costs.length - 1] = drawn - start + Math.max(0, now - Math.max(frame, drawn));
+        this.#frame = Math.max(0, now - Math.max(frame, drawn));
+        this.#costs[this.#costs.length - 1] = drawn - start + this.#frame;
       };
       channel.port2.postMessage(null);
     });

@@ -5,6 +5,7 @@ import { useContext, useState } from "preact/hooks";
 import type { Cadence } from "./cadence";
 import type { Drafts } from "./drafts";
 import type { Store } from "./store";
+import type { TextGrowth } from "./text-growth";
 
 export interface View {
   readonly store: Store;
@@ -18,6 +19,8 @@ export interface View {
   readonly visible: ReadonlySignal<boolean>;
   /** Calls back once when `element` comes near the screen; undefined where nothing can tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
+  /** Whether text grows in it. */
+  readonly growth: TextGrowth;
   /** Brings the keyboard's focus to the box to write in, as soon as that is there. */
   toBox(): void;
   /** Says a sentence to screen readers, politely. */

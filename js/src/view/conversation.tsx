@@ -1,5 +1,5 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
 import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
@@ -49,6 +49,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const place = useMemo(() => ({ session: resource, chat: channel }), [resource, channel]);
   const [jump, setJump] = useState<Jump>();
   const [started, setStarted] = useState(0);
+  const onStart = useCallback(() => setStarted((times) => times + 1), []);
   const title = line(summary?.title ?? session?.summary.title ?? "", 200);
   const agent = agentName(agents, session?.summary.provider ?? provider(resource), title);
   useAnnouncements(chat, agent);
@@ -85,13 +86,14 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
           </p>
         ) : (
           <Prompt
-            chat={chat}
+            running={chat.activeTurn?.id}
+            queued={chat.queuedMessages}
             agent={agent}
             commands={session.commands}
             disabled={dead}
             held={failed}
             onIntent={asleep && !dead ? wake : undefined}
-            onStart={() => setStarted(started + 1)}
+            onStart={onStart}
           />
         )}
         <Uses session={session} />

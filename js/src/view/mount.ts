@@ -14,6 +14,7 @@ import { nearScreen } from "./near-screen";
 import { refocus } from "./refocus";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
+import { TextGrowth } from "./text-growth";
 import { watchVisibility } from "./visibility";
 
 /** In milliseconds: a screen reader that has not begun with a sentence drops it when another takes its place. */
@@ -55,6 +56,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     drafts,
     visible,
     near: near?.watch,
+    growth: new TextGrowth(body),
     toBox: focus.toBox,
     announce: announcements(said),
   };
@@ -97,6 +99,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     stopKeys();
     render(null, body);
     view.cadence.dispose();
+    view.growth.end();
     near?.dispose();
     focus.dispose();
     place.leave();

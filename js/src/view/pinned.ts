@@ -23,7 +23,7 @@ interface Spot {
 }
 
 export function usePinned(key: string) {
-  const { memory } = useView();
+  const { memory, growth } = useView();
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const kept = useRef<Follower | undefined>(undefined);
@@ -48,6 +48,11 @@ export function usePinned(key: string) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [key, memory]);
+
+  useLayoutEffect(() => {
+    growth.inSight(pinned);
+    return () => growth.inSight(true);
+  }, [growth, pinned]);
 
   // Right after it was drawn: a scroll that waits for the observer makes the browser prepare a second frame.
   useLayoutEffect(() => kept.current?.follow());

@@ -3,13 +3,14 @@ import { useComputed } from "@preact/signals";
 import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
-import type { AgentCommand, ChatState, Message } from "../state/types.gen";
+import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
 import { usePlace, useView } from "./context";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
 import { LostDrafts } from "./lost-drafts";
+import { memo } from "./memo";
 import { MentionChips } from "./mention-chips";
 import { Offers } from "./offers";
 import { bytes, line } from "./plain";
@@ -21,7 +22,9 @@ const NO_COMMANDS: readonly AgentCommand[] = [];
 const NO_PICTURES: readonly Picture[] = [];
 
 interface Props {
-  chat: ChatState;
+  /** The id of the turn that runs. */
+  running: string | undefined;
+  queued?: readonly PendingMessage[] | undefined;
   agent: string;
   commands?: readonly AgentCommand[] | undefined;
   /** Nothing reaches the kernel. */
@@ -34,7 +37,9 @@ interface Props {
   onStart?: () => void;
 }
 
-export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart }: Props) {
+// Not drawn again with each text that comes.
+export const Prompt = memo((props: Props) => {
+  const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart } = props;
   const { store, drafts, root, announce } = useView();
   const place = usePlace();
   const id = useId();
@@ -45,7 +50,6 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
   const [over, setOver] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
-  const running = chat.activeTurn;
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
   const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
@@ -58,7 +62,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
     const message: Message = { text, origin: { kind: "user" }, ...(attachments.length > 0 && { attachments }) };
     const id = uuid();
     sent(id, pictures);
-    if (running || chat.queuedMessages?.some((waiting) => !waiting.held)) {
+    if (running || queued?.some((waiting) => !waiting.held)) {
       store.dispatch(place.chat, { type: "chat/pendingMessageSet", kind: "queued", id, message });
     } else {
       store.dispatch(place.chat, { type: "chat/turnStarted", turnId: id, message, time: Date.now() });
@@ -222,7 +226,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
             }}
           />
           <div class="prompt-buttons">
-            {running && <StopButton turnId={running.id} />}
+            {running && <StopButton turnId={running} />}
             <button
               type="submit"
               class="round primary"
@@ -237,7 +241,7 @@ export function Prompt({ chat, agent, commands = NO_COMMANDS, disabled, held = f
       </form>
     </>
   );
-}
+});
 
 /**
  * Puts away what was refused before once more is sent, and gives the pictures of a refused message back; its text comes

@@ -6,6 +6,7 @@ import { type View, ViewContext } from "../../src/view/context";
 import type { Drafts } from "../../src/view/drafts";
 import { Markdown } from "../../src/view/markdown/markdown";
 import type { Store } from "../../src/view/store";
+import { TextGrowth } from "../../src/view/text-growth";
 
 const VIEW: Omit<View, "store"> = {
   cadence: new Cadence(),
@@ -14,6 +15,7 @@ const VIEW: Omit<View, "store"> = {
   drafts: undefined as unknown as Drafts,
   visible: signal(true),
   near: undefined,
+  growth: new TextGrowth(document.body),
   toBox: () => {},
   announce: () => {},
 };

@@ -69,6 +69,10 @@ function Drawn({ text, live }: { text: string; live: boolean }) {
     const timer = setTimeout(() => goOn((steps) => steps + 1), PAUSE);
     return () => clearTimeout(timer);
   });
+  const { growth } = useContext(ViewContext);
+  useLayoutEffect(() => {
+    if (live) growth.grew();
+  }, [live, text, growth]);
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const last = element.current?.lastElementChild?.lastElementChild;

@@ -1,0 +1,73 @@
+/** What tells a view's styles that text grows in it. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { TextGrowth } from "../../src/view/text-growth";
+import { CHAT, readyStore, startTurn } from "./memory-store";
+import { open } from "./page";
+
+let body: HTMLElement;
+let growth: TextGrowth;
+const grows = () => body.classList.contains("text-grows");
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  body = document.createElement("div");
+  growth = new TextGrowth(body);
+});
+afterEach(() => {
+  growth.end();
+  vi.useRealTimers();
+});
+
+/** Text grows every `pause` milliseconds, so often; says whether that was seen before each time but the first. */
+function stream(times: number, pause: number): boolean[] {
+  return Array.from({ length: times }, () => {
+    growth.grew();
+    vi.advanceTimersByTime(pause);
+    return grows();
+  });
+}
+
+test("text that comes at a steady pace grows all the time", () => {
+  expect(stream(30, 100)).toEqual(new Array(30).fill(true));
+});
+
+test("after a longer pause it no longer grows, until more comes", () => {
+  stream(5, 100);
+  vi.advanceTimersByTime(1000);
+  expect(grows()).toBe(false);
+  growth.grew();
+  expect(grows()).toBe(true);
+});
+
+test("text that comes slowly does not count: the marks move in between", () => {
+  expect(stream(3, 900)).toEqual([false, false, false]);
+});
+
+test("what grows out of the reader's sight does not count", () => {
+  growth.grew();
+  growth.inSight(false);
+  expect(grows()).toBe(false);
+  expect(stream(3, 10)).toEqual([false, false, false]);
+  growth.inSight(true);
+  expect(stream(3, 10)).toEqual([true, true, true]);
+});
+
+test("an answer that grows is seen on the view; a finished one is not", async () => {
+  vi.useRealTimers();
+  const store = readyStore();
+  startTurn(store, "t", "x");
+  const page = open(store, { kind: "chat" });
+  await page.until(() => expect(page.all(".dots i").length).toBe(3));
+  const before: (string | null)[] = []; // the classes that the view had, at each change
+  const watch = new MutationObserver((changes) => before.push(...changes.map(({ oldValue }) => oldValue)));
+  watch.observe(page.find(".root"), { attributeFilter: ["class"], attributeOldValue: true });
+  const [rests, grows] = ["root chat", "root chat text-grows"];
+  store.apply(CHAT, { type: "chat/responsePart", turnId: "t", part: { kind: "markdown", id: "m", content: "One" } });
+  await page.until(() => expect(before).toEqual([rests, grows]));
+  store.apply(CHAT, { type: "chat/delta", turnId: "t", partId: "m", content: " two" });
+  await page.until(() => expect(before).toEqual([rests, grows, rests, grows]));
+  store.apply(CHAT, { type: "chat/turnComplete", turnId: "t" });
+  await page.until(() => expect(page.all(".working")).toEqual([]));
+  expect([page.find(".root").className, before.length]).toEqual([rests, 4]);
+  watch.disconnect();
+});
