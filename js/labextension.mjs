@@ -17,12 +17,13 @@ const LIMIT = 40 * 1024;
 /**
  * What is loaded when a difference is looked at (the panel, and what draws in it), when an agent proposes to change a cell, when
  * several cells are changed,
- * when cells or outputs are attached, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
+ * when cells or outputs are attached, when an agent needs the user who looks elsewhere, when a file is opened, when the kernel is slow to answer, and when the chat is there whose
  * settings JupyterLab's editor shows.
  */
 const PARTS = [
   "agent-text",
   "attach",
+  "attention",
   "cell-review",
   "cell-steps",
   "compare",

@@ -59,6 +59,7 @@ FINE = {
     r"no C compiler here": NO_PROGRAM,
     r"no OpenMP here: .*": NO_PROGRAM,
     r"no openssl on PATH .*": NO_PROGRAM,
+    r"no dbus-daemon: .*": NO_PROGRAM,
     r"openssl is not installed, .*": NO_PROGRAM,
     r"no scripted model server at .*": OPT_IN,
     r".* could not be installed:\n.*": OPT_IN,

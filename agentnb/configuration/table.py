@@ -486,7 +486,7 @@ SETTINGS: dict[str, Setting] = {
             kind="switch",
             default=False,
             about="Whether the browser notifies you when an agent needs your answer or has ended while you look "
-            "elsewhere. The browser must allow it, too: it asks when you switch this on in the chat's ⋯ menu.",
+            "elsewhere. The browser must allow it, too: it asks when you switch this on in the chat.",
             counts="at once",
             is_look=True,
         ),

@@ -15,9 +15,9 @@ import type { Store } from "./view/store";
 
 /** How long something must have waited before there is a notification, in milliseconds. */
 const GRACE = 700;
-/** For how long what was seen counts as seen, in milliseconds. */
+/** For how long what was seen counts as seen, and how long a question must be in sight to count, in milliseconds. */
 const JUST = 2_000;
-/** What was notified of, in all windows of this browser. */
+/** What was notified of, in all windows of this browser: names, and when. */
 const NOTIFIED = "agentnb notified";
 const MOST_NOTIFIED = 100;
 
@@ -28,16 +28,22 @@ export interface AttentionContext {
   readonly signal: (value: boolean) => { value: boolean };
   /** The conversations that views of this page show. */
   readonly onScreen: ReadonlySignal<readonly string[]>;
+  /** Brings a conversation before the user who looks at this page. */
+  show(resource: string): void;
 }
 
 /** Something that the user should look at. */
 interface Call {
-  /** The same in every window. */
+  /** The same in every window; where `since` is not 0, the same for what the conversation calls for next, too. */
   readonly id: string;
+  /** When this window met it, in milliseconds since 1970: a call of the same name before that was another one. */
+  readonly since: number;
+  /** The conversation. */
+  readonly resource: string;
   readonly text: string;
 }
 
-export default function callUser({ store, effect, signal, onScreen }: AttentionContext): () => void {
+export default function callUser({ store, effect, signal, onScreen, show }: AttentionContext): () => void {
   const front = signal(isInFront());
   const look = () => {
     front.value = isInFront();
@@ -45,12 +51,16 @@ export default function callUser({ store, effect, signal, onScreen }: AttentionC
   window.addEventListener("focus", look);
   window.addEventListener("blur", look);
   document.addEventListener("visibilitychange", look);
-  const notifications = new Notifications();
+  const notifications = new Notifications(show);
   const number = pageNumber();
   const running = new Set<string>();
   const ended = new Map<string, Call>();
   /** When a conversation was last seen. A cell's live answer is gone a moment before its turn has ended. */
   const seenAt = new Map<string, number>();
+  /** Since when conversations have a question, by their resource. */
+  const askedAt = new Map<string, number>();
+  /** Since when questions that wait are in sight, or were when the user left. */
+  const inSight = new Map<string, number>();
   const me = {};
   let before: readonly string[] = [];
   let marked = 0;
@@ -61,9 +71,15 @@ export default function callUser({ store, effect, signal, onScreen }: AttentionC
     for (const resource of [...seen, ...before]) seenAt.set(resource, performance.now());
     before = seen;
     const open = sessions.filter((one) => !isArchived(one));
-    const asked = open
-      .filter((one) => needsAnswer(one.status) && !seen.includes(one.resource))
-      .flatMap((one) => questionsOf(store, one, nameOf(agents, one)));
+    const asking = open.filter((one) => needsAnswer(one.status));
+    for (const known of [...askedAt.keys()]) if (!asking.some((one) => one.resource === known)) askedAt.delete(known);
+    const waiting = asking.flatMap((one) => {
+      const since = askedAt.get(one.resource) ?? Date.now();
+      askedAt.set(one.resource, since);
+      return questionsOf(store, one.resource, since, nameOf(agents, one));
+    });
+    follow(inSight, waiting, seen);
+    const asked = waiting.filter(({ resource }) => !seen.includes(resource));
     for (const one of open) {
       const { resource, status } = one;
       if (!isIdle(status)) {
@@ -78,7 +94,9 @@ export default function callUser({ store, effect, signal, onScreen }: AttentionC
     const over = [...ended].filter(([resource]) => there.has(resource)).map(([, call]) => call);
     const all = [...asked, ...over];
     number.set(me, isFront ? asked.length : all.length);
-    notifications.show(isFront || !wantsNotifications(config?.values) ? [] : all);
+    // Where a conversation of this kernel is on screen, the marks of the others are, too.
+    const isWanted = seen.length === 0 && wantsNotifications(config?.values);
+    notifications.show(isWanted ? all.filter(({ id }) => !inSight.has(id)) : []);
     if (marked !== all.length) store.notebook?.attention?.(all.length);
     marked = all.length;
   });
@@ -93,6 +111,18 @@ export default function callUser({ store, effect, signal, onScreen }: AttentionC
   };
 }
 
+/** Notes which questions are in sight; one that the user left at once is as new. */
+function follow(inSight: Map<string, number>, waiting: readonly Call[], seen: readonly string[]): void {
+  const now = performance.now();
+  const ids = new Set(waiting.map(({ id }) => id));
+  for (const id of [...inSight.keys()]) if (!ids.has(id)) inSight.delete(id);
+  for (const { id, resource } of waiting) {
+    const since = inSight.get(id);
+    if (seen.includes(resource)) inSight.set(id, since ?? now);
+    else if (since !== undefined && now - since < JUST) inSight.delete(id);
+  }
+}
+
 function wantsNotifications(values: Readonly<Record<string, unknown>> | undefined): boolean {
   return isObject(values?.look) && values.look.notifications === true;
 }
@@ -104,13 +134,14 @@ function nameOf(agents: readonly AgentInfo[], { provider }: SessionSummary): str
   return isInTerminal(provider) ? "An agent in a terminal" : line(known?.displayName || provider || "An agent", 40);
 }
 
-/** A call for each question that waits; one for all where they are not known yet. */
-function questionsOf(store: Store, { resource, modifiedAt }: SessionSummary, agent: string): Call[] {
+/** A call for each question that waits; one for all where they are not known: chats that nobody sees are not told of. */
+function questionsOf(store: Store, resource: string, since: number, agent: string): Call[] {
   const channel = store.session(resource).value?.defaultChat ?? chatChannel(resource);
   const chat = store.chat(channel).value;
   const ids = [...pendingCalls(chat?.activeTurn), ...(chat?.inputRequests ?? []).map(({ id }) => id)];
   const text = `${agent} needs your answer`;
-  return (ids.length ? ids : chat ? [String(modifiedAt)] : []).map((id) => ({ id: `${resource} ${id}`, text }));
+  if (ids.length) return ids.map((id) => ({ id: `${resource} ${id}`, since: 0, resource, text }));
+  return chat ? [{ id: `${resource} asks`, since, resource, text }] : [];
 }
 
 function pendingCalls(turn: ActiveTurn | null | undefined): string[] {
@@ -123,15 +154,21 @@ function pendingCalls(turn: ActiveTurn | null | undefined): string[] {
 
 const ERROR = 2;
 
-function endOf({ resource, modifiedAt, status }: SessionSummary, agent: string): Call {
+function endOf({ resource, status }: SessionSummary, agent: string): Call {
   const text = `${agent} ${status & ERROR ? "has failed" : "has finished"}`;
-  return { id: `${resource} ended ${modifiedAt}`, text };
+  return { id: `${resource} ended`, since: Date.now(), resource, text };
 }
 
 /** The browser's notifications of this window. */
 class Notifications {
   readonly #shown = new Map<string, Notification | undefined>();
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #go: (resource: string) => void;
+
+  /** A click goes to the conversation. */
+  constructor(go: (resource: string) => void) {
+    this.#go = go;
+  }
 
   /** These calls wait now, and no others. */
   show(calls: readonly Call[]): void {
@@ -151,13 +188,14 @@ class Notifications {
         );
   }
 
-  async #notify({ id, text }: Call): Promise<void> {
-    if (!("Notification" in globalThis) || Notification.permission !== "granted" || !(await isFirst(id))) return;
+  async #notify({ id, since, resource, text }: Call): Promise<void> {
+    if (!("Notification" in globalThis) || Notification.permission !== "granted" || !(await isFirst(id, since))) return;
     if (!this.#timers.has(id)) return;
     try {
       const shown = new Notification(text, { body: "Go to the chat in the notebook.", tag: `agentnb ${id}` });
       shown.onclick = () => {
         window.focus();
+        this.#go(resource);
         shown.close();
       };
       this.#shown.set(id, shown);
@@ -167,14 +205,14 @@ class Notifications {
   }
 }
 
-/** Whether no window of this browser has notified of it: of all that ask at once, one is the first. */
-async function isFirst(id: string): Promise<boolean> {
+/** Whether no window of this browser has notified of it since then: of all that ask at once, one is the first. */
+async function isFirst(id: string, since: number): Promise<boolean> {
   const check = (): boolean => {
     try {
       const known: unknown = JSON.parse(localStorage.getItem(NOTIFIED) ?? "[]");
-      const ids = Array.isArray(known) ? known : [];
-      if (ids.includes(id)) return false;
-      localStorage.setItem(NOTIFIED, JSON.stringify([...ids, id].slice(-MOST_NOTIFIED)));
+      const all = (Array.isArray(known) ? known : []).filter(Array.isArray);
+      if (all.some(([name, at]) => name === id && at >= since)) return false;
+      localStorage.setItem(NOTIFIED, JSON.stringify([...all, [id, Date.now()]].slice(-MOST_NOTIFIED)));
     } catch {
       // No storage: the notification's tag lets the browser show one of those that are the same.
     }

@@ -35,7 +35,6 @@ import type { ReviewPanel } from "./review";
 import { Session } from "./session";
 import { ID, Sidebar } from "./sidebar";
 
-const ATTENTION = "agentnb-attention";
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
@@ -95,6 +94,10 @@ function activate(
       return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
     });
     proposals.set(panel, proposed);
+    const attend = (count: number): void => {
+      sidebar.attend(panel, count);
+      void attention().then(({ markNotebook }) => markNotebook(sidebar, panel));
+    };
     Object.assign(made, {
       settings: (access: SettingsAccess): void =>
         void part<typeof import("./settings-editor")>("settings-editor")
@@ -102,12 +105,11 @@ function activate(
           .catch(console.debug),
       propose: proposed.show.bind(proposed),
       applied: proposed.applied.bind(proposed),
-      attention: (count: number): void => {
-        sidebar.attend(panel, count);
-        document.body.classList.toggle(ATTENTION, sidebar.hasAttention); // Notebook 7 has a button in place of the icon
-      },
+      attention: attend,
+      showConversation: (resource: string): void =>
+        void attention().then((known) => known.showConversation(app, sidebar, panel, reveal, resource)),
     });
-    panel.disposed.connect(() => sidebar.attend(panel, 0));
+    panel.disposed.connect(() => sidebar.hasAttention && attend(0));
     const manager = managerOf(panel);
     managers.set(panel, manager);
     Object.assign(made, diagrams(panel));
@@ -175,6 +177,8 @@ function activate(
     sidebar.follow();
   });
 }
+
+const attention = () => part<typeof import("./attention")>("attention");
 
 /** What the chat can have shown beside the notebook, in JupyterLab's main area. */
 function mainArea(
@@ -271,7 +275,7 @@ function addCommands(
       execute: () => {
         reveal();
         sidebar.follow();
-        sidebar.current?.showPanel(panel);
+        sidebar.current?.open(`The ${panel}`, panel, "agentnb-panel");
       },
     });
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });

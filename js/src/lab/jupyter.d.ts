@@ -14,7 +14,13 @@ declare module "@lumino/widgets" {
     readonly parent: Widget | null;
     activate(): void;
     readonly node: HTMLElement;
-    readonly title: { label: string; caption: string; icon: unknown; closable: boolean };
+    readonly title: {
+      label: string;
+      caption: string;
+      icon: unknown;
+      closable: boolean;
+      dataset: Readonly<Record<string, string>>;
+    };
     readonly isDisposed: boolean;
     readonly isVisible: boolean;
     readonly disposed: Signal<unknown>;

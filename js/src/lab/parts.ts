@@ -8,6 +8,7 @@ export const part = <T>(
   name:
     | "agent-text"
     | "attach"
+    | "attention"
     | "cell-review"
     | "cell-steps"
     | "compare"

@@ -1,11 +1,12 @@
 /** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
 
 /** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
-export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel";
+export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open";
 const STARTS = {
   "agentnb-send": "waits to be sent",
   "agentnb-add": "waits to be added to a message",
   "agentnb-panel": "will open here",
+  "agentnb-open": "will open here",
 };
 
 export class PendingPrompt {

@@ -96,9 +96,9 @@ export class Session {
     void this.#pending.send(this.node.node, about, text, "agentnb-add");
   }
 
-  /** Opens a panel of the chat, as soon as the chat is there. */
-  showPanel(panel: "settings" | "history"): void {
-    void this.#pending.send(this.node.node, `The ${panel}`, Promise.resolve(panel), "agentnb-panel");
+  /** Opens a panel of the chat or one of its conversations, as soon as the chat is there. */
+  open(about: string, name: string, how: "agentnb-panel" | "agentnb-open"): void {
+    void this.#pending.send(this.node.node, about, Promise.resolve(name), how);
   }
 
   async #linked(): Promise<Link> {

@@ -70,6 +70,11 @@ export class Sidebar extends Panel {
     this.title.caption = this.hasAttention ? "Agent chat: an agent needs you" : "Agent chat";
   }
 
+  /** Whether a notebook's conversations have something that the user should look at. */
+  needs(panel: NotebookPanel): boolean {
+    return this.#attention.has(panel);
+  }
+
   get hasAttention(): boolean {
     return this.#attention.size > 0;
   }

@@ -50,8 +50,10 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   useEffect(() => {
     const onOpen = (event: Event) => {
       const resource = (event as CustomEvent<unknown>).detail;
-      if (typeof resource !== "string" || !root?.sessions?.some((one) => one.resource === resource)) return;
-      store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
+      const known = root?.sessions?.find((one) => one.resource === resource);
+      if (typeof resource !== "string" || !known) return;
+      event.preventDefault();
+      if (isArchived(known)) store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
       reopened(resource);
     };
     shadow.host.addEventListener("agentnb-open", onOpen);
@@ -121,6 +123,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
               onSettings={() => history.show("settings")}
               onDuplicate={duplicate}
               onRestart={restart}
+              onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
               onClose={close}
             />
           )}
@@ -148,7 +151,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           </button>
         </div>
       )}
-      {trouble && <ErrorCard title={`The conversation couldn't be ${trouble.what}`} message={trouble.why} />}
+      {trouble && <ErrorCard title={titleOf(trouble)} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && history.isShown && (
         <Panel
@@ -236,10 +239,18 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
   return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
-/** A tab that did not come about. */
+/** A tab that did not come about, or notifications that the browser refuses. */
 interface Trouble {
-  what: "started" | "duplicated" | "restarted";
+  what: "started" | "duplicated" | "restarted" | "notifications";
   why: string;
+}
+
+const REFUSED =
+  "Notifications stay off. Allow them in the browser's settings of this site, then switch them on again in the ⋯ menu.";
+
+function titleOf({ what }: Trouble): string {
+  if (what === "notifications") return "The browser doesn't allow notifications of this page";
+  return `The conversation couldn't be ${what}`;
 }
 
 type Say = (trouble: Trouble | undefined) => void;

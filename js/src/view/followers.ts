@@ -6,7 +6,7 @@ import { effect, signal } from "@preact/signals";
 import type { AttentionContext } from "../attention";
 import type { CellChangesContext } from "../cell-changes";
 import { onOffer } from "../notebooks";
-import { onScreen } from "./on-screen";
+import { onScreen, showConversation } from "./on-screen";
 import { isIdle } from "./status";
 import { isOver, type Store } from "./store";
 
@@ -50,7 +50,13 @@ export function followCellChanges(store: Store): () => void {
 
 /** Calls the user who looks elsewhere. */
 export function followAttention(store: Store): () => void {
-  const context: AttentionContext = { store, effect, signal: signal<boolean>, onScreen: onScreen(store) };
+  const context: AttentionContext = {
+    store,
+    effect,
+    signal: signal<boolean>,
+    onScreen: onScreen(store),
+    show: (resource) => showConversation(store, resource),
+  };
   return follow(store, "attention", context, () =>
     (store.root.value?.sessions ?? []).some(({ status }) => !isIdle(status)),
   );

@@ -11,6 +11,7 @@ import { uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
 import { nearScreen } from "./near-screen";
+import { addChat } from "./on-screen";
 import { refocus } from "./refocus";
 import { isOver, type Store, type What } from "./store";
 import { addStyles } from "./styles/sheet";
@@ -71,6 +72,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     memory.flush();
   };
   const link = store.view(uuid(), host);
+  const leaveChats = what.kind === "chat" ? addChat(store, host) : undefined;
   const stopStanding = effect(() => {
     body.classList.toggle("is-over", isOver(store.connection.value));
   });
@@ -104,6 +106,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     focus.dispose();
     place.leave();
     link.close();
+    leaveChats?.();
     host.remove();
   };
 }

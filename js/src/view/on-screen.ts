@@ -1,4 +1,4 @@
-/** Which conversations are on screen in the views of a store: nobody needs to be called to what they are looking at. */
+/** Which conversations are on screen in the views of a store, and how another one comes there. */
 import { type Signal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useView } from "./context";
@@ -26,4 +26,21 @@ export function useOnScreen(session: string): void {
       all.value = all.peek().toSpliced(at, 1);
     };
   }, [store, session, isSeen]);
+}
+
+const chats = new WeakMap<Store, Set<HTMLElement>>();
+
+/** Notes that `host` shows the whole chat of a store; the result ends that. */
+export function addChat(store: Store, host: HTMLElement): () => void {
+  const all = chats.get(store) ?? new Set();
+  chats.set(store, all.add(host));
+  return () => void all.delete(host);
+}
+
+/** Shows a conversation: in the sidebar where there is one, else in the first chat of the page. */
+export function showConversation(store: Store, resource: string): void {
+  if (store.notebook?.showConversation) return store.notebook.showConversation(resource);
+  const [host] = chats.get(store) ?? [];
+  host?.scrollIntoView({ block: "nearest" });
+  host?.dispatchEvent(new CustomEvent("agentnb-open", { detail: resource }));
 }

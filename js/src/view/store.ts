@@ -86,6 +86,8 @@ export interface NotebookActions {
   applied?(changes: readonly CellChange[]): void;
   /** How many things of its conversations the user should look at, and does not see now. */
   attention?(count: number): void;
+  /** Brings the notebook and its chat to the front, with this conversation. */
+  showConversation?(resource: string): void;
   /** Shows the settings in JupyterLab's own editor, too, for as long as the kernel of this chat is there. */
   settings?(access: SettingsAccess): void;
   /** Draws a Mermaid diagram: the address of an image. Absent where the front end can't. */

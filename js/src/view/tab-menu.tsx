@@ -14,10 +14,11 @@ interface Props {
   onSettings: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
+  onRefused: () => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onRestart, onClose }: Props) {
+export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onRestart, onRefused, onClose }: Props) {
   const { store } = useView();
   const state = store.session(session).value;
   const canFork = !isRemote(store.root.value) && state?.agentProcess?.fork === true;
@@ -31,7 +32,7 @@ export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onR
   const own: readonly MenuItem[] = [
     { name: "History", detail: "All conversations (Alt+H)", onSelect: onHistory },
     { name: "Settings", detail: "Agents, permissions, look", onSelect: onSettings },
-    ...useNotifications(),
+    ...useNotifications(onRefused),
   ];
   const items: readonly MenuItem[] = [
     { name: "Find", detail: "Ctrl+F", onSelect: () => onDo("find") },
@@ -52,7 +53,7 @@ export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onR
 }
 
 /** The switch of the browser's notifications; that the browser asks, too, takes a click. */
-function useNotifications(): MenuItem[] {
+function useNotifications(onRefused: () => void): MenuItem[] {
   const { store, announce } = useView();
   const { look } = store.root.value?.config?.values ?? {};
   if (!("Notification" in globalThis)) return [];
@@ -65,6 +66,7 @@ function useNotifications(): MenuItem[] {
   const toggle = async () => {
     if (isOn) set(false);
     else if ((await Notification.requestPermission()) === "granted") set(true);
+    else onRefused();
   };
   const detail = permission === "denied" ? "Blocked in the browser's settings" : isOn ? "On" : "Off";
   return [{ name: "Notifications", detail, onSelect: () => void toggle() }];

@@ -30,6 +30,8 @@ class FakeNotification {
 let hasFocus = false;
 beforeEach(() => {
   hasFocus = false;
+  went = [];
+  FakeNotification.requestPermission.mockClear();
   vi.spyOn(document, "hasFocus").mockImplementation(() => hasFocus);
   vi.stubGlobal("Notification", FakeNotification);
   Object.assign(FakeNotification, { permission: "granted", shown: [] });
@@ -56,17 +58,16 @@ function world(notifications = true) {
   return { store, marks, onScreen, begin: () => follow(store, onScreen) };
 }
 
+let went: string[] = [];
 function follow(store: MemoryStore, onScreen = signal<readonly string[]>([])): () => void {
-  const end = callUser({ store, effect, signal, onScreen });
+  const end = callUser({ store, effect, signal, onScreen, show: (resource) => void went.push(resource) });
   onTestFinished(end);
   return end;
 }
 
-let modified = 1;
 function status(store: MemoryStore, value: number): void {
   const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
-  modified += 1;
-  const sessions = root.sessions?.map((one) => ({ ...one, title: SECRET, status: value, modifiedAt: modified }));
+  const sessions = root.sessions?.map((one) => ({ ...one, title: SECRET, status: value }));
   store.root.value = { ...root, sessions };
 }
 
@@ -120,9 +121,76 @@ test.each([
   expect(FakeNotification.shown[0]?.title).toBe(`Eliza ${words}`);
   focus(true);
   expect([document.title, marks.at(-1)]).toEqual(["fit.ipynb", 1]); // back in the page, with the sidebar closed
-  expect(FakeNotification.shown[0]?.isOpen).toBe(false);
+  expect(FakeNotification.shown[0]?.isOpen).toBe(true);
   onScreen.value = [SESSION];
   expect(marks).toEqual([1, 0]);
+  expect(FakeNotification.shown[0]?.isOpen).toBe(false);
+});
+
+test("each question and each end of a chat whose turns are not sent, for nobody sees it, is notified of", async () => {
+  const { store, begin } = world();
+  status(store, WORKING);
+  begin();
+  follow(store); // another window
+  for (const [count, state] of [WAITING, WORKING, WAITING, IDLE, WORKING, IDLE].entries()) {
+    status(store, state);
+    if (state !== WORKING) await notified(FakeNotification.shown.filter(({ isOpen }) => !isOpen).length + 1);
+    expect(FakeNotification.shown.filter(({ isOpen }) => isOpen).length, `${count}`).toBe(state === WORKING ? 0 : 1);
+  }
+  const [asks, ends] = ["Eliza needs your answer", "Eliza has finished"];
+  expect(FakeNotification.shown.map(({ title }) => title)).toEqual([asks, asks, ends, ends]);
+});
+
+test("a click on the notification goes to the conversation, in the page", async () => {
+  const toWindow = vi.spyOn(window, "focus").mockImplementation(() => {});
+  const { store, begin } = world();
+  startTurn(store, "t1", "Go");
+  begin();
+  ask(store, "c1");
+  await notified(1);
+  expect([went, toWindow.mock.calls.length]).toEqual([[], 0]);
+  FakeNotification.shown[0]?.onclick();
+  expect([went, toWindow.mock.calls.length, FakeNotification.shown[0]?.isOpen]).toEqual([[SESSION], 1, false]);
+});
+
+test("who has another tab of the page before them is notified, who sees a conversation of the kernel is not", async () => {
+  const { store, onScreen, begin } = world();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  focus(true);
+  onScreen.value = ["eliza:/another"];
+  startTurn(store, "t1", "Go");
+  begin();
+  ask(store, "c1");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+  onScreen.value = [];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(FakeNotification.shown.length).toBe(1);
+});
+
+test("a question that was seen is not notified of when one leaves; the next one is", async () => {
+  const { store, onScreen, begin } = world();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  focus(true);
+  onScreen.value = [SESSION];
+  startTurn(store, "t1", "Go");
+  begin();
+  ask(store, "c1");
+  await vi.advanceTimersByTimeAsync(2_000);
+  focus(false);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+  ask(store, "c2");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([document.title, FakeNotification.shown.length]).toEqual(["(2) fit.ipynb", 1]);
+  focus(true);
+  ask(store, "c3");
+  await vi.advanceTimersByTimeAsync(100);
+  focus(false); // it was hardly seen
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([document.title, FakeNotification.shown.length]).toEqual(["(3) fit.ipynb", 2]);
 });
 
 test("who looks at the conversation is not called", async () => {
@@ -168,6 +236,21 @@ test.each([
   ask(store, "c1");
   await vi.advanceTimersByTimeAsync(10_000);
   expect([document.title, FakeNotification.shown.length]).toEqual(["(1) fit.ipynb", 0]);
+});
+
+test("a browser that refuses is said in the chat, and nothing is switched on", async () => {
+  const { store } = world(false);
+  FakeNotification.permission = "default";
+  FakeNotification.requestPermission.mockImplementation(async () => "denied");
+  const page = open(store, { kind: "chat" });
+  page.button("Conversation").click();
+  await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
+  page
+    .all("[role=menuitem]")
+    .find((item) => item.textContent?.startsWith("Notifications"))
+    ?.click();
+  await page.until(() => expect(page.text()).toContain("The browser doesn't allow notifications of this page"));
+  expect(store.requested.filter(({ method }) => method === "changeSetting")).toEqual([]);
 });
 
 test("notifications are switched on with a click, which alone asks the browser", async () => {

@@ -16,6 +16,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   propose: () => undefined,
   applied: () => undefined,
   attention: () => undefined,
+  showConversation: () => undefined,
   settings: () => undefined,
   drawDiagram: () => Promise.resolve(""),
   showCell: () => undefined,

@@ -84,7 +84,7 @@ function shown(answers: Record<string, unknown> = {}) {
   const asked: { method: string; params: Record<string, unknown> }[] = [];
   const request = async <T>(method: string, params: object): Promise<T> => {
     asked.push({ method, params: params as Record<string, unknown> });
-    const answer = method === "listSettings" ? LISTED : (answers[method] ?? {});
+    const answer = answers[method] ?? (method === "listSettings" ? LISTED : {});
     return (typeof answer === "function" ? answer(params) : answer) as T;
   };
   const said: string[] = [];
@@ -252,6 +252,22 @@ test("notifications are switched on only once the browser allows them", async ()
   } finally {
     if (before) Object.defineProperty(globalThis, "Notification", before);
     else Reflect.deleteProperty(globalThis, "Notification");
+  }
+});
+
+test("notifications that are on in a browser that was not asked, or has refused, are not passed off as on", async () => {
+  const settings = [setting({ name: "notifications", title: "Notifications", kind: "switch", value: true })];
+  const asked = vi.fn(async () => "denied");
+  vi.stubGlobal("Notification", { permission: "default", requestPermission: asked });
+  try {
+    const { into, button } = shown({ listSettings: { ...LISTED, groups: [{ title: "Look", settings }] } });
+    await ready(into);
+    expect([into.textContent?.includes("this browser was not asked yet"), asked.mock.calls.length]).toEqual([true, 0]);
+    button("Ask the browser").click();
+    await until(() => expect(into.textContent).toContain("The browser does not allow notifications of this page."));
+    expect(button("Ask the browser")).toBeUndefined();
+  } finally {
+    vi.unstubAllGlobals();
   }
 });
 

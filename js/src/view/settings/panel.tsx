@@ -206,7 +206,9 @@ function Settings({ context }: { context: SettingsContext }) {
 }
 
 const BLOCKED =
-  "The browser does not allow notifications of this page. Allow them in its settings of this site, and switch this on again.";
+  globalThis.isSecureContext === false
+    ? "The browser allows notifications of https addresses and of this machine's own pages alone."
+    : "The browser does not allow notifications of this page. Allow them in its settings of this site, and switch this on again.";
 
 /** Asks the browser, which asks the user where that was not answered before. */
 async function mayNotify(): Promise<boolean> {
@@ -308,8 +310,25 @@ function Row({ setting, agents, models, isHere, request, onChange, onServer, chi
           </button>
         )}
       </p>
+      {name === "notifications" && setting.value === true && <BrowserPermission />}
       {children}
     </div>
+  );
+}
+
+/** Where notifications are on and this browser shows none: why, and what to do. */
+function BrowserPermission() {
+  const [permission, setPermission] = useState(globalThis.Notification?.permission ?? "denied");
+  if (permission === "granted") return null;
+  if (permission === "denied") return <p class="error-text">{BLOCKED}</p>;
+  const ask = async () => setPermission(await Notification.requestPermission());
+  return (
+    <p class="error-text">
+      It is on, and this browser was not asked yet.{" "}
+      <button type="button" class="button small" onClick={() => void ask()}>
+        Ask the browser
+      </button>
+    </p>
   );
 }
 

@@ -1,0 +1,31 @@
+/** What of JupyterLab tells that an agent needs the user, and how the user comes from there to the conversation. */
+import type { Application } from "@jupyterlab/application";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import styles from "./attention.css";
+import type { Sidebar } from "./sidebar";
+
+const ATTENTION = "agentnb-attention";
+let isStyled = false;
+
+/** Marks the sidebar's icon (in Notebook 7, which has none, the toolbar's button) and the notebook's tab, or takes the marks away. */
+export function markNotebook(sidebar: Sidebar, panel: NotebookPanel): void {
+  if (!isStyled) document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  isStyled = true;
+  document.body.classList.toggle(ATTENTION, sidebar.hasAttention);
+  if (!panel.isDisposed) panel.title.dataset = { ...panel.title.dataset, agentnb: sidebar.needs(panel) ? "waits" : "" };
+}
+
+/** Brings a notebook and its chat to the front, with one of its conversations. */
+export function showConversation(
+  app: Application,
+  sidebar: Sidebar,
+  panel: NotebookPanel,
+  reveal: () => void,
+  resource: string,
+): void {
+  if (panel.isDisposed) return;
+  app.shell.activateById(panel.id);
+  reveal();
+  sidebar.follow();
+  sidebar.sessionOf(panel)?.open("The conversation", resource, "agentnb-open");
+}

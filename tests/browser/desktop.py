@@ -1,0 +1,149 @@
+"""A desktop that a browser on Linux shows its notifications on: a message bus of its own, and who takes them there.
+
+The interface is the Desktop Notifications Specification (``org.freedesktop.Notifications``), which Chromium speaks,
+with or without a window.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from jeepney import (
+    DBusAddress,
+    HeaderFields,
+    Message,
+    MessageType,
+    message_bus,
+    new_error,
+    new_method_return,
+    new_signal,
+)
+from jeepney.io.threading import DBusConnection, ReceiveStopped, open_dbus_connection
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PATIENCE_SECONDS = 60
+NAME = "org.freedesktop.Notifications"
+DESKTOP = DBusAddress("/org/freedesktop/Notifications", interface=NAME)
+CONFIG = """<busconfig>
+  <type>session</type>
+  <listen>unix:path={socket}</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>"""
+"""Knows no services: nothing else is started."""
+CLOSED_BY_PROGRAM = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A notification as the desktop shows it.
+
+    Args:
+        number: Its number on this desktop, from 1.
+        title: Its first line.
+        text: What is below, with the page's address where the browser adds it.
+    """
+
+    number: int
+    title: str
+    text: str
+
+
+class Desktop:
+    """What shows notifications; a context manager.
+
+    Args:
+        folder: Where its socket goes.
+        daemon: The path of ``dbus-daemon``.
+    """
+
+    def __init__(self, folder: Path, daemon: str) -> None:
+        config, socket = folder / "bus.conf", folder / "bus"
+        config.write_text(CONFIG.format(socket=socket), encoding="utf-8")
+        self.address = f"unix:path={socket}"
+        self._bus = subprocess.Popen(
+            [daemon, f"--config-file={config}", "--print-address", "--nofork"], stdout=subprocess.PIPE
+        )
+        assert self._bus.stdout is not None
+        self._bus.stdout.readline()  # it listens
+        self._shown: list[Shown] = []
+        self._closed: list[int] = []
+        self._changed = threading.Condition()
+        self._link: DBusConnection = open_dbus_connection(self.address, auth_timeout=PATIENCE_SECONDS)
+        self._link.send(message_bus.RequestName(NAME))
+        self._thread = threading.Thread(target=self._serve, name="desktop")
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._link.interrupt()
+        self._thread.join()
+        self._link.close()
+        self._bus.terminate()
+        self._bus.communicate()
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """All that it was given, first to last."""
+        with self._changed:
+            return tuple(self._shown)
+
+    def wait_shown(self, count: int) -> Shown:
+        """Wait until it was given so many; the last of these."""
+        self._wait(lambda: len(self._shown) >= count, f"{count} notifications")
+        return self.shown[count - 1]
+
+    def wait_closed(self, number: int) -> None:
+        """Wait until the browser has taken one back."""
+        self._wait(lambda: number in self._closed, f"the end of notification {number}")
+
+    def click(self, number: int) -> None:
+        """Click a notification."""
+        self._link.send(new_signal(DESKTOP, "ActionInvoked", "us", (number, "default")))
+
+    def _wait(self, is_so: Callable[[], bool], what: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(is_so, PATIENCE_SECONDS), f"no {what}: {self._shown}, closed {self._closed}"
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                message = self._link.receive()
+            except ReceiveStopped:
+                return
+            if message.header.message_type is MessageType.method_call:
+                self._link.send(self._answer(message))
+
+    def _answer(self, message: Message) -> Message:
+        method = message.header.fields[HeaderFields.member]
+        if method == "GetCapabilities":
+            return new_method_return(message, "as", (["actions", "body", "persistence"],))
+        if method == "GetServerInformation":
+            return new_method_return(message, "ssss", ("desktop", "agentnb", "1", "1.2"))
+        if method == "Notify":
+            _, _, _, title, text, *_ = message.body
+            with self._changed:
+                self._shown.append(Shown(len(self._shown) + 1, title, text))
+                self._changed.notify_all()
+                return new_method_return(message, "u", (len(self._shown),))
+        if method == "CloseNotification":
+            [number] = message.body
+            with self._changed:
+                self._closed.append(number)
+                self._changed.notify_all()
+            self._link.send(new_signal(DESKTOP, "NotificationClosed", "uu", (number, CLOSED_BY_PROGRAM)))
+            return new_method_return(message)
+        return new_error(message, "org.freedesktop.DBus.Error.UnknownMethod")
