@@ -95,7 +95,7 @@ js/node_modules/.installed: js/package.json js/package-lock.json
 
 environments: env $(VENV6)/.installed chromium
 
-static: $(STATIC) ## build the front end
+static: $(STATIC) ## build the front end (10 s)
 
 $(STATIC): js/node_modules/.installed $(JS_SOURCES)
 	cd js && $(NPM) run --silent build
@@ -119,7 +119,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # uses all cores.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (24 min, with a fresh environment)
+test: ## everything that must pass (20 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
 
@@ -150,25 +150,25 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (3 min)
+test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (2 min)
 	$(PYTEST) tests/kernel --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
 
-test-notebooks: $(VENV)/.installed | $(STATIC) ## every notebook against its stored outputs (4 min)
+test-notebooks: $(VENV)/.installed | $(STATIC) ## every notebook against its stored outputs (2 min)
 	$(AT_HOME) $(PYTEST) $(NBVAL) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder tests/notebooks $(NOTEBOOKS) $(PYTEST_ARGS)
 
-test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks
+test-floors: $(FLOORS)/.installed ## the oldest Python with the oldest allowed dependencies: kernels and notebooks (3 min, and its environment)
 	$(AT_FLOORS) -m pytest tests/kernel $(FLOORS_APART) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	$(AT_FLOORS) -m pytest $(NBVAL) --numprocesses $(WORKERS) --dist loadfile $(FLOORS_NOTEBOOKS) tests/notebooks $(PYTEST_ARGS)
 
 # The part of it that says most, in two minutes.
-test-floors-short: $(FLOORS)/.installed ## some of it: the magics, and two notebooks
+test-floors-short: $(FLOORS)/.installed ## some of it: the magics, and two notebooks (2 min)
 	$(AT_FLOORS) -m pytest tests/kernel/test_agent_magic.py $(FLOORS_APART) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	$(AT_FLOORS) -m pytest $(NBVAL) notebooks/quickstart.ipynb tests/notebooks/headless.ipynb $(PYTEST_ARGS)
 
 test-js: js/node_modules/.installed ## TypeScript (1 min)
 	cd js && $(NPM) test --silent
 
-test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (10 min)
+test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (9 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 # A Jupyter server with the proxy: what that brings (aiohttp and more) is not for everybody who runs the tests.
@@ -177,16 +177,16 @@ $(PROXY)/.installed: Makefile
 	$(PROXY)/bin/python -m pip install --quiet jupyter-server-proxy==4.6.0
 	@touch $@
 
-test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## real agents from npm and PyPI against a scripted model, some of them confined; jupyter-server-proxy (opt-in)
+test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## real agents from npm and PyPI against a scripted model, some of them confined; jupyter-server-proxy (opt-in, 3 min, and what they install)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
 
-replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, some minutes)
+replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, 10 min)
 	AGENTNB_REPLAYS=20 $(PYTEST) tests/notebooks/test_cassettes.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, a quarter of an hour)
+test-long-texts: $(LABEXTENSION) $(VENV6)/.installed chromium ## every long or hostile text in a real browser (opt-in, 8 min)
 	AGENTNB_LONG_TEXTS=all $(PYTEST) tests/browser/test_long_text.py $(PYTEST_ARGS)
 
 soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 of each; remote clients; batches (opt-in, half an hour)
@@ -225,7 +225,7 @@ docs: $(VENV)/.docs-installed ## the documentation as a site in build/site
 
 # ---------------------------------------------------------------- distribution
 
-build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked
+build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked (10 s)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python scripts/distribution.py dist

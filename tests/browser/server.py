@@ -118,6 +118,9 @@ def _is_agent(process: psutil.Process) -> bool:
 def start(home: Path, folder: Path, *options: str, port: int | None = None) -> Server:
     """Start JupyterLab and wait until it answers.
 
+    It looks for no language servers: the one that our other tests need would be started for each notebook, and
+    JupyterLab brings none itself.
+
     Args:
         home: The throw-away home; its settings are written here.
         folder: What to serve.
@@ -135,7 +138,7 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None) -> S
         f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}",
         "--ServerApp.allow_remote_access=False", "--LabApp.extension_manager=readonly",
         f"--LabApp.user_settings_dir={home / 'lab-settings'}", f"--LabApp.workspaces_dir={home / 'lab-workspaces'}",
-        "--LabApp.collaborative=False", "--LabApp.news_url=",
+        "--LabApp.collaborative=False", "--LabApp.news_url=", "--LanguageServerManager.autodetect=False",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", *options,
     ]  # fmt: skip
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}

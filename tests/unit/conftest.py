@@ -21,6 +21,17 @@ LONGEST = (
     "test_laws.py",
 )
 LONG = (
+    "batch/test_cluster_workers.py",
+    "conductor/test_last_messages.py",
+    "code_intelligence/test_hostile_code.py",
+    "rehearsal/test_inherited.py",
+    "rehearsal/test_command.py",
+    "kernel/test_job_queue.py",
+    "ipython/test_bounded_look.py",
+    "host/test_failures.py",
+    "host/test_rehearsals.py",
+    "api/test_history.py",
+    "test_load_order.py",
     "log/test_store.py",
     "cassette/test_switch.py",
     "ipython/test_attacks.py",
