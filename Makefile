@@ -139,12 +139,12 @@ check-python: $(VENV)/.installed
 check-js: js/node_modules/.installed
 	cd js && $(NPM) run --silent check
 
-fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what they can
+fix: $(VENV)/.installed js/node_modules/.installed ## let the formatters do what they can (10 s)
 	$(BIN)/ruff check --fix . || true
 	$(BIN)/ruff format .
 	cd js && $(NPM) run --silent fix
 
-types: $(VENV)/.installed ## what is generated: TypeScript types, reference pages
+types: $(VENV)/.installed ## what is generated: TypeScript types, reference pages (10 s)
 	for each in scripts/gen_*.py; do $(BIN)/python $$each || exit 1; done
 
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
@@ -219,7 +219,7 @@ $(VENV)/.docs-installed: $(VENV)/.installed
 	@touch $@
 
 # Every warning is an error: a link that leads nowhere, a page that no list names, a docstring that does not parse.
-docs: $(VENV)/.docs-installed ## the documentation as a site in build/site
+docs: $(VENV)/.docs-installed ## the documentation as a site in build/site (1 min)
 	$(BIN)/python -m sphinx --builder html --conf-dir docs --fail-on-warning --keep-going --quiet . build/site
 	@echo "open build/site/docs/index.html"
 

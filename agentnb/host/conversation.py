@@ -259,7 +259,7 @@ class Conversation:
                 self._interrupt,
                 finished,
                 access=lambda: self.channels.kernel_access,
-                progressed=self.permissions.progressed,
+                progressed=self.permissions.kernel_calls.progressed,
                 workspace=configuration.cwd,
                 research=self._research,
                 researched=self._show_research,
@@ -521,7 +521,7 @@ class Conversation:
         Raises:
             SessionError: If it runs none.
         """
-        call = self.permissions.kernel_call_of(call_id)
+        call = self.permissions.kernel_calls.call_of(call_id)
         if call is None or self.kernel is None or not self.kernel.stop(call):
             message = "That tool call runs no code in the kernel now."
             raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
@@ -600,7 +600,7 @@ class Conversation:
 
     def _show_research(self, call: tuple[str, str], found: Research) -> None:
         shown = shown_research(found, self.host.researches.session_of(found))
-        self.permissions.show_on_card(call, ToolCallDetails(research=shown))
+        self.permissions.kernel_calls.show(call, ToolCallDetails(research=shown))
 
     def _interrupt(self) -> None:
         if (active := self.chat.state.active_turn) is not None:

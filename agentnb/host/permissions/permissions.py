@@ -17,12 +17,12 @@ from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionE
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
-from agentnb.kernel.tools import TURN_IS_OVER
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule
 from agentnb.policy.situation import Verdict
@@ -34,8 +34,6 @@ from agentnb.state import (
     SystemNotificationResponsePart,
     ToolCallDetails,
     ToolCallPendingConfirmationState,
-    ToolCallRunningState,
-    ToolCallStreamingState,
     XToolCallDetailsChanged,
 )
 
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
     from agentnb.rehearsal.result import Rehearsal
-    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallRun
+    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell
 
 
 _LOOKS = frozenset({"read", "search", "fetch", "think"})
@@ -87,6 +85,7 @@ class Permissions:
     Attributes:
         callback: Answers, before the user, what the policy would ask; None: the user answers.
         limit: Decides in the place of questions, where nobody sees them; None: the user is asked.
+        kernel_calls: The cards of kernel tools, while they are asked about and run.
         rehearsals: The previews of open questions.
         look: Called with the files that something names which was allowed, before it runs.
     """
@@ -115,9 +114,7 @@ class Permissions:
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = Grants()
         self._warned: set[str] = set()
-        self._asked = 0
-        self._own: dict[str, Question] = {}
-        self._running: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables, own=own)
 
     @property
@@ -173,9 +170,8 @@ class Permissions:
         if not request.again and self._grants.cover(request, verdict):
             self._record(request, verdict, outcome="allow", by="covered")
             return request
-        question = self._put(self._card(turn, request), request, verdict)
-        if request.call is not None and question.call_id.startswith(cards.OWN):
-            self._own[question.call_id] = question
+        question = self._put(self.kernel_calls.asked(turn, request), request, verdict)
+        self.kernel_calls.waits(question)
         try:
             answer = await self._settle(question)
         except asyncio.CancelledError:
@@ -185,10 +181,7 @@ class Permissions:
             raise PermissionDenied(f"{request.title}: {self._why_not(question.call_id)}")
         if request.call is not None and answer.edited is None:
             self._grants.approve_kernel_call(question.call_id, request)
-        if request.call is None:
-            self._close_card(turn.id, question.call_id)
-        elif question.call_id.startswith(cards.OWN):
-            self._running.setdefault(request.call, []).append((turn.id, question.call_id))
+        self.kernel_calls.allowed(turn.id, question)
         return request if answer.edited is None else self._edited(request, answer.edited)
 
     def rehearse(self, call_id: str, edited: str | None = None) -> asyncio.Task[Rehearsal]:
@@ -207,9 +200,7 @@ class Permissions:
         return self.rehearsals.begin(question, edited)
 
     def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None = None) -> None:
-        """Complete our own card of a kernel tool call that was allowed; a failed one also on the agent's tool call.
-
-        Some agents report code that raised as completed, because it was answered: this comes before, and counts.
+        """The kernel tool *call*, which was allowed, has ended; see :meth:`KernelCallCards.finished`.
 
         Args:
             call: The tool and its arguments (``PolicyRequest.call``).
@@ -217,51 +208,13 @@ class Permissions:
             variables: What became of the kernel's variables, each as ``n changed``; None where nobody looked.
         """
         self.rehearsals.finished(call, failure, variables)
-        if cards_of_call := self._running.get(call):
-            self._close_card(*cards_of_call.pop(0), failure)
-        turn = self._channels.chat.state.active_turn
-        if turn is None or failure is None or failure == TURN_IS_OVER:
-            return
-        begun = Parts.of(turn.response_parts).begun_calls()
-        same = [each for each in begun if asked_request(each, each.display_name, self._cwd, kernel=True).call == call]
-        if same:  # the latest comes first; a kernel's calls end in the order in which they began
-            for action in cards.failed(turn.id, same[-1], failure):
-                self._channels.dispatch(action)
+        self.kernel_calls.finished(call, failure)
 
-    def progressed(self, call: tuple[str, str], run: ToolCallRun) -> None:
-        """Show on the tool call of a kernel tool how the code stands that it runs.
-
-        Args:
-            call: The tool and its arguments (``PolicyRequest.call``).
-            run: The code.
-        """
-        self.show_on_card(call, ToolCallDetails(run=run))
-
-    def show_on_card(self, call: tuple[str, str], shown: ToolCallDetails) -> None:
-        """Show *shown* on the tool call of a kernel tool, where one is known for it."""
-        if (found := self._card_of(call)) is not None:
-            turn_id, call_id = found
-            self._channels.dispatch(
-                XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=shown, time=now_ms())
-            )
-
-    def kernel_call_of(self, call_id: str) -> tuple[str, str] | None:
-        """The kernel tool, and its arguments, that runs for the tool call *call_id*; None where none does."""
-        own = next((call for call, cards_ in self._running.items() if any(each[1] == call_id for each in cards_)), None)
-        found = self._channels.tool_call(call_id)
-        if own is not None or found is None:
-            return own
-        return asked_request(found, found.display_name, self._cwd, kernel=True).call
-
-    def _card_of(self, call: tuple[str, str]) -> tuple[str, str] | None:
-        """The turn and the id of the tool call that shows the kernel tool *call*, which runs."""
-        for turn_id, call_id in self._running.get(call, ()):
-            if self._channels.tool_call(call_id) is not None:
-                return turn_id, call_id
-        turn = self._channels.chat.state.active_turn
-        begun = Parts.of(turn.response_parts).begun_calls() if turn is not None else ()
-        same = [each for each in begun if asked_request(each, each.display_name, self._cwd, kernel=True).call == call]
-        return (turn.id, same[-1].tool_call_id) if turn is not None and same else None
+    def join(self, call_id: str) -> None:
+        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one."""
+        turn = self._speaking_turn()
+        if turn is not None:
+            self.kernel_calls.join(turn.id, call_id, keep_open=self.callback is not None)
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """Log that *request* was refused because it is outside the workspace."""
@@ -290,8 +243,9 @@ class Permissions:
 
     def cancel_all(self) -> None:
         """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
-        waiting, self._waiting = self._waiting, {}
-        for question in waiting.values():
+        waiting = [*self._waiting.values()]
+        self._waiting.clear()
+        for question in waiting:
             if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
                 self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
             if not question.answer.done():
@@ -301,8 +255,7 @@ class Permissions:
     def forget_grants(self) -> None:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._grants.forget_turn()
-        self._own.clear()
-        self._running.clear()
+        self.kernel_calls.forget()
         self.rehearsals.forget()
 
     def mark_unasked(self, call_id: str) -> None:
@@ -324,35 +277,6 @@ class Permissions:
         turn = self._channels.chat.state.active_turn
         for call in [*Parts.of(turn.response_parts).begun_calls()] if turn is not None else ():
             self.mark_unasked(call.tool_call_id)
-
-    def join(self, call_id: str) -> None:
-        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one.
-
-        The call can come over MCP before the agent announces it over ACP. Then the question stands on a card of our
-        own, which the agent's tool call replaces. A callback answers by the card's id, so such a card stays.
-        """
-        if not self._own:
-            return
-        turn, call = self._speaking_turn(), self._channels.tool_call(call_id)
-        begun = isinstance(call, ToolCallStreamingState | ToolCallRunningState)
-        if turn is None or call is None or not begun or call_id in self._own:
-            return
-        found = next((each for each, own in self._own.items() if cards.belongs(own.request, call)), None)
-        card = None if found is None else self._channels.tool_call(found)
-        if (
-            found is None
-            or card is None
-            or (isinstance(card, ToolCallPendingConfirmationState) and self.callback is not None)
-        ):
-            return
-        question = self._own.pop(found)
-        if (shown := cards.preview(turn.id, call, question.request)) is not None:
-            self._channels.dispatch(shown)
-        question.call_id = call_id
-        if self._waiting.pop(found, None) is not None:
-            self._waiting[call_id] = question
-        for action in cards.moved(turn.id, call_id, card, question.request):
-            self._channels.dispatch(action)
 
     # --- the question ---
 
@@ -505,27 +429,6 @@ class Permissions:
         call = self._channels.tool_call(call_id)
         reason = getattr(call, "reason_message", None)
         return reason if isinstance(reason, str) else "the user denied it."
-
-    # --- our own cards ---
-
-    def _card(self, turn: ActiveTurn, request: PolicyRequest) -> ChatToolCallReady:
-        """The question, on the tool call that it belongs to, else on one of our own."""
-        begun = Parts.of(turn.response_parts).begun_calls()
-        call = next((call for call in begun if not request.again and cards.belongs(request, call)), None)
-        if call is None:
-            self._asked += 1
-            call_id = f"{cards.OWN}{request.kind}-{self._asked}"
-            self._channels.dispatch(cards.own_call(turn.id, call_id, request))
-            return cards.question(turn.id, call_id, request)
-        shown = cards.preview(turn.id, call, request)
-        if shown is not None:
-            self._channels.dispatch(shown)
-        return cards.question(turn.id, call.tool_call_id, request)
-
-    def _close_card(self, turn_id: str, call_id: str, failure: str | None = None) -> None:
-        """Complete a card of our own: once it is answered, or once the kernel tool has ended."""
-        if call_id.startswith(cards.OWN):
-            self._channels.dispatch(cards.ended(turn_id, call_id, failure))
 
     # --- what is said about it ---
 
