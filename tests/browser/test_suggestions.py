@@ -55,6 +55,7 @@ def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_
     expect(side.chat.locator("[data-turn]")).to_have_count(1)
 
     lab.theme("JupyterLab Dark")
+    side.resize(320)
     side.box.fill("")
     suggested.nth(0).focus()
     lab.page.keyboard.press("Tab")
