@@ -1,0 +1,115 @@
+"""What an agent may do with the kernel, and an agent in a terminal: the switches in the chat, in both front ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.axe import serious
+from tests.browser.lab import Lab, notebook
+from tests.browser.side import Side
+from tests.browser.test_sidebar_notebook7 import Classic
+from tests.mcp_client import PATIENCE, McpClient, said
+
+CELL = "limits = {'upper': 5}"
+CHANGE = "limits['upper'] = {}"
+VALUE = "limits['upper']"
+CONNECTED = "Paired: Claude Code (terminal)"
+
+Press = Callable[[Locator], None]
+Choose = Callable[[Locator, str], None]
+
+
+def click(button: Locator) -> None:
+    """As the mouse does."""
+    button.click()
+
+
+def enter(button: Locator) -> None:
+    """As the keyboard does."""
+    button.press("Enter")
+
+
+def pick(switch: Locator, value: str) -> None:
+    """As the mouse does."""
+    switch.select_option(value)
+
+
+def type_value(switch: Locator, value: str) -> None:
+    """As the keyboard does: its first letter."""
+    switch.press(value[0].upper())
+
+
+def change_access(lab: Lab, side: Side, press: Press, choose: Choose) -> None:
+    """Begin without access, let the agent look, then run; the kernel shows what it could do each time."""
+    side.expect_chat()
+    start = side.chat.locator(".start-access")
+    choose(start.get_by_role("combobox", name="Kernel"), "look")
+    expect(start).to_contain_text("The agent sees variables and cells, and changes nothing.")
+    press(side.chat.get_by_role("button", name="ELIZA").first)
+    switch = side.chat.get_by_role("combobox", name="Kernel")
+    expect(switch).to_have_value("look")
+    side.say("/kernel variables limits")
+    side.expect_text("limits: dict, length 1")
+    side.say(f"/kernel run {CHANGE.format(6)}")
+    side.expect_text("kernel access of this conversation to Look: run_code is not allowed")
+    choose(switch, "run")
+    side.say(f"/kernel run {CHANGE.format(6)}")
+    press_answer(side, press)
+    lab.expect_in_kernel(VALUE, 6)
+    choose(switch, "off")
+    side.say(f"/kernel run {CHANGE.format(7)}")
+    side.expect_text("kernel access of this conversation to Off")
+    lab.expect_in_kernel(VALUE, 6)
+
+
+def press_answer(side: Side, press: Press) -> None:
+    """Allow what is asked for, once it can be answered."""
+    allow = side.chat.locator(".permission").get_by_role("button", name="Allow", exact=True)
+    expect(allow).not_to_have_attribute("aria-disabled", "true")
+    press(allow)
+    expect(side.chat.locator(".permission")).to_have_count(0)
+
+
+def pair(lab: Lab, side: Side, press: Press) -> None:
+    """Pair the kernel in the chat, see who is connected, answer what they ask for, end it."""
+    press(side.chat.get_by_role("button", name="New conversation"))
+    press(side.chat.get_by_role("menuitem", name="Pair a terminal agent"))
+    side.expect_text("Paired. An agent in your terminal can connect")
+    with McpClient(cwd=lab.server.folder) as client:
+        assert "limits: dict" in client.call("variables")
+        side.expect_text(CONNECTED)
+        running = client.begin_call("run_code", code=f"{CHANGE.format(8)}; {VALUE}")
+        press(side.chat.locator(".waiting-question", has_text="needs your answer"))
+        press_answer(side, press)
+        assert said(running.result(PATIENCE)) == "8"
+        lab.expect_in_kernel(VALUE, 8)
+        assert serious(lab.page) == []
+        press(side.chat.get_by_role("button", name="Unpair"))
+        expect(side.chat.get_by_text(CONNECTED)).to_have_count(0)
+        assert "pair it again" in client.call("variables")
+
+
+def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(lab: Lab, kernelspecs: Path) -> None:
+    """The agent can do what the switch says; a program in a terminal works while the kernel is paired."""
+    lab.open("access.ipynb", notebook(CELL, kernel="ipykernel7"))
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    side = Side(lab.page)
+    side.open()
+    change_access(lab, side, click, pick)
+    pair(lab, side, click)
+
+
+def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook_7(lab: Lab, kernelspecs: Path) -> None:
+    """The same, with keys."""
+    classic = Classic(lab)
+    classic.open("access7.ipynb", CELL)
+    lab.cell(0).run()
+    lab.cell(0).expect_done(1)
+    lab.page.keyboard.press("Control+Shift+O")
+    change_access(lab, classic.side, enter, type_value)
+    pair(lab, classic.side, enter)
+    lab.picture("pairing-notebook7")
