@@ -60,6 +60,8 @@ LARGEST_PICTURE = 4 * 1024 * 1024
 SHORTEST_RUN = 2_000
 """Milliseconds that code in the kernel runs until it is said how long: shorter ones differ from run to run."""
 _MINUTE = 60
+_FENCED = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
+"""What the kernel puts round a traceback, and round a picture's source, for agents."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
@@ -326,8 +328,8 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
 def _run_blocks(run: ToolCallRun, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
     """What code in the kernel gave; what the agent says of it says the same, or less."""
     for piece in run.content:
-        if isinstance(piece, ToolTextContent) and "```" not in piece.text:
-            yield Code(piece.text, "", "Output")
+        if isinstance(piece, ToolTextContent):
+            yield Code(_FENCED.sub(r"\g<text>", piece.text), "", "Output")
         else:
             yield from _tool_content(piece, terminals, cwd)
 

@@ -65,7 +65,9 @@ def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7
     bars.first.get_by_role("button", name="Undo", exact=True).click()
     expect(bars).to_have_count(1)
     expect(bars).to_have_attribute("data-armed", "true")
-    bars.get_by_role("button", name="Keep", exact=True).click()
+    lab.page.keyboard.press("Alt+F5")
+    expect(bars.get_by_role("button", name="Keep", exact=True)).to_be_focused()
+    lab.page.keyboard.press("Enter")
     expect(bars).to_have_count(0)
     assert sources(lab)[0] == "north, south = 12, 30"
     assert sources(lab)[3] == f"# thousands\n{LOAD}"

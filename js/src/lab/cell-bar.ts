@@ -70,6 +70,7 @@ export class Bar {
   readonly #accept: HTMLButtonElement;
   readonly #run: HTMLButtonElement | undefined;
   readonly #all: HTMLButtonElement[];
+  readonly #more: HTMLButtonElement[];
   readonly #arming: Arming;
   #obstacle = "";
 
@@ -86,19 +87,18 @@ export class Bar {
     this.#why.setAttribute("role", "status");
     this.#accept = answerButton("Accept", "agentnb-accept", () => doings.answer("accept"));
     this.#run = canRun ? answerButton("Accept and run", "", () => doings.answer("run")) : undefined;
+    const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
+    const next = barButton("↓", "", () => doings.step(1), "Next change");
     this.#all = [
       answerButton("Accept all", "", () => doings.answerAll("accept")),
       answerButton("Reject all", "", () => doings.answerAll("reject")),
     ];
-    const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
-    const next = barButton("↓", "", () => doings.step(1), "Next change");
+    this.#more = [...this.#all, previous, next];
     const buttons = [
       this.#accept,
       ...(this.#run ? [this.#run] : []),
       answerButton("Reject", "", () => doings.answer("reject")),
-      ...this.#all,
-      previous,
-      next,
+      ...this.#more,
     ];
     node.append(this.#said, this.#why, ...buttons.slice(0, -2), together(previous, next));
     moveByKeys(node, buttons, () => doings.leave());
@@ -113,7 +113,7 @@ export class Bar {
 
   /** How many other proposals there are in the notebook. */
   set others(others: number) {
-    for (const one of this.#all) one.hidden = others === 0;
+    for (const one of this.#more) one.hidden = others === 0;
   }
 
   /** Why it cannot be accepted now; empty where it can. */

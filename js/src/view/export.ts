@@ -12,7 +12,7 @@ import { ansiText } from "./ansi";
 import { compare } from "./parts/line-diff";
 import { textOf } from "./parts/text";
 import { toolTitle } from "./parts/tool-body";
-import { duration, line, plain, pretty } from "./plain";
+import { duration, line, plain, pretty, withoutFences } from "./plain";
 import type { AnyTurn, Store } from "./store";
 
 const AT_ONCE = 100;
@@ -86,7 +86,9 @@ function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string 
   const input = call.status === "streaming" ? call.partialInput : call.toolInput;
   const run = call.details?.run;
   const content = run?.content ?? call.details?.content ?? [];
-  const pieces = content.map((piece) => pieceMarkdown(piece, chat));
+  const pieces = content.map((piece) =>
+    run && piece.type === "text" ? fenced(ansiText(withoutFences(piece.text))) : pieceMarkdown(piece, chat),
+  );
   const output = call.details?.rawOutput;
   const took = run?.endedAt === undefined ? "" : `, ${duration(run.endedAt - run.startedAt)}`;
   const error = "error" in call && !run && call.error;

@@ -28,6 +28,11 @@ export function line(text: unknown, limit = 200): string {
 const LONGEST_PATH = 8_192;
 
 /** The last name of a path and what stands before it; one that is too long to be a path is cut in its middle. */
+/** An output as it was printed: without the fences that the kernel puts round a traceback and a picture's source. */
+export function withoutFences(output: string): string {
+  return output.replace(/^(`{3,})\w*\n([\s\S]*?)\n\1$/gm, "$2");
+}
+
 export function splitPath(path: string): { folder: string; name: string } {
   const half = LONGEST_PATH / 2;
   const near = path.length > LONGEST_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;

@@ -55,6 +55,7 @@ export const Prompt = memo((props: Props) => {
   const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
   const sent = useSent(place.chat, (back) => setPictures([...back, ...pictures]));
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
+  useLayoutEffect(() => growWithWidth(box.current as HTMLTextAreaElement), []);
   useLayoutEffect(() => () => drafts.leave(place.chat), [drafts, place.chat]);
 
   const sendOff = (text: string, pictures: readonly Picture[]) => {
@@ -288,6 +289,19 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
 /** Enter that ends an input method's composition chooses a word, it does not send. */
 function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;
+}
+
+/** Fits the box's height to its text whenever the box becomes wider or narrower; the result ends that. */
+function growWithWidth(box: HTMLTextAreaElement): (() => void) | undefined {
+  if (typeof ResizeObserver !== "function") return undefined;
+  let width = box.clientWidth;
+  const observer = new ResizeObserver(() => {
+    if (box.clientWidth === width) return;
+    width = box.clientWidth;
+    grow(box);
+  });
+  observer.observe(box);
+  return () => observer.disconnect();
 }
 
 function grow(box: HTMLTextAreaElement): void {

@@ -123,6 +123,8 @@ test("a replaced cell shows both texts in its own editor, whose text stays; all 
     "z = 4",
   ]);
   expect(one.model.sharedModel.getSource()).toEqual("x = 1\ny = 2");
+  const offered = [...node.querySelectorAll<HTMLElement>(".agentnb-cell-bar button")].filter(({ hidden }) => !hidden);
+  expect(offered.map(({ textContent }) => textContent)).toEqual(["Accept", "Accept and run", "Reject"]);
   button(node, "Accept").click();
   expect(asked.answers).toEqual(["accept"]);
   shown.show([]);

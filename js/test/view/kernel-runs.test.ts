@@ -71,6 +71,19 @@ test("afterwards its card says what came of it, with pictures, and how long it t
   expect(saved).toContain("R² = 0.9");
 });
 
+test("what was printed before an error stands in its lines and colours, and the traceback below it", async () => {
+  const store = begun();
+  const page = open(store, { kind: "chat" });
+  const printed = "\u001b[32mstep 1\u001b[0m done\nstep 2 done";
+  const content = [text(`${printed}\n\`\`\`\nZeroDivisionError: division by zero\n\`\`\``)];
+  runs(store, { startedAt: 1000, endedAt: 1010, content });
+  ends(store, false);
+  const shown = "step 1 done\nstep 2 done\nZeroDivisionError: division by zero";
+  await page.until(() => expect(page.find(".tool .output").textContent).toBe(shown));
+  expect(page.find(".tool .output span").textContent).toBe("step 1");
+  expect(chatMarkdown(store.chat(CHAT).peek() as never, "Fit")).toContain(`\`\`\`\n${shown}\n\`\`\``);
+});
+
 test("code that raised is failed, and its traceback stands on the card", async () => {
   const store = begun();
   const page = open(store, { kind: "chat" });

@@ -30,6 +30,7 @@ from agentnb.state import (
     ToolCallDetails,
     ToolCallLocation,
     ToolCallResponsePart,
+    ToolCallRun,
     ToolCallRunningState,
     ToolDiffContent,
     ToolTerminalContent,
@@ -230,6 +231,14 @@ def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two:
     )
     terminal = TerminalView(id="x", command=one, output=two, signal=one)
     check(transcript(made, terminals=[terminal]))
+
+
+def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
+    """The fence that the agent gets round the traceback is none of the output."""
+    output = ToolTextContent(text="step 1\nstep 2\n```\nZeroDivisionError: division by zero\n```")
+    run = ToolCallRun(started_at=1, ended_at=2, content=(output,))
+    made = transcript(turn(tool(details=ToolCallDetails(kind="kernel", run=run))))
+    assert "```\nstep 1\nstep 2\nZeroDivisionError: division by zero\n```" in made
 
 
 def test_plain_text_has_no_markup_of_ours() -> None:

@@ -5,7 +5,7 @@ import { usePlace, useView } from "../context";
 import { type IconName, isIcon } from "../icons";
 import { Coloured } from "../markdown/code";
 import { Markdown } from "../markdown/markdown";
-import { line, plain, pretty } from "../plain";
+import { line, plain, pretty, withoutFences } from "../plain";
 import { Citations } from "./citations";
 import { Content, Raw } from "./content";
 import { Diff } from "./diff";
@@ -57,6 +57,10 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
       {content.map((piece, index) =>
         isRunning && piece.type === "text" ? (
           <OutputBox key={index} text={piece.text} follow fromEnd />
+        ) : run && piece.type === "text" ? (
+          <Whole key={index} of={piece} field="text">
+            {(text = "") => <OutputBox text={withoutFences(text)} />}
+          </Whole>
         ) : (
           <Piece key={index} id={`${id} ${index}`} piece={piece} call={call} />
         ),
