@@ -61,6 +61,42 @@ def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)", "b = 2"]
 
 
+def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
+) -> None:
+    """The page where a change is accepted has it; the marks go in both, and nothing is applied twice."""
+    lab.open("two-pages.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
+    for index in range(2):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    lab.save()
+    other = open_lab()
+    other.open("two-pages.ipynb")
+    sides = [Side(one.page) for one in (lab, other)]
+    for side in sides:
+        side.open()
+        side.expect_chat()
+    sides[0].say(json.dumps(STEPS))
+    pages = (lab, other)
+    for one in pages:
+        expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(2)
+    bars = other.panel.locator(".agentnb-cell-bar")
+    expect(bars.first).to_have_attribute("data-armed", "true")
+    bars.first.get_by_role("button", name="Accept", exact=True).click()
+    for one in pages:
+        expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(1)
+    accepted = ["a = 1\nprint(a + 10)"]
+    assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
+    lab.page.bring_to_front()
+    bars = lab.panel.locator(".agentnb-cell-bar")
+    expect(bars).to_have_attribute("data-armed", "true")
+    bars.get_by_role("button", name="Reject", exact=True).click()
+    for one, side in zip(pages, sides, strict=True):
+        expect(one.panel.locator(".agentnb-cell-bar, .agentnb-new-cell-text")).to_have_count(0)
+        expect(side.chat.locator(".permission")).to_have_count(0)
+    assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
+
+
 def changed(name: str, **arguments: object) -> list[dict[str, object]]:
     """A call of a kernel tool, and the wait for its answer."""
     return [{"start": [name, arguments]}, {"end": 1}]

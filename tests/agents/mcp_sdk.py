@@ -1,0 +1,34 @@
+"""An MCP client on the official SDK (`mcp` of PyPI), for `agentnb mcp`: each line of stdin is a tool and its arguments.
+
+Each line of stdout is an answer: first the server's name and its tools, then whether each call failed and what it said.
+"""
+
+import asyncio
+import json
+import os
+import sys
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+
+async def main() -> None:
+    """Use the server that the command line says until stdin ends."""
+    # By itself the SDK hands on only a few variables, and not the data folder of the test.
+    server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        about = (await session.initialize()).model_dump(mode="json", by_alias=True)
+        listed = (await session.list_tools()).model_dump(mode="json", by_alias=True)
+        answer([about["serverInfo"]["name"], [tool["name"] for tool in listed["tools"]]])
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            name, arguments = json.loads(line)
+            said = (await session.call_tool(name, arguments)).model_dump(mode="json", by_alias=True)
+            answer([said["isError"], "\n".join(block.get("text", "") for block in said["content"])])
+
+
+def answer(said: object) -> None:
+    """Write it at once."""
+    print(json.dumps(said), flush=True)
+
+
+asyncio.run(main())

@@ -1,0 +1,77 @@
+"""The official MCP client, of the Python SDK, uses a real kernel that was paired, by ``agentnb mcp``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.kernel.running_kernel import RunningKernel
+from tests.peers.agents import CACHE
+from tests.peers.conftest import INSTALL_SECONDS
+
+pytestmark = pytest.mark.peers
+SDK = "2.3.0"
+"""The version of `mcp` at PyPI."""
+ALLOW = """from agentnb.api.session import Session
+from agentnb.host import current_host
+Session(current_host().pairing.connected[0]).permissions = 'allow'"""
+
+
+@pytest.fixture
+def sdk() -> str:
+    """A Python with the official SDK, installed once into the cache."""
+    folder = CACHE / "mcp-sdk"
+    python, installed = str(folder / "bin/python"), folder / f"installed-{SDK}"
+    if not installed.exists():
+        pip = [python, "-m", "pip", "install", "--quiet", f"mcp=={SDK}"]
+        for command in ([sys.executable, "-m", "venv", str(folder)], pip):
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=INSTALL_SECONDS)
+            if done.returncode != 0:
+                pytest.skip(f"mcp {SDK} could not be installed:\n{done.stderr[-2000:]}")
+        installed.touch()
+    return python
+
+
+def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
+    sdk: str, kernelspecs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It initialises, lists the tools and looks; code that nobody could be asked about is refused, then allowed."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    command = [sdk, str(ROOT / "tests/agents/mcp_sdk.py"), sys.executable, "-m", "agentnb", "mcp"]
+    with RunningKernel.started("ipykernel7", tmp_path) as kernel:
+        kernel.run("%load_ext agentnb\nrows = [3, 1, 2]")
+        kernel.run("%agents pair")
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
+            assert client.stdin is not None
+            assert client.stdout is not None
+            name, tools = json.loads(client.stdout.readline())
+            assert (name, {"paired_notebooks", "variables", "run_code"} - {*tools}) == ("agentnb", set())
+
+            def call(tool: str, **arguments: Any) -> tuple[bool, str]:
+                return answer(client.stdin, client.stdout, [tool, arguments])
+
+            failed, said = call("variables")
+            assert (failed, "rows: list, length 3" in said) == (False, True)
+            failed, said = call("run_code", code="sorted(rows)")
+            assert (failed, "nobody could be asked" in said) == (True, True)
+            assert kernel.run(ALLOW).status == "ok"
+            assert call("run_code", code="sorted(rows)") == (False, "[1, 2, 3]")
+            assert call("run_code")[0]
+            client.stdin.close()
+        assert client.returncode == 0
+
+
+def answer(stdin: IO[str] | None, stdout: IO[str] | None, call: list[Any]) -> tuple[bool, str]:
+    """Have the client make a call; whether it failed, and what it said."""
+    assert stdin is not None
+    assert stdout is not None
+    stdin.write(f"{json.dumps(call)}\n")
+    stdin.flush()
+    failed, said = json.loads(stdout.readline())
+    return failed, said
