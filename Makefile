@@ -41,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures pins clean distclean code-agreement
+	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
 
 help: ## list the targets (times: two cores, nothing else running)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -213,6 +213,9 @@ newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an
 
 pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
 	$(BIN)/python scripts/pictures.py
+
+flow-pictures: $(VENV)/.installed $(STATIC) $(LABEXTENSION) chromium ## each flow in light and dark, 320 and 1,200 px wide, to be looked at (3 min)
+	$(BIN)/python scripts/flow_pictures.py test-results/flows
 
 $(VENV)/.docs-installed: $(VENV)/.installed
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[docs]'
