@@ -4,6 +4,7 @@ import type { ChatState } from "../state/types.gen";
 import { questions } from "./announcements";
 import { usePlace, useView } from "./context";
 import { Icon } from "./icons";
+import { coded } from "./parts/tool-body";
 import { line } from "./plain";
 import { isArchived, tabState } from "./status";
 import { agentName } from "./tabs";
@@ -49,7 +50,7 @@ function Bar({ words, note = "", onClick }: { words: string; note?: string; onCl
   return (
     <button type="button" class="waiting-question" onClick={onClick}>
       <Icon name="shield" />
-      <span class="cut">{words}</span>
+      <span class="cut">{coded(words)}</span>
       {note && <span>{note}</span>}
       <span class="go">Show</span>
     </button>

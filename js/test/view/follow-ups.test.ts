@@ -195,8 +195,8 @@ describe("a question that waits", () => {
     const page = show(store);
     startTurn(store, "t1", "Tidy up");
     const at = { turnId: "t1", toolCallId: "c" };
-    store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "execute", displayName: "Delete the data" });
-    store.apply(CHAT, { type: "chat/toolCallReady", ...at, invocationMessage: "Delete the data" });
+    store.apply(CHAT, { type: "chat/toolCallStart", ...at, toolName: "execute", displayName: "Delete `the data`" });
+    store.apply(CHAT, { type: "chat/toolCallReady", ...at, invocationMessage: "Delete `the data`" });
     await page.until(() => page.find(".permission"));
     sees(false);
     await page.until(() => expect(page.find(".waiting-question").textContent).toContain("Delete the data"));
