@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 VENV6 := .venv-ipykernel6
 FLOORS := .venv-floors
 PROXY := .venv-proxy
+MODELS := .venv-models
 RESULTS := test-results
 LAB_ARGS ?=
 PYTEST_ARGS ?=
@@ -177,7 +178,13 @@ $(PROXY)/.installed: Makefile
 	$(PROXY)/bin/python -m pip install --quiet jupyter-server-proxy==4.6.0
 	@touch $@
 
-test-peers: $(VENV)/.installed $(PROXY)/.installed | $(STATIC) ## real agents from npm and PyPI against a scripted model, some of them confined; jupyter-server-proxy (opt-in, 3 min, and what they install)
+# Model servers, of which the package index has few as wheels: 35 MB.
+$(MODELS)/.installed: Makefile
+	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
+	$(MODELS)/bin/python -m pip install --quiet xllamacpp==2026.10.11549 gguf==0.19.0
+	@touch $@
+
+test-peers: $(VENV)/.installed $(PROXY)/.installed $(MODELS)/.installed | $(STATIC) ## real agents and model servers from npm and PyPI, some agents confined; jupyter-server-proxy (opt-in, 4 min, and what they install)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
 notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs

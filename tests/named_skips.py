@@ -67,6 +67,7 @@ FINE = {
     r"the catalogue does not know what .* needs": OPT_IN,
     r"npm is not on the PATH, or OpenCode is already": OPT_IN,
     r"no jupyter-server-proxy: .*": OPT_IN,
+    r"no model servers: .*": OPT_IN,
 }
 """The whole reason, as a pattern, and why a skip for it is fine on a machine where it is true."""
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from agentnb.local.discovery import Model
 
+SAY_TOOLS = frozenset({OLLAMA, LM_STUDIO, LLAMA_CPP})
+"""The servers that say unasked whether a model has tools, or at least that it has none."""
 MOST_KEPT = 500
 _PROBE: dict[str, Any] = {
     "type": "function",
@@ -100,7 +102,7 @@ async def look_up(model: Model) -> None:
     """
     file = AbilityFile()
     known = file.get(model)
-    if model.kind not in {OLLAMA, LM_STUDIO, LLAMA_CPP} or _is_unloaded(model):
+    if model.kind not in SAY_TOOLS or _is_unloaded(model):
         return
     if known is not None and known.tools is not False:
         return

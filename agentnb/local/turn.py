@@ -17,9 +17,9 @@ from agentnb.acp_agent.content import TextContent
 from agentnb.acp_agent.rpc import RequestError
 from agentnb.acp_agent.updates import Chunk, UsedContext
 from agentnb.json_rpc_codes import INTERNAL_ERROR
-from agentnb.local.abilities import Abilities, AbilityFile, effective_context, find_out, refuses_tools
+from agentnb.local.abilities import SAY_TOOLS, Abilities, AbilityFile, effective_context, find_out, refuses_tools
 from agentnb.local.completion import AnswerTooLong, Completion
-from agentnb.local.discovery import LARGER_CONTEXT, OLLAMA
+from agentnb.local.discovery import LARGER_CONTEXT
 from agentnb.local.prompt import system_message, user_message
 from agentnb.local.server import ServerTrouble
 from agentnb.local.tool_set import ToolSet
@@ -66,11 +66,12 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
 async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:
     """What *model* can do: as kept, or found out now, which is shown.
 
-    A model without tools is tried again in each new session: vLLM and llama.cpp can be started anew with tools.
+    A model without tools is tried again in each new session where its server does not say so itself: it may have been
+    started anew with tools.
     """
     file = AbilityFile()
     known = file.get(model)
-    if known is not None and (known.tools is not False or model.kind == OLLAMA or model.model_id in session.warned):
+    if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
         return known
     call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
     await call.update("in_progress")
