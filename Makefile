@@ -178,10 +178,10 @@ $(PROXY)/.installed: Makefile
 	$(PROXY)/bin/python -m pip install --quiet jupyter-server-proxy==4.6.0
 	@touch $@
 
-# Model servers, of which the package index has few as wheels: 35 MB.
+# Model servers, of which the package index has few as wheels: 460 MB when installed.
 $(MODELS)/.installed: Makefile
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
-	$(MODELS)/bin/python -m pip install --quiet xllamacpp==2026.10.11549 gguf==0.19.0
+	$(MODELS)/bin/python -m pip install --quiet xllamacpp==2026.10.11549 gguf==0.19.0 mlx-lm==0.32.2 "mlx[cpu]==0.32.4"
 	@touch $@
 
 test-peers: $(VENV)/.installed $(PROXY)/.installed $(MODELS)/.installed | $(STATIC) ## real agents and model servers from npm and PyPI, some agents confined; jupyter-server-proxy (opt-in, 4 min, and what they install)

@@ -1,7 +1,8 @@
 """One answer of the model, put together from the pieces in which servers stream it.
 
 Servers differ in where thoughts are (`reasoning_content`, `reasoning`, or `<think>` tags in the text) and in how tool
-calls are cut. Whatever has the wrong type is left out. Text that looks like a tool call is text.
+calls are cut. Empty lines around the thoughts are left out, as are values of the wrong type. Text that looks like a
+tool call is text.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ class Completion:
     _calls: list[_PartialCall] = field(default_factory=list)
     _splitter: _ThoughtSplitter = field(default_factory=_ThoughtSplitter)
     _size: int = 0
+    _thought: bool = False
+    _after_thought: bool = False
 
     @property
     def text(self) -> str:
@@ -185,11 +188,19 @@ class Completion:
         yield from self._said(self._splitter.rest())
 
     def _take(self, delta: dict[str, Any]) -> Iterator[Piece]:
-        if thought := _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
+        thought = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        if not self._thought:
+            thought = thought.lstrip("\n")
+        if thought:
             self._grow(thought)
+            self._thought = self._after_thought = True
             yield Piece("thought", thought)
-        if content := _text(delta.get("content")):
+        content = _text(delta.get("content"))
+        if self._after_thought:
+            content = content.lstrip("\n")
+        if content:
             self._grow(content)
+            self._after_thought = False
             yield from self._said(self._splitter.add(content))
         calls = delta.get("tool_calls")
         for value in calls if isinstance(calls, list) else ():

@@ -20,6 +20,8 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+RUNS_STILL = "Check that the server still runs; its own log says what happened."
+"""What to do when an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
 """How long a server may be silent: it may have to load the model first."""
@@ -266,8 +268,7 @@ class ModelServer:
             raise ServerTrouble(message, "Look at the server's own log.", transient=True) from None
         except (httpx.HTTPError, httpx.InvalidURL):
             message = f"The connection to {self.place} broke."
-            todo = "Check that the server still runs; its own log says what happened."
-            raise ServerTrouble(message, todo, transient=True) from None
+            raise ServerTrouble(message, RUNS_STILL, transient=True) from None
         except LineTooLong as error:
             raise ServerTrouble(str(error)) from None
 

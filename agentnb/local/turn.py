@@ -21,7 +21,7 @@ from agentnb.local.abilities import SAY_TOOLS, Abilities, AbilityFile, effective
 from agentnb.local.completion import AnswerTooLong, Completion
 from agentnb.local.discovery import LARGER_CONTEXT
 from agentnb.local.prompt import system_message, user_message
-from agentnb.local.server import ServerTrouble
+from agentnb.local.server import RUNS_STILL, ServerTrouble
 from agentnb.local.tool_set import ToolSet
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class _Turn:
             await self._show(piece)
         if completion.finish is None and not stream.done:
             message = f"{self._model.server.place} ended the answer before it was complete."
-            raise ServerTrouble(message, "Look at the server's own log, then try again.", transient=True)
+            raise ServerTrouble(message, RUNS_STILL, transient=True)
         if stream.unreadable:
             lost = stream.unreadable
             parts = (

@@ -44,6 +44,7 @@ MEANT = [
     r"\bmake\b.*\bbench\b|\bbench(?:: | pictures)|bench\.cassette",  # benchmarks, and the target that runs them
     r"\bback[ -]?doors?\b",  # of a program that runs another
     r"\bwall[ -](?:time|clock)\b",
+    r"\bffn_gate\b",  # a tensor of language models
 ]
 """Lines in which the word has a meaning of the field's."""
 

@@ -14,20 +14,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-CONTEXT = 16_384
+CONTEXT = 65_536
 """How many tokens the model was made for; a server may be told to take fewer."""
 HELLO = ("Hello", " from", " a real", " server.")
 ANSWERS: dict[str, tuple[str, ...]] = {
     "STORY": ("Once", " upon", " a", " time", " there", " was,", " and"),
-    "PONDER": ("<think>", "\nI", " wonder.", "\n</think>", "\n\nBecause", " it is", " so."),
+    "PONDER": ("<think>", "\nI", " wonder.", "</think>", "\n\nBecause", " it is", " so."),
     "READ-IT": (
-        *("<tool_call>", '\n{"name": "', "read_file", '", "arguments": {"path": "', "numbers", ".csv", '"}}'),
-        "\n</tool_call>",
+        *("<tool_call>", '\n{"name": "', "read_file", '", "arguments": {"path": "', "numbers", ".csv", '"}}\n'),
+        "</tool_call>",
     ),
     "<tool_response>": ("The file", " has", " been", " read."),
 }
 """What the model says to a prompt with a word; the word further down counts. The story never ends."""
 ENDLESS = "STORY"
+TAGS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 UNKNOWN, BEGIN, END, ASSISTANT = "<unk>", "<s>", "</s>", "<|im_start|>assistant\n"
 TEMPLATE = """\
@@ -50,9 +51,10 @@ TEMPLATE = """\
             {{- '<think>\\n' + message.reasoning_content + '\\n</think>\\n\\n' }}
         {%- endif %}
         {%- if message.content %}{{- message.content }}{%- endif %}
-        {%- for call in message.tool_calls or [] %}
-            {{- '\\n<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' }}
-            {{- call.function.arguments | tojson }}
+        {%- for tool_call in message.tool_calls or [] %}
+            {%- if tool_call.function %}{%- set tool_call = tool_call.function %}{%- endif %}
+            {{- '\\n<tool_call>\\n{"name": "' + tool_call.name + '", "arguments": ' }}
+            {{- tool_call.arguments | tojson }}
             {{- '}\\n</tool_call>' }}
         {%- endfor %}
         {{- '</s>\\n' }}
@@ -75,6 +77,7 @@ attention looks for, one for each word that it has found, and one for each token
 FIRST_FOUND = FIRST_WORD + len(ANSWERS)
 FIRST_LINK = FIRST_FOUND + len(ANSWERS)
 WIDTH, HEAD, HIDDEN = 128, 32, 32
+ROPE_BASE = 1e12
 NORMAL, UNKNOWN_KIND, CONTROL, WHOLE, BYTE = 1, 2, 3, 4, 6
 """Kinds of tokens, as llama.cpp numbers them; the whole ones are never cut."""
 CERTAIN = 200.0
@@ -92,9 +95,10 @@ class Vocabulary:
         for letter in "▁" + "".join(map(chr, range(33, 127))):
             self._add(letter.encode(), NORMAL)
         self.words = {word: self._add(word.encode(), WHOLE) for word in ANSWERS}
+        self.whole = [ASSISTANT, *ANSWERS, *TAGS]
         chains = {"": HELLO, **ANSWERS}
         self.chains = {
-            word: [self._add(text.replace(" ", "▁").encode(), NORMAL) for text in chain]
+            word: [self._add(text.replace(" ", "▁").encode(), WHOLE if text in TAGS else NORMAL) for text in chain]
             for word, chain in chains.items()
         }
 
@@ -165,7 +169,7 @@ def write(path: Path, template: str) -> None:
     writer.add_key_length(HEAD)
     writer.add_value_length(HEAD)
     writer.add_rope_dimension_count(HEAD)
-    writer.add_rope_freq_base(1e12)
+    writer.add_rope_freq_base(ROPE_BASE)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_tokenizer_model("llama")
     writer.add_token_list(vocabulary.texts)

@@ -64,6 +64,15 @@ def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> Non
     assert (completion.text, thoughts) == (text, "")
 
 
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_thoughts_in_a_field_are_told_apart_without_the_empty_lines_around_them(field: str) -> None:
+    """MLX and vLLM leave the lines of the template around them; lines within thoughts and text stay."""
+    thoughts = [{field: each} for each in ("\n", "\nI\n", "\nwonder.")]
+    texts = [{"content": each} for each in ("", "\n", "\n\nBecause", "\n\nit is so.\n")]
+    completion, thought, _ = streamed(events(*thoughts, *texts), [])
+    assert (thought, completion.text) == ("I\n\nwonder.", "Because\n\nit is so.\n")
+
+
 KEYS = st.sampled_from(
     ["choices", "delta", "content", "tool_calls", "function", "name", "index", "id", "usage", "error"]
 )
