@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.local.completion import AnswerTooLong, Completion
 from agentnb.local.event_stream import EventStream
+from tests.conftest import ROOT
+
+STREAMS = ROOT / "tests/cases/model_streams"
 
 
 def streamed(data: bytes, cuts: Sequence[int]) -> tuple[Completion, str, EventStream]:
@@ -71,6 +74,29 @@ def test_thoughts_in_a_field_are_told_apart_without_the_empty_lines_around_them(
     texts = [{"content": each} for each in ("", "\n", "\n\nBecause", "\n\nit is so.\n")]
     completion, thought, _ = streamed(events(*thoughts, *texts), [])
     assert (thought, completion.text) == ("I\n\nwonder.", "Because\n\nit is so.\n")
+
+
+READ_IT = [("read_file", {"path": "numbers.csv"})]
+RECORDED: dict[str, tuple[str, str, list[Any], str]] = {
+    "text": ("", "Hello from a real server.", [], "stop"),
+    "thoughts": ("I wonder.", "Because it is so.", [], "stop"),
+    "call": ("", "", READ_IT, "tool_calls"),
+}
+"""What is in the streams of `tests/cases/model_streams`: thoughts, text, calls, and why the answer ended."""
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "mlx"])
+@pytest.mark.parametrize("what", RECORDED)
+@settings(max_examples=20)
+@given(cuts=st.lists(st.integers(0, 3000), max_size=20))
+def test_stream_of_a_real_server_is_read_however_it_is_cut(server: str, what: str, cuts: list[int]) -> None:
+    """As recorded with the model of `tests/peers/model_servers`, by `curl`."""
+    completion, thoughts, stream = streamed((STREAMS / f"{server}-{what}.txt").read_bytes(), cuts)
+    calls = [(call.name, call.read_arguments()) for call in completion.tool_calls]
+    assert (thoughts.rstrip("\n"), completion.text, calls, completion.finish) == RECORDED[what]
+    assert completion.tokens is not None
+    assert completion.tokens.prompt > completion.tokens.completion > 0
+    assert (stream.done, stream.unreadable) == (True, 0)
 
 
 KEYS = st.sampled_from(
