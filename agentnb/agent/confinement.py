@@ -8,17 +8,21 @@ files that it asks agentnb to write follow the policy alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.agent.readable_paths import readable_paths
 from agentnb.errors import AgentStartFailed
-from agentnb.folders import home
+from agentnb.folders import config_folder, data_folder, home
 from agentnb.sandbox import confined_program, landlock, seccomp
 
 if TYPE_CHECKING:
@@ -32,31 +36,53 @@ Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
 OLDEST_LANDLOCK = landlock.SINCE["truncation"]
 """Before this version whoever may read a file may empty it."""
-_SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys", "/proc"),
-    *("/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/var/lib/ca-certificates", "/home/linuxbrew"),
-    *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
-)
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
-_GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.config/git/attributes")
-"""What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
-_RUNNER_STATE = {"npx": ("~/.npm/",), "uvx": ("~/.cache/uv/", "~/.local/share/uv/")}
-_MOST_INTERPRETER = 200
+_XDG = (
+    ("XDG_CACHE_HOME", "~/.cache/"),
+    ("XDG_CONFIG_HOME", "~/.config/"),
+    ("XDG_DATA_HOME", "~/.local/share/"),
+    ("XDG_STATE_HOME", "~/.local/state/"),
+)
+_PROBE_SECONDS = 10
+TRIED: tuple[Way, ...] = ("Landlock", "bubblewrap")
+"""What confines agents where nobody has asked for that: these have been seen to work."""
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an agent needs besides the system, its install and the workspace; in the catalogue.
 
     Args:
-        writes: Files and folders of its own that it changes: logins, settings, caches. ``~`` is the home folder; a
-            folder ends with ``/`` and is made where it is missing.
+        writes: Files and folders of its own that it changes: logins, settings, caches. A folder ends with ``/`` and is
+            made where it is missing.
         reads: Files and folders that it only reads.
         sockets: Whether it needs Unix sockets that have a path.
+        variables: Environment variables that can name folders of its own, in the place of those above.
+        keyring: Whether its login may be in the system's keyring, which a confined agent does not reach: where there is
+            one, it is not confined unless somebody asks for that.
+        unless_asked: Why it is not confined where nobody asks for that, in a sentence; empty: it is.
+
+    In paths, ``~`` is the home folder, ``{config}`` and ``{data}`` are agentnb's settings folder and data folder.
+    ``~/.cache``, ``~/.config``, ``~/.local/share`` and ``~/.local/state`` are where ``XDG_CACHE_HOME`` and its like
+    say.
     """
 
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     sockets: bool = False
+    variables: tuple[str, ...] = ()
+    keyring: bool = False
+    unless_asked: str = ""
+
+    def objection(self, env: Mapping[str, str] = os.environ) -> str:
+        """Why it is not confined here where nobody asks for that, in a sentence; empty: it is.
+
+        Args:
+            env: The environment, which tells whether there is a session bus, over which a keyring is reached.
+        """
+        bus = Path(env.get("XDG_RUNTIME_DIR") or os.devnull) / "bus"
+        if self.keyring and (env.get("DBUS_SESSION_BUS_ADDRESS") or os.path.lexists(bus)):
+            return "Its login may be in the system's keyring, which it could not reach."
+        return self.unless_asked
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,27 +153,59 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
         found = landlock.abi() if version is None else version
         if found >= OLDEST_LANDLOCK and seccomp.is_available():
             return "Landlock", ""
-        if shutil.which("bwrap") is not None:
+        bubblewrap_is, works = bubblewrap_here()
+        if works:
             return "bubblewrap", ""
         needed = f"{OLDEST_LANDLOCK} is needed (Linux 6.2)"
-        return None, f"the kernel's Landlock has version {found}, {needed}, and bubblewrap is not installed"
+        return None, f"the kernel's Landlock has version {found}, {needed}, and bubblewrap {bubblewrap_is}"
     if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
         return "sandbox-exec", ""
     return None, f"nothing here can do it ({platform.system()})"
 
 
-def how_to_confine(*, is_known: bool) -> str:
-    """What to say of an agent that is not confined: what it can do, and how that is limited here.
+def bubblewrap_here() -> tuple[str, bool]:
+    """How bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
+    return _bubblewrap(shutil.which("bwrap"))
+
+
+@lru_cache(maxsize=4)
+def _bubblewrap(program: str | None) -> tuple[str, bool]:
+    if program is None:
+        return "is not installed", False
+    command = [program, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "does not start", False
+    return "cannot make namespaces", done.returncode == 0
+
+
+def is_confined_unasked(needs: Needs | None) -> bool:
+    """Whether an agent is confined where nobody has said anything about it.
 
     Args:
-        is_known: Whether the catalogue has what the agent needs.
+        needs: What it needs; None where that is not known.
+    """
+    return needs is not None and not needs.objection() and way_here()[0] in TRIED
+
+
+def how_to_confine(needs: Needs | None) -> str:
+    """What to say of an agent that is not confined: what it can do, why that is so, and how it is limited here.
+
+    Args:
+        needs: What it needs; None where that is not known.
     """
     way, why = way_here()
     can = "It can read and change what you can."
     if way is None:
         return f"{can} It cannot be confined here: {why}."
-    named = "" if is_known else ", once its description names the settings of its own that it writes"
-    return f"{can} Confine agents in the settings, or confine=True, keeps it in its workspace{named}."
+    how = "Confine agents in the settings, or confine=True, keeps it in its workspace"
+    if needs is None:
+        return f"{can} Which files of its own it needs is not known: [confinement] in its description says that. {how}."
+    if why := needs.objection():
+        return f"{can} {why} {how} all the same."
+    untried = "" if way in TRIED else f" {way} can confine it, but has not been tried."
+    return f"{can}{untried} {how}."
 
 
 def confinement_of(
@@ -157,8 +215,9 @@ def confinement_of(
     asked: Confine,
     env: Mapping[str, str],
     *,
-    runner: str = "",
+    own: Path | None = None,
     proxy: NetworkProxy | None = None,
+    by: Way | None = None,
 ) -> Confinement:
     """How an agent is confined here; folders of its own that are missing are made.
 
@@ -168,13 +227,14 @@ def confinement_of(
         cwd: The workspace.
         asked: How it is to be confined.
         env: Its environment.
-        runner: ``"npx"`` or ``"uvx"`` where one of these starts it.
+        own: The folder of its caches (:mod:`agentnb.agent.confined_variables`); None: it has none.
         proxy: What leads to the only hosts that it may reach; None where *asked* names none.
+        by: What confines it; None: what can do it here.
 
     Raises:
         AgentStartFailed: If nothing can confine it here, or not to single hosts.
     """
-    way, why = way_here()
+    way, why = (by, "") if by is not None else way_here()
     if way is None:
         message = f"The agent cannot be confined: {why}."
         raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
@@ -182,19 +242,21 @@ def confinement_of(
         message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
         raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
     folder = home(env)
-    own = [_expanded(each, folder) for each in (*needs.writes, *_RUNNER_STATE.get(runner, ()))]
-    for path, written in zip(own, (*needs.writes, *_RUNNER_STATE.get(runner, ())), strict=True):
-        if written.endswith("/"):
-            Path(path).mkdir(parents=True, exist_ok=True)
-    shown = [str(cwd), *asked.directories, *own]
-    package = Path(__file__).parent.parent
-    read = [*_SYSTEM, *_python(), str(package), *_install(program, env, folder)]
-    read += [_expanded(each, folder) for each in (*_GIT, *needs.reads)]
+    writes = [_expanded(each, folder, env) for each in needs.writes]
+    writes += [f"{Path(said).expanduser()}/" for name in needs.variables if (said := env.get(name))]
+    for path in writes:
+        if path.endswith("/"):
+            with contextlib.suppress(OSError):  # then the agent could not make it, either
+                Path(path).mkdir(parents=True, exist_ok=True)
+    named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
+    shown = [each for each in named if own is None or not _is_below(each, own)]
+    read = [_expanded(each, folder, env) for each in (*readable_paths(program, cwd, env, folder), *needs.reads)]
+    links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
     return Confinement(
         way=way,
-        read=_real(read),
-        write=_real([*shown, env.get("TMPDIR", ""), *_DEVICES]),
-        listed=_real([str(package.parent)]),
+        read=(*_real(read), *links),
+        write=_real([*shown, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
+        listed=_real([str(Path(__file__).parent.parent.parent)]),
         network=asked.network,
         proxy="" if proxy is None else proxy.address,
         sockets=needs.sockets or asked.sockets,
@@ -221,7 +283,7 @@ def bubblewrap(confinement: Confinement) -> list[str]:
     for path in confinement.write:
         if not path.startswith("/dev"):
             words += ["--bind-try", path, path]
-    return [*words, "--"]
+    return [*words, "--remount-ro", "/", "--"]
 
 
 def profile(confinement: Confinement) -> str:
@@ -248,55 +310,32 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-def _python() -> list[str]:
-    return [sys.prefix, sys.base_prefix, sys.exec_prefix]
+def _expanded(path: str, folder: Path, env: Mapping[str, str]) -> str:
+    for name, usual in _XDG:
+        if path.startswith(usual) and (said := env.get(name, "")).startswith("/"):
+            return f"{said}/{path[len(usual) :]}"
+    for word, of in (("{config}/", config_folder), ("{data}/", data_folder)):
+        if path.startswith(word):
+            return f"{of(env)}/{path[len(word) :]}"
+    return f"{folder}/{path[2:]}" if path.startswith("~/") else path
 
 
-def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
-    """Where the program, what runs it, and what it is installed with are."""
-    found: list[str] = []
-    for each in (program, *_interpreters(program, env)):
-        for path in {os.path.abspath(each), os.path.realpath(each)}:  # noqa: PTH100 - a link counts, too
-            beside, _, within = path.partition("/node_modules/")
-            found += [f"{beside}/node_modules"] if within else []
-            found += _prefix(Path(path).parent, folder)
-    paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
-    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
-    found += [str(each) for each in paths if _is_narrow(each, folder)]
-    return found
-
-
-def _prefix(folder: Path, own: Path) -> list[str]:
-    """The folder of a program, and where that is ``bin`` what belongs to it."""
-    above = [folder.parent] if folder.name == "bin" and folder.parent.name != ".local" else []
-    return [str(each) for each in (folder, *above) if _is_narrow(each, own)]
-
-
-def _is_narrow(folder: Path, own: Path) -> bool:
-    """Whether a folder holds programs, and is not the home folder or one above it."""
-    return folder.is_absolute() and folder != own and folder not in own.parents
-
-
-def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
-    """What runs a script (its ``#!``)."""
-    try:
-        with Path(program).open("rb") as file:
-            first = file.readline(_MOST_INTERPRETER)
-    except OSError:
-        return []
-    if not first.startswith(b"#!"):
-        return []
-    words = os.fsdecode(first[2:]).split()
-    named = words[1:2] if words and words[0].endswith("/env") else words[:1]
-    return [found for each in named if (found := shutil.which(each, path=env.get("PATH"))) is not None]
-
-
-def _expanded(path: str, folder: Path) -> str:
-    return str(folder / path[2:]) if path.startswith("~/") else path
+def _is_below(path: str, folder: Path) -> bool:
+    return path.startswith(f"{folder}/")
 
 
 def _shortened(path: str, folder: Path) -> str:
     return f"~{path[len(str(folder)) :]}" if path.startswith(f"{folder}/") else path
+
+
+def _links(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of *paths* that lead elsewhere and are not in a folder that is there anyway."""
+    real = _real(paths)
+    return tuple(
+        path
+        for path in dict.fromkeys(paths)
+        if os.path.lexists(path) and path not in real and not any(_is_below(path, Path(each)) for each in real)
+    )
 
 
 def _real(paths: Iterable[str]) -> tuple[str, ...]:

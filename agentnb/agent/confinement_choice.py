@@ -1,13 +1,14 @@
 """Whether an agent is confined: which of the places that say something about it counts.
 
 The argument of ``agentnb.start`` counts first, then ``[agents.NAME]`` of the user's policy file, then the setting where
-one is chosen, then the key ``confine`` of the agent's description; else it is not confined. A project's policy file can
-only narrow what comes after the argument.
+it is on or off, then the key ``confine`` of the agent's description. Where none of them says anything (the setting is
+``"where possible"``), an agent is confined if that can be done here and the catalogue knows what the agent needs. A
+project's policy file can only narrow what comes after the argument.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.errors import UsageError
@@ -20,6 +21,37 @@ if TYPE_CHECKING:
 Confining: TypeAlias = bool | Literal["no network"] | tuple[str, ...]
 """What a place says: whether an agent is confined; so that it has no network; so that it reaches only these hosts."""
 _HINT = 'Write true, false, "no network", or a list of the only hosts, such as ["pypi.org", "*.example.org"].'
+
+
+class ConfinementChoice(NamedTuple):
+    """What is chosen for an agent.
+
+    Attributes:
+        network: What it gets of the network; None: it is not confined.
+        is_unasked: Whether it is confined though nobody has said so: then its first answer does not tell of it.
+    """
+
+    network: Network | None
+    is_unasked: bool = False
+
+
+def confinement_choice(
+    said: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
+) -> ConfinementChoice:
+    """Whether an agent is confined.
+
+    Args:
+        said: What each place says, the one that counts first at the beginning; None where it says nothing.
+        project: What the project's policy file says, which can only narrow that.
+        unasked: Whether it is confined where none of them says anything.
+
+    Example:
+        >>> confinement_choice([None, None], unasked=True), confinement_choice([False], unasked=True).network
+        (ConfinementChoice(network='all', is_unasked=True), None)
+    """
+    places = [*said]
+    is_unasked = unasked and not project and all(each is None for each in places)
+    return ConfinementChoice("all" if is_unasked else network_left(places, project), is_unasked)
 
 
 def checked_confining(said: object) -> Confining:

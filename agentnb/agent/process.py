@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
+from agentnb.agent.confined_variables import confined_variables
 from agentnb.agent.confinement import Needs, confinement_of
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
 from agentnb.agent.refused_access import RefusedAccess, refused_accesses
@@ -126,6 +127,7 @@ class AgentProcess:
         self._child: Child | None = None
         self._confinement: Confinement | None = None
         self._proxy: NetworkProxy | None = None
+        self._variables: dict[str, str] = {}
         self._home = str(home(env))
 
     @classmethod
@@ -153,7 +155,8 @@ class AgentProcess:
             AgentNotFound: If its command is not installed.
             AgentStartFailed: If the system cannot start it, or it cannot be confined.
         """
-        whole = inherited({**spec.env, **(env or {})})
+        said = {**spec.env, **(env or {})}
+        whole = inherited(said)
         process = cls(spec, whole)
         program = find_program(spec, cwd, whole.get("PATH"))
         command = [program, *spec.command[1:]]
@@ -179,8 +182,8 @@ class AgentProcess:
 
         try:
             if confine is not None and temporary is not None:
-                whole.update(dict.fromkeys(("TMPDIR", "TEMP", "TMP"), temporary))
-                command = await process._confined(command, cwd, confine, whole)
+                whole["TMPDIR"] = temporary
+                command = await process._confined(command, cwd, confine, whole, said)
             process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=ended)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -191,15 +194,24 @@ class AgentProcess:
                 clear()
         return process
 
-    async def _confined(self, command: Sequence[str], cwd: Path, confine: Confine, env: Mapping[str, str]) -> list[str]:
-        """The command that runs *command* confined; its proxy, where it needs one, is open then."""
+    async def _confined(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        confine: Confine,
+        whole: dict[str, str],
+        said: Mapping[str, str],
+    ) -> list[str]:
+        """The command that runs *command* confined; its environment *whole* is complete then, its proxy open."""
+        needs, runner = self.spec.confinement or Needs(), Path(self.spec.command[0]).name
+        own, self._variables = confined_variables(self.spec.name, Path(whole["TMPDIR"]), said, runner=runner)
+        whole.update(self._variables)
         if not isinstance(confine.network, str):
             from agentnb.agent.network_proxy import NetworkProxy  # costs start-up time
 
-            self._proxy = NetworkProxy(confine.network, env)
+            self._proxy = NetworkProxy(confine.network, whole)
             await self._proxy.open()
-        needs, runner = self.spec.confinement or Needs(), Path(self.spec.command[0]).name
-        self._confinement = confinement_of(needs, command[0], cwd, confine, env, runner=runner, proxy=self._proxy)
+        self._confinement = confinement_of(needs, command[0], cwd, confine, whole, own=own, proxy=self._proxy)
         return self._confinement.command(command)
 
     @property
@@ -222,8 +234,11 @@ class AgentProcess:
         return f"{self._confinement.summary}{BY_PORT if by_port else ''}"
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* with the same limits as the agent."""
-        return list(command) if self._confinement is None else self._confinement.command(command)
+        """The command that runs *command* with the same limits, and the same folders of its own, as the agent."""
+        if self._confinement is None:
+            return list(command)
+        variables = [f"{name}={value}" for name, value in self._variables.items()]
+        return ["/usr/bin/env", *variables, *self._confinement.command(command)]
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
         """What its confinement refused, as *text*, which it or a command of it has printed, tells; and the hosts."""

@@ -19,8 +19,18 @@ LONGEST_TEXT = 20_000
 """Characters of the end of a text that are read."""
 _LONGEST_LINE = 2_000
 _MOST = 20
-_REFUSALS = ("permission denied", "eacces", "operation not permitted", "eperm", "permissionerror")
+_REFUSALS = (
+    "permission denied",
+    "eacces",
+    "operation not permitted",
+    "eperm",
+    "permissionerror",
+    "read-only file",
+    "erofs",
+)
 _WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
+_SHELL = re.compile(r"^\s*/[^\s:]{1,500}:(?: line)? \d+: ")
+"""How a shell begins its errors: it is not the shell that was refused."""
 _PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
 
 
@@ -57,7 +67,7 @@ def refused_accesses(text: str, confinement: Confinement, home: str) -> tuple[Re
 def _refused(text: str, confinement: Confinement, home: str) -> Iterator[RefusedAccess]:
     workspace = confinement.write[0] if confinement.write else "/"
     for line in text.splitlines():
-        short = line[:_LONGEST_LINE]
+        short = _SHELL.sub("", line[:_LONGEST_LINE])
         if not any(word in short.lower() for word in _REFUSALS):
             continue
         writes = any(word in short.lower() for word in _WRITES)

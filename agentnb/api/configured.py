@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentnb.agent import mcp
 from agentnb.agent.catalog import custom, find
+from agentnb.agent.confinement_choice import ConfinementChoice
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
@@ -65,6 +66,7 @@ def configured(
     read_components(chain)  # a slip is told now, not when the agent is started
     path = {**os.environ, **spec.env, **given}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
+    confinement = _confinement(confine, network, spec, folder)
     return SessionOptions(
         spec=spec,
         cwd=folder,
@@ -75,20 +77,21 @@ def configured(
         chain=tuple(chain),
         mode=mode,
         title=title,
-        network=_network(confine, network, spec, folder),
+        network=confinement.network,
+        is_unasked=confinement.is_unasked,
     )
 
 
-def _network(
+def _confinement(
     confine: bool | None, network: Literal["all", "none"] | Sequence[str], spec: AgentSpec, cwd: Path
-) -> Network | None:
-    """What the agent gets of the network; None where it is not confined."""
+) -> ConfinementChoice:
+    """Whether the agent is confined, and what it gets of the network then."""
     left: Network = network if network in ("all", "none") else checked_hosts(network)
     if confine is not None and not isinstance(confine, bool):
         raise UsageError(f"confine is True or False, not {confine!r}.", hint="Leave it out for what the settings say.")
     if confine is None:
-        return current_environment().default_network(spec, cwd)
-    return left if confine else None
+        return current_environment().default_confinement(spec, cwd)
+    return ConfinementChoice(left if confine else None)
 
 
 def configuration_of(options: SessionOptions) -> Configuration:

@@ -299,6 +299,7 @@ def resume(
         check_kernel(host)
     stored = read_back(recorder_of(host), wanted)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
+    confinement = host.environment.default_confinement(spec, Path(stored.record.cwd))
     options = SessionOptions(
         spec=spec,
         cwd=Path(stored.record.cwd),
@@ -309,7 +310,8 @@ def resume(
         kernel_access="run" if kernel_tools else None,
         chain=host.environment.default_components(),
         mode=mode,
-        network=host.environment.default_network(spec, Path(stored.record.cwd)),
+        network=confinement.network,
+        is_unasked=confinement.is_unasked,
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions, permission_timeout)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.agent.confinement import way_here
+from agentnb.agent.confinement import TRIED, way_here
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -130,18 +130,22 @@ def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
         why: Why nothing can.
     """
     title = "what agents are confined to"
-    if chosen != "off" and way is None:
+    if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."
         return checkup("confinement", "broken", None, message, todo="agentnb settings confine off", title=title)
-    if chosen != "off":
-        message = f"{way} keeps agents in their workspace ({chosen})."
-        return checkup("confinement", "ready", None, message, title=title)
-    message = "Agents run with all your rights, unless they are started with confine=True."
     if way is None:
         message = f"Agents run with all your rights. They cannot be confined here: {why}."
         return checkup("confinement", "absent", None, message, title=title)
-    words = f"{message} {way} can keep them in their workspace."
-    return checkup("confinement", "absent", None, words, todo="agentnb settings confine on", title=title)
+    if chosen == "off":
+        message = "Agents run with all your rights, unless they are started with confine=True."
+        words = f"{message} {way} can keep them in their workspace."
+        return checkup("confinement", "absent", None, words, todo="agentnb settings confine on", title=title)
+    if chosen != "where possible" or way in TRIED:
+        which = "agents whose needs are known" if chosen == "where possible" else "agents"
+        message = f"{way} keeps {which} in their workspace ({chosen})."
+        return checkup("confinement", "ready", None, message, title=title)
+    message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
+    return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)
 
 
 def cassette(switch: Switch) -> Checkup:

@@ -232,13 +232,14 @@ SETTINGS: dict[str, Setting] = {
             group="agents",
             title="Confine agents",
             kind="choice",
-            default="off",
+            default="where possible",
             about="Whether agents in tabs opened from now on can read and change only what they need: the system, "
-            "their install, the workspace, their own settings. On: with the network; no network: without. It needs "
-            "Linux 6.2, bubblewrap or macOS; an agent that cannot be confined does not start.",
-            choices=("no network", "on", "off"),
-            labels=("On, without network", "On", "Off"),
-            order=("no network", "on", "off"),
+            "their install, the workspace, their own settings. Where possible: agents whose needs agentnb knows, on "
+            "Linux 6.2 or with bubblewrap; others start unconfined, and the chat says so. On: every agent, with the "
+            "network; no network: without; an agent that cannot be confined does not start.",
+            choices=("no network", "on", "where possible", "off"),
+            labels=("On, without network", "On", "Where possible", "Off"),
+            order=("no network", "on", "where possible", "off"),
         ),
         Setting(
             name="warm",

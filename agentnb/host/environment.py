@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.confinement import Network
+    from agentnb.agent.confinement_choice import ConfinementChoice
     from agentnb.agent.mcp import Given, McpServer
     from agentnb.cassette.switch import Switch
     from agentnb.configuration.sources import Sources
@@ -247,13 +247,14 @@ class Environment:
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
         variables = self.default_variables(spec.name)
-        network = self.default_network(spec, cwd)
+        confinement = self.default_confinement(spec, cwd)
         return SessionOptions(
             spec=spec,
             cwd=cwd,
             env=variables,
             mcp_servers=servers,
-            network=network,
+            network=confinement.network,
+            is_unasked=confinement.is_unasked,
             kernel_tools=kernel,
             chain=self.default_components(),
         )
@@ -305,8 +306,8 @@ class Environment:
         else:
             self.settings.choose_cell_review(review)
 
-    def default_network(self, spec: AgentSpec, cwd: Path) -> Network | None:
-        """What a session that does not say leaves the agent of the network; None: it is not confined.
+    def default_confinement(self, spec: AgentSpec, cwd: Path) -> ConfinementChoice:
+        """Whether the agent of a session that does not say is confined, and what it gets of the network then.
 
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
 
@@ -314,17 +315,18 @@ class Environment:
             spec: The agent.
             cwd: The workspace.
         """
-        from agentnb.agent.confinement import way_here
-        from agentnb.agent.confinement_choice import checked_confining, network_left
+        from agentnb.agent.confinement import is_confined_unasked, way_here
+        from agentnb.agent.confinement_choice import checked_confining, confinement_choice
         from agentnb.policy.store import PolicyFiles
 
-        files, setting = PolicyFiles(), self.sources().values["confine"]
+        files, setting = PolicyFiles(), str(self.sources().values["confine"].value)
         user, project = files.user, files.project(cwd)
-        broken = bool(user.problem or project.problem) and way_here()[0] is not None
-        chosen = {"on": True, "off": False}.get(str(setting.value), checked_confining("no network"))
+        chosen = {"where possible": None, "on": True, "off": False}.get(setting, checked_confining("no network"))
         described = None if spec.confine is None else checked_confining(spec.confine)
-        said = [user.confine.get(spec.name), None if setting.source == "default" else chosen, described]
-        return network_left([*said, broken], project.confine.get(spec.name, broken))
+        broken = True if (user.problem or project.problem) and way_here()[0] is not None else None
+        said = [user.confine.get(spec.name), chosen, described, broken]
+        narrowed = project.confine.get(spec.name, broken)
+        return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
 
     def language_server(self) -> str:
         """The language server that answers questions about code beside jedi, as the settings are now."""

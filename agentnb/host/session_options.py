@@ -40,6 +40,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         chain: What stands between client and agent (:mod:`agentnb.components.given`), the first one next to the client.
         network: What a confined agent gets of the network; None: it is not confined.
         apart: A word that keeps its process for one session; empty: sessions of equal configuration share it.
+        is_unasked: Whether the agent is confined though nobody has said so. It is no part of the key.
 
     Example:
         >>> from agentnb.agent.catalog import find
@@ -57,6 +58,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     chain: tuple[Any, ...] = ()
     network: Network | None = None
     apart: str = ""
+    is_unasked: bool = False
 
     @property
     def key(self) -> bytes:
@@ -90,6 +92,7 @@ def configuration(
     kernel_tools: bool = False,
     chain: Iterable[Any] = (),
     network: Network | None = None,
+    is_unasked: bool = False,
 ) -> Configuration:
     """The configuration of a session.
 
@@ -103,6 +106,7 @@ def configuration(
         kernel_tools: Whether the agent has access to the kernel.
         chain: What stands between client and agent, before what the agent's description names.
         network: What a confined agent gets of the network; None: it is not confined.
+        is_unasked: Whether it is confined though nobody has said so.
     """
     given = together(mcp_servers(spec.mcp_servers) if own else (), components)
     return Configuration(
@@ -114,6 +118,7 @@ def configuration(
         kernel=new_id() if kernel_tools else "",
         chain=(*chain, *spec.components) if own else (),
         network=network,
+        is_unasked=is_unasked,
     )
 
 
@@ -133,6 +138,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
         mode: What answers permission requests.
         title: The tab's title; the first prompt's words where None.
         network: What a confined agent gets of the network; None: it is not confined.
+        is_unasked: Whether it is confined though nobody has said so.
     """
 
     spec: AgentSpec
@@ -146,6 +152,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "ask"
     title: str | None = None
     network: Network | None = None
+    is_unasked: bool = False
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
         """What the agent is started with.
@@ -162,4 +169,5 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
             kernel_tools=self.kernel_tools,
             chain=self.chain,
             network=self.network,
+            is_unasked=self.is_unasked,
         )

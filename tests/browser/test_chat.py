@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from agentnb.agent.confinement import TRIED, way_here
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Cell, Lab, notebook
 
@@ -89,16 +90,38 @@ def test_the_chat_takes_the_theme_of_the_page(lab: Lab, kernelspecs: object, the
     lab.picture(f"chat-{theme.removeprefix('JupyterLab ').lower()}")
 
 
-def test_an_empty_conversation_says_that_its_agent_is_not_confined(chat: Cell, lab: Lab) -> None:
+WAY, WHY = way_here()
+NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (NOT_CONFINED, "Not confined. It can read and change what you can"),
+        pytest.param(
+            CHAT, f"Confined by {WAY}: it writes only in", marks=pytest.mark.skipif(WAY not in TRIED, reason=WHY)
+        ),
+    ],
+)
+def test_an_empty_conversation_says_whether_its_agent_is_confined(
+    lab: Lab, kernel_name: str, code: str, line: str
+) -> None:
     """As soon as the agent runs, which it does when somebody begins to write; the settings are a click away."""
+    lab.open(f"confined-{kernel_name}.ipynb", notebook(code, kernel=kernel_name))
+    chat = lab.cell(0)
+    chat.run()
+    chat.expect_done(1)
     box = chat.output.get_by_role("textbox").first
     expect(box).to_be_visible(timeout=PATIENCE_MS)
     box.press_sequentially("Hel")
     said = chat.output.locator(".abilities li").last
-    expect(said).to_contain_text("Not confined. It can read and change what you can", timeout=PATIENCE_MS)
+    expect(said).to_contain_text(line, timeout=PATIENCE_MS)
     assert serious(lab.page) == []
-    lab.picture("chat-not-confined")
+    lab.picture(f"chat-{line.partition(' by')[0].partition('.')[0].lower().replace(' ', '-')}")
     chat.output.evaluate("output => { output.style.maxWidth = '280px'; }")
     assert said.evaluate("line => line.scrollWidth <= line.clientWidth")
-    said.get_by_role("button", name="Settings").click()
-    expect(chat.output.get_by_text("Confine agents").first).to_be_visible(timeout=PATIENCE_MS)
+    settings = said.get_by_role("button", name="Settings")
+    settings.focus()  # a narrow chat scrolls, and keeps to its end
+    settings.click()
+    about = chat.output.get_by_text("Whether agents in tabs opened from now on can read")
+    expect(about.first).to_be_visible(timeout=PATIENCE_MS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import way_here
@@ -22,15 +23,23 @@ WAY, WHY = way_here()
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(WAY is None, reason=WHY)]
 
 
+@pytest.fixture
+def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without a session bus: where there may be a keyring, some agents are confined on request only."""
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+
+
+@pytest.mark.usefixtures("no_keyring")
 @pytest.mark.parametrize("peer", [each for each in (*PEERS, *FURTHER) if each != "codex"], indirect=True)
-def test_a_confined_agent_does_a_whole_turn(
+def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It edits a file and runs a command in the workspace; health says to what it is confined."""
-    assert spec.confinement is not None
+    asked = replace(host.environment.default_options(spec, workspace), env=environment, mode="allow")
+    assert (asked.network, asked.is_unasked) == ("all", True)
     began = time.monotonic()
-    open_ = host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode="allow", network="all"))
-    session = Session(open_)
+    session = Session(host.loop.call(lambda: host.open_session(asked)))
     turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
     with capsys.disabled():
         print(f"\n{spec.name}: {time.monotonic() - began:.1f} s, {session.health().confined}")  # noqa: T201

@@ -51,7 +51,7 @@ FRUITLESS = 2
 MOST_REFUSED = 20
 REMEDY = (
     "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
-    "(agentnb/agents), or start it without confine."
+    "(agentnb/agents), or start the agent with confine=False."
 )
 """What to do where a confined agent needs more files."""
 HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network='all'."
@@ -254,7 +254,7 @@ class AgentLifecycle:
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
             self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
-        if agent.confined and not self._was_ready:
+        if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
@@ -374,7 +374,7 @@ class AgentLifecycle:
     @property
     def how_to_confine(self) -> str:
         """What to say where the agent is not confined."""
-        return how_to_confine(is_known=self._configuration.spec.confinement is not None)
+        return how_to_confine(self._configuration.spec.confinement)
 
     def _failed(self, error: AgentnbError) -> None:
         self._tell("failed", str(error))

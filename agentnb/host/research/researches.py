@@ -311,5 +311,6 @@ def _configuration(parent: Configuration, source: PackageSource) -> Configuratio
         env=parent.env,
         directories=tuple(directories),
         network=parent.network,
+        is_unasked=parent.is_unasked,
         apart=new_id(),
     )

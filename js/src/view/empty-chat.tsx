@@ -49,12 +49,12 @@ function Confinement() {
   const { store, root } = useView();
   const process = store.session(usePlace().session).value?.agentProcess;
   if (process?.state !== "running") return null;
-  if (process.confined) return <li>Confined {line(process.confined, 400)}.</li>;
-  if (!process.unconfined) return null;
-  const settings = () => root.host.dispatchEvent(new CustomEvent("agentnb-settings", { cancelable: true }));
+  if (!process.confined && !process.unconfined) return null;
+  const settings = () =>
+    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <li>
-      Not confined. {line(process.unconfined, 400)}{" "}
+      {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
       <button type="button" class="text-button" onClick={settings}>
         Settings
       </button>

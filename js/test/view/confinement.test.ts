@@ -20,15 +20,15 @@ const abilities = (page: ReturnType<typeof show>) => page.all(".abilities li").m
 test("an agent that is not confined has a line with what that means, and the settings are a click away", () => {
   const page = show({ state: "running", unconfined: HOW });
   expect(abilities(page).at(-1)).toBe(`Not confined. ${HOW} Settings`);
-  let asked = 0;
-  page.root.host.addEventListener("agentnb-settings", () => asked++);
+  const asked: unknown[] = [];
+  page.root.host.addEventListener("agentnb-panel", (event) => asked.push((event as CustomEvent).detail));
   page.button("Settings").click();
-  expect(asked).toBe(1);
+  expect(asked).toEqual(["settings"]);
 });
 
 test("an agent that is confined has a line with what to", () => {
   const page = show({ state: "running", confined: "by Landlock: it writes only in /work" });
-  expect(abilities(page).at(-1)).toBe("Confined by Landlock: it writes only in /work.");
+  expect(abilities(page).at(-1)).toBe("Confined by Landlock: it writes only in /work. Settings");
 });
 
 test.each([[undefined], [{ state: "starting" }], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(

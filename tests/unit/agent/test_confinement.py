@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,16 +13,20 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom, find
+from agentnb.agent.confined_variables import confined_variables
 from agentnb.agent.confinement import (
     Confine,
     Confinement,
     Needs,
     bubblewrap,
+    bubblewrap_here,
     confinement_of,
     profile,
     way_here,
 )
 from agentnb.agent.process import AgentProcess
+from agentnb.agent.readable_paths import repository_of
+from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.errors import AgentStartFailed
 from tests.conftest import ROOT
 from tests.unit.running import run
@@ -178,11 +183,99 @@ def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
         run(AgentProcess.spawn(custom(["./agent"]), folder, confine=Confine()))
 
 
+@needs_landlock
+def test_confined_agent_works_with_the_git_repository_around_its_workspace(folder: Path) -> None:
+    """It reads the repository that the workspace is a folder or a worktree of, and changes it not."""
+    git = "git -c user.name=Ada -c user.email=ada@example.org"
+    notebooks, tree = folder / "notebooks", folder.parent / "tree"
+    made = f"git init -q . && echo x > f && git add f && {git} commit -qm one && mkdir notebooks"
+    made += f" && git worktree add {tree}"
+    subprocess.run(["/bin/sh", "-ec", made], cwd=folder, check=True, capture_output=True)
+    for each in (notebooks, tree):
+        done = confined(
+            each, Confine(), "/bin/sh", "-c", f"git log --format=%s && git status -s; {git} commit -qam two"
+        )
+        assert done.stdout == "one\n"
+        assert str(folder / ".git") in done.stderr
+    assert confined(notebooks, Confine(), "/bin/sh", "-c", "cat ../f").stdout == "x\n"
+
+
+def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Path) -> None:
+    """An agent can write the file ``.git`` of its workspace: only a repository that knows this worktree counts."""
+    assert repository_of(folder, folder.parent) == []
+    (folder / ".git").write_text(f"gitdir: {folder.parent}/.ssh\n")
+    assert repository_of(folder, folder.parent) == []
+    (folder / ".git").write_text(f"gitdir: {folder}/fake/x\n")
+    (folder / "fake/x").mkdir(parents=True)
+    (folder / "fake/x/gitdir").write_text(f"{folder.parent}/elsewhere/.git\n")
+    assert repository_of(folder, folder.parent) == []
+    (folder / ".git").unlink()
+    (folder.parent / ".git").mkdir()  # the home folder is one
+    assert repository_of(folder, folder.parent) == []
+
+
+@needs_landlock
+def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``CLAUDE_CONFIG_DIR``, ``XDG_STATE_HOME`` and agentnb's own folders do."""
+    for name in ("moved", "state", "settings", "kept"):
+        (folder.parent / name).mkdir()
+    (folder.parent / "settings/local.toml").write_text("model = 1")
+    for name, where in {"MINE": "moved", "XDG_STATE_HOME": "state", "AGENTNB_CONFIG_DIR": "settings"}.items():
+        monkeypatch.setenv(name, str(folder.parent / where))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(folder.parent / "kept"))
+    needs = Needs(
+        writes=("~/.local/state/mine/", "{data}/mine/"), reads=("{config}/local.toml",), variables=("MINE", "OTHER")
+    )
+    command = "echo 1 > ../moved/a; echo 2 > ../state/mine/b; echo 3 > ../kept/mine/c; cat ../settings/local.toml"
+    done = confined(folder, Confine(), "/bin/sh", "-ec", command, needs=needs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "model = 1", "")
+    assert confined(folder, Confine(), "/bin/sh", "-ec", "echo 1 > ../kept/d", needs=needs).returncode != 0
+
+
+def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container without a home, for example. What the session gives stays."""
+    (folder / "file").write_text("")
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(folder / "file"))
+    own, variables = confined_variables("mine", folder, {"PIP_CACHE_DIR": "/given"})
+    assert own == folder
+    assert variables["UV_CACHE_DIR"] == str(folder / "uv")
+    assert "PIP_CACHE_DIR" not in variables
+    assert "UV_TOOL_DIR" not in variables
+    assert "UV_TOOL_DIR" in confined_variables("mine", folder, {}, runner="uvx")[1]
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.skipif(not bubblewrap_here()[1], reason="bubblewrap can make no namespaces here")
+def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the kernel has no Landlock: programs run, files of the workspace are written, all else is not there."""
+    monkeypatch.setenv("TMPDIR", str(folder.parent / ".mine"))
+    made = confinement_of(Needs(), "/bin/sh", folder, Confine(network="none"), os.environ, by="bubblewrap")
+    command = (
+        "git --version >&2; echo 1 > a; mktemp >&2; cat ../.ssh/id_test; cat ../other/notes.txt; echo x >> ~/.bashrc;"
+        f" echo x > /usr/x; kill -0 {os.getpid()} && echo signalled; grep -c : /proc/net/dev"
+    )
+    words = made.command(["/bin/sh", "-c", command])
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "1\n", done.stderr  # of the network only the loopback
+    assert done.stderr.startswith("git version")
+    assert str(folder.parent / ".mine/tmp.") in done.stderr
+    assert done.stderr.count("No such file or directory") == 2
+    assert "/usr/x: Read-only file system" in done.stderr
+    assert (folder / "a").read_text() == "1\n"
+    assert not (folder.parent / ".bashrc").exists()
+    assert refused_accesses(done.stderr, made, str(folder.parent)) == (RefusedAccess("/usr/x", "writing"),)
+
+
 def test_other_ways_to_confine_have_the_same_limits() -> None:
     """The arguments of bubblewrap and the profile of macOS name what may be read and written, and the network."""
     asked = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
     words = bubblewrap(asked)
-    assert words[-7:] == ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"', "--"]
+    bound = ["--ro-bind-try", "/usr", "/usr", "--bind-try", '/w "s"', '/w "s"']
+    assert words[-9:] == [*bound, "--remount-ro", "/", "--"]
     assert "--unshare-net" in words
     assert "--unshare-net" not in bubblewrap(replace(asked, network="all"))
     text = profile(asked)

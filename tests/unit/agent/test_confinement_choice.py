@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import read
-from agentnb.agent.confinement import way_here
+from agentnb.agent.catalog import find, read
+from agentnb.agent.confinement import TRIED, how_to_confine, is_confined_unasked, way_here
 from agentnb.agent.confinement_choice import checked_confining, narrower, network_left
 from agentnb.api.configured import configured
 from agentnb.errors import UsageError
@@ -61,6 +61,81 @@ def test_of_what_says_something_about_confinement_the_nearest_counts(
     assert given.network == expected
     if not arguments:
         assert current_environment().default_options(given.spec, config).network == expected
+
+
+_KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
+
+
+@pytest.mark.parametrize(
+    ("described", "said", "expected"),
+    [
+        (_KNOWN, ("", "", ""), ("all", True)),
+        (_KNOWN, ("where possible", "", ""), ("all", True)),
+        (_KNOWN, ("on", "", ""), ("all", False)),
+        (_KNOWN, ("off", "", ""), (None, False)),
+        (_KNOWN, ("", "false", ""), (None, False)),
+        (_KNOWN, ("", "true", ""), ("all", False)),
+        (_KNOWN, ("", "", '"no network"'), ("none", False)),
+        (_KNOWN, ("", "", "false"), ("all", True)),
+        (f"{_DESCRIPTION}confine = false\n[confinement]\n", ("", "", ""), (None, False)),
+        (f"{_DESCRIPTION}confine = true\n[confinement]\n", ("off", "", ""), (None, False)),
+        (f'{_KNOWN}unless_asked = "Why."', ("", "", ""), (None, False)),
+        (f'{_KNOWN}unless_asked = "Why."', ("on", "", ""), ("all", False)),
+        (_DESCRIPTION, ("where possible", "", ""), (None, False)),
+    ],
+)
+@pytest.mark.skipif(way_here()[0] not in TRIED, reason=way_here()[1] or "sandbox-exec confines here")
+def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
+    config: Path, described: str, said: tuple[str, str, str], expected: tuple[str | None, bool]
+) -> None:
+    """Its description says what it needs; a project can narrow that, and not switch it off."""
+    setting, *policies = said
+    (config / "agents/mine.toml").write_text(described)
+    if setting:
+        (config / "settings.toml").write_text(f'confine = "{setting}"\n')
+    for path, policy in zip(("policy.toml", ".agentnb/policy.toml"), policies, strict=True):
+        if policy:
+            (config / path).write_text(f"[agents.mine]\nconfine = {policy}\n")
+    given = configured("mine", None, None, config)
+    assert (given.network, given.is_unasked) == expected
+    options = current_environment().default_options(given.spec, config)
+    assert (options.network, options.is_unasked) == expected
+    assert options.configuration({}).is_unasked is expected[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "with_a_keyring"),
+    [
+        *[(name, True) for name in ("eliza", "local", "claude", "opencode", "qwen", "kimi")],
+        *[(name, False) for name in ("gemini", "vibe", "copilot")],
+    ],
+)
+def test_agents_of_the_catalogue_are_confined_where_that_is_possible(
+    name: str, with_a_keyring: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that were seen to finish a turn confined; not where their login may be in a keyring."""
+    possible, needs = way_here()[0] in TRIED, find(name).confinement
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert is_confined_unasked(needs) is possible
+    (tmp_path / "bus").touch()
+    assert is_confined_unasked(needs) is (possible and with_a_keyring)
+    (tmp_path / "bus").unlink()
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus")
+    assert is_confined_unasked(needs) is (possible and with_a_keyring)
+    if possible and not with_a_keyring:
+        assert "Its login may be in the system's keyring" in how_to_confine(needs)
+
+
+def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> None:
+    """Codex has a sandbox of its own; of others the needs are not known."""
+    assert not is_confined_unasked(find("codex").confinement)
+    assert not is_confined_unasked(find("goose").confinement)
+    if way_here()[0] is not None:
+        said = how_to_confine(find("codex").confinement)
+        assert "It has a sandbox of its own, which does not work inside of another. Confine agents in the" in said
+        assert said.endswith("keeps it in its workspace all the same.")
+        assert "is not known" in how_to_confine(None)
 
 
 def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_possible(config: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import agentnb
 from agentnb import Session
+from agentnb.agent.confined_variables import own_folder
 from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -89,9 +90,54 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
     assert "It was kept from connecting to service.example.org:80: it is confined. Add the host to" in str(turn.error)
 
 
-def test_start_without_confine_says_that_it_is_not_confined(start: Start) -> None:
-    """What the settings say counts, and that is off by default."""
-    session = start()
+@can_confine
+def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_nothing_in_the_turn(
+    start: Start, tmp_path: Path
+) -> None:
+    """The page and health say it; a first answer that is stored in a notebook is the same everywhere."""
+    beside = tmp_path.parent / f"{tmp_path.name}-beside.txt"
+    (tmp_path / "work.sh").write_text(f"echo out > {beside} || echo refused > inside.txt")
+    session = start(permissions="allow")
+    first = session.prompt("Hello").wait(PATIENCE)
+    assert "confined" not in str(first.snapshot)
+    turn = session.prompt("/run sh work.sh").wait(PATIENCE)
+    assert (tmp_path / "inside.txt").read_text() == "refused\n"
+    assert not beside.exists()
+    assert f"was kept from writing {beside}: it is confined. Give the folder in" in str(turn.snapshot)
+    assert "or start the agent with confine=False." in str(turn.snapshot)
+    process = session.state.agent_process
+    assert process is not None
+    assert (process.confined, process.unconfined) == (session.health().confined, None)
+    assert session.health().confined.startswith(f"by {WAY}: it writes only in ")
+
+
+def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: Start) -> None:
+    """It starts, and a line says that it is not confined, and what to do."""
+    session = start("echo")
+    session.prompt("Hello").wait(PATIENCE)
+    health = session.health().confined
+    assert health.startswith("no. It can read and change what you can. ")
+    assert ("[confinement] in its description says that." in health) is (WAY is not None)
+
+
+@can_confine
+def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own(start: Start, tmp_path: Path) -> None:
+    """Installers write there; what lies in the user's caches is run by programs that are not confined."""
+    named = "TMPDIR UV_CACHE_DIR PIP_CACHE_DIR npm_config_cache XDG_CACHE_HOME MPLCONFIGDIR"
+    shown = " ".join(f'"${name}"' for name in named.split())
+    (tmp_path / "work.sh").write_text(f'for each in {shown}; do mkdir -p "$each" && echo "$each" >> made.txt; done')
+    session = start(permissions="allow")
+    session.prompt("/run sh work.sh").wait(PATIENCE)
+    made = (tmp_path / "made.txt").read_text().splitlines()
+    own = own_folder("eliza")
+    assert [Path(each).parent for each in made[1:]] == [own] * 5
+    assert "agentnb-agent-" in made[0]
+    assert str(own) not in session.health().confined
+
+
+def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> None:
+    """With what that means, and how to confine it."""
+    session = start(confine=False)
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
     assert health.startswith("no. It can read and change what you can. ")

@@ -98,6 +98,16 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
         ("off", "Landlock", "absent", "Agents run with all your rights, unless", "agentnb settings confine on"),
         ("off", None, "absent", "They cannot be confined here: it is too old.", None),
         ("on", "Landlock", "ready", "Landlock keeps agents in their workspace (on).", None),
+        (
+            "where possible",
+            "Landlock",
+            "ready",
+            "agents whose needs are known in their workspace (where possible).",
+            None,
+        ),
+        ("where possible", None, "absent", "They cannot be confined here: it is too old.", None),
+        ("where possible", "sandbox-exec", "absent", "but has not been tried", "agentnb settings confine on"),
+        ("on", "sandbox-exec", "ready", "sandbox-exec keeps agents in their workspace (on).", None),
         ("no network", None, "broken", "Agents do not start: ", "agentnb settings confine off"),
     ],
 )

@@ -1,0 +1,111 @@
+"""What a confined agent reads besides the workspace: the system, installed programs, what git and installers need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys", "/proc"),
+    *("/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/var/lib/ca-certificates", "/home/linuxbrew"),
+    *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
+)
+_GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.config/git/attributes")
+"""What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
+_INDEXES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf", "~/.config/uv/uv.toml", "~/.condarc")
+"""Which package index is used: without these nothing can be installed where only a mirror is reached."""
+_TOOLS = (
+    *("~/.local/bin", "~/.local/lib", "~/.local/pipx/venvs", "~/.local/share/pipx/venvs", "~/.local/share/uv/tools"),
+    *("~/.local/share/uv/python", "~/.rustup", "~/.cargo/bin", "~/.pyenv/versions", "~/.nvm/versions"),
+)
+"""Programs and Pythons that users install for themselves; no secrets are there."""
+_MOST_INTERPRETER = 200
+
+
+def readable_paths(program: str, cwd: Path, env: Mapping[str, str], folder: Path) -> list[str]:
+    """What a confined agent reads besides what its description names; ``~`` is in some of these paths.
+
+    Args:
+        program: Where its program is.
+        cwd: The workspace.
+        env: Its environment.
+        folder: The home folder.
+
+    Example:
+        >>> "/usr" in readable_paths("/bin/sh", Path("/"), {}, Path("/home/ada"))
+        True
+    """
+    package = str(Path(__file__).parent.parent)
+    python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
+    here = [*_install(program, env, folder), *repository_of(cwd, folder)]
+    return [*_SYSTEM, *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
+
+
+def repository_of(cwd: Path, folder: Path) -> list[str]:
+    """What git reads of the repository around a workspace: it works in one of its folders, and in a worktree, then.
+
+    Args:
+        cwd: The workspace.
+        folder: The home folder: neither that nor what is above it counts as a repository.
+    """
+    real = Path(os.path.realpath(cwd))
+    root = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
+    if root is None or not _is_narrow(root, folder):
+        return []
+    return [*([] if root == real else [str(root)]), *_shared_by_worktrees(root / ".git")]
+
+
+def _shared_by_worktrees(link: Path) -> list[str]:
+    """The ``.git`` that a worktree's file *link* leads to, where that knows it: the agent could have written *link*."""
+    try:
+        own = Path(link.read_text().removeprefix("gitdir:").strip()) if link.is_file() else None
+        known = own is not None and os.path.realpath((own / "gitdir").read_text().strip()) == os.path.realpath(link)
+    except (OSError, ValueError):
+        return []
+    return [str(own.parent.parent)] if own is not None and known else []
+
+
+def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
+    """Where the program, what runs it, and what it is installed with are."""
+    found: list[str] = []
+    for each in (program, *_interpreters(program, env)):
+        for path in {os.path.abspath(each), os.path.realpath(each)}:  # noqa: PTH100 - a link counts, too
+            beside, _, within = path.partition("/node_modules/")
+            found += [f"{beside}/node_modules"] if within else []
+            found += _prefix(Path(path).parent, folder)
+    paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
+    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
+    paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
+    found += [str(each) for each in paths if _is_narrow(each, folder)]
+    return found
+
+
+def _prefix(folder: Path, own: Path) -> list[str]:
+    """The folder of a program, and where that is ``bin`` what belongs to it."""
+    above = [folder.parent] if folder.name == "bin" and folder.parent.name != ".local" else []
+    return [str(each) for each in (folder, *above) if _is_narrow(each, own)]
+
+
+def _is_narrow(folder: Path, own: Path) -> bool:
+    """Whether a folder holds programs, and is not the home folder or one above it."""
+    return folder.is_absolute() and folder != own and folder not in own.parents
+
+
+def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
+    """What runs a script (its ``#!``)."""
+    try:
+        with Path(program).open("rb") as file:
+            first = file.readline(_MOST_INTERPRETER)
+    except OSError:
+        return []
+    if not first.startswith(b"#!"):
+        return []
+    words = os.fsdecode(first[2:]).split()
+    named = words[1:2] if words and words[0].endswith("/env") else words[:1]
+    return [found for each in named if (found := shutil.which(each, path=env.get("PATH"))) is not None]
