@@ -494,7 +494,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             name="log_days",
             group="storage",
-            title="Keep quiet conversations for",
+            title="Keep quiet conversations for (days)",
             kind="number",
             default=0.0,
             about="Delete conversations in which nothing has happened for so many days; 0: none. Pinned ones stay.",

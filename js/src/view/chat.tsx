@@ -165,7 +165,14 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         />
       )}
       {root && !history.isShown && (isAdding || sessions.length === 0) && (
-        <Start agents={offered} onNew={create} onPanel={history.show} disabled={dead} all={isAdding} />
+        <Start
+          id={`${id}-panel`}
+          agents={offered}
+          onNew={create}
+          onPanel={history.show}
+          disabled={dead}
+          all={isAdding}
+        />
       )}
       {root && !history.isShown && !isAdding && active && (
         <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>

@@ -77,6 +77,8 @@ function Gap({ channel, text }: { channel: string; text: string }) {
 }
 
 interface StartProps {
+  /** What tabs name as theirs. */
+  id: string;
   agents: readonly AgentInfo[];
   onNew: (agent: string, kernel: string) => void;
   onPanel: (name: PanelName) => void;
@@ -85,12 +87,12 @@ interface StartProps {
   all: boolean;
 }
 
-export function Start({ agents, onNew, onPanel, disabled, all }: StartProps) {
+export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps) {
   const { store } = useView();
   const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   const isElsewhere = isRemote(store.root.value);
   return (
-    <div class="empty">
+    <div class="empty" id={id}>
       <Icon name="chat" className="large" />
       <h2>Start a conversation</h2>
       {agents.length === 0 ? (

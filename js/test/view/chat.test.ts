@@ -116,6 +116,10 @@ describe("the menu of new conversations", () => {
     expect(names).toEqual(["Eliza", "Claude Code", "More agents", "History"]);
     page.all(".menu-item")[2]?.click();
     await page.until(() => expect(page.find(".is-missing").getAttribute("aria-label")).toEqual("Codex"));
+    const panels = page
+      .all("[role=tab]")
+      .map((tab) => page.root.getElementById(tab.getAttribute("aria-controls") ?? ""));
+    expect(panels.map((one) => one?.className)).toEqual(["empty", "empty"]);
     page.all("[role=tab]")[0]?.click();
     await page.until(() => expect([page.all(".is-missing"), activeTab(page)]).toEqual([[], "ElizaFirst"]));
   });

@@ -596,9 +596,12 @@ describe("selectors", () => {
     fill(170_000);
     const page = open(store, { kind: "chat" });
     expect(page.find(".meter-use").textContent).toEqual("85%");
+    const bar = () => page.find<HTMLProgressElement>("progress[aria-label='Context used']");
+    expect([bar().value, bar().max, bar().classList.contains("is-full")]).toEqual([0.85, 1, false]);
     fill(180_000);
     await page.until(() => expect(page.find(".meter-use").textContent).toEqual("90% · nearly full"));
     expect(page.find(".meter-use").title).toContain("begin a new conversation");
+    expect([bar().value, bar().classList.contains("is-full")]).toEqual([0.9, true]);
   });
 });
 

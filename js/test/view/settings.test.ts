@@ -114,6 +114,22 @@ test("a setting says where its value comes from, what the file says, and where a
   expect(into.querySelector("[role=alert]")?.textContent).toContain("<img");
 });
 
+test.each([
+  ["default", "is at its default."],
+  ["user", "comes from your file (settings.toml)."],
+  ["project", "comes from the project's file (settings.toml)."],
+  ["environment", "comes from environment variable (AGENTNB_WARM)."],
+  ["startup", "comes from ipython_config.py (ipython_config.py)."],
+  ["%config", "comes from %config in this kernel."],
+])("a setting whose value is from %s says so", async (source, words) => {
+  const where = { user: FILE, project: "/w/agentnb/settings.toml", environment: "AGENTNB_WARM" }[source];
+  const from = where ?? (source === "startup" ? "/home/ada/ipython_config.py" : "");
+  const one = setting({ name: "warm", title: "Start early", kind: "names", value: ["a"], source, where: from });
+  const { into } = shown({ listSettings: { ...LISTED, groups: [{ title: "Agents", settings: [one] }] } });
+  await ready(into);
+  expect(into.querySelector(".setting-source")?.textContent?.replace(/\s+/g, " ")).toContain(`warm ${words}`);
+});
+
 test("a change carries what the file said, and resets and kernel-only changes say so", async () => {
   const { into, named, changes } = shown();
   await ready(into);

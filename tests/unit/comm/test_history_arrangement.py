@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentnb.api.history import change_kept, kept
 from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, Message
 from tests.unit.comm.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris
@@ -168,3 +170,30 @@ def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: M
     assert (new in notice["added"] + notice["changed"], notice["removed"]) == (True, [])
     assert page.ask("watchSessions", {"on": False})["result"] == {}
     assert [one["method"] for one in other.told.queue if one.get("method") == "sessionsChanged"] == []
+
+
+def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do(
+    kernel: MakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python without a kernel pins, renames and deletes; it sees what the page has renamed."""
+    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    host = kernel()
+    closed = talk(host, tmp_path, ("a", "b"), title="Fit")
+    host.loop.submit(closed.close()).result(60)
+    flushed(host)
+    page, uri = page_of(host), closed.session.uri
+    assert page.ask("watchSessions", {"on": True})["result"] == {}
+    nothing: dict[str, Any] = dict.fromkeys(("title", "pinned", "archived")) | {"duplicated": False, "deleted": False}
+    changed = {"added": [], "removed": [], "changed": [uri]}
+    change_kept(uri.rpartition("/")[2], **{**nothing, "pinned": True})
+    assert page.hear("sessionsChanged")["params"] == changed
+    change_kept(uri.rpartition("/")[2], **{**nothing, "title": "Residuals"})
+    assert page.hear("sessionsChanged")["params"] == changed
+    assert [(one["title"], one["pinned"]) for one in listed(page)] == [("Residuals", True)]
+    assert page.ask("updateSession", {"channel": uri, "title": "Seasons"})["result"] == {}
+    assert [row.title for row in kept()] == ["Seasons"]
+    change_kept(uri.rpartition("/")[2], **{**nothing, "deleted": True})
+    while (heard := page.hear("sessionsChanged")["params"]) == changed:
+        pass
+    assert heard == {"added": [], "removed": [uri], "changed": []}

@@ -13,8 +13,9 @@ import pytest
 from agentnb.agent.catalog import custom
 from agentnb.configuration.sources import Sources, read_settings
 from agentnb.host import Host
+from agentnb.host.conversation import Conversation
 from agentnb.policy.situation import Mode
-from agentnb.state import XConfigOptionsChanged
+from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, XConfigOptionsChanged
 from tests.unit.comm.test_service import Page
 
 
@@ -226,6 +227,28 @@ def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_
     third = new()
     assert third not in (first, second)
     assert new(tabId="5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b") not in (first, second, third)
+
+
+def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_turn(page: Page, tmp_path: Path) -> None:
+    """Back in the first folder its empty conversation is used again, until something is said in it."""
+
+    def new_in(folder: Path) -> Conversation:
+        sentence = change(page, "cwd", str(folder))["result"].get("confirm", "")
+        change(page, "cwd", str(folder), confirmed=sentence)
+        return page.host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    first, second = new_in(here), new_in(there)
+    assert (first.cwd, second.cwd) == (here, there)
+    assert new_in(here) is first
+    turn = ChatTurnStarted(turn_id="t1", message=Message(text="Go", origin=MessageOrigin(kind="user")))
+    page.host.loop.call(first.dispatch, turn)
+    third = new_in(here)
+    assert (third is first, third.cwd) == (False, here)
+    page.host.loop.call(first.dispatch, ChatTurnComplete(turn_id="t1"))
+    assert new_in(here) is third
 
 
 def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -> None:
