@@ -42,7 +42,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
 
 help: ## list the targets (times: two cores, nothing else running)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -124,9 +124,12 @@ test: ## everything that must pass (20 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
 
-test-fast: env ## static checks, the unit tests that start no programs, TypeScript
-	+@$(SIDE_BY_SIDE) check test-js
-	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS)
+# They only compute: as many processes as cores, and none waits for another stage.
+test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
+	+@$(SIDE_BY_SIDE) check test-js test-unit-fast
+
+test-unit-fast: $(VENV)/.installed | $(STATIC)
+	AGENTNB_EXAMPLES=few $(PYTEST) tests/unit -m 'not slow' --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: check-python check-js ## static checks, both languages (1 min)
 

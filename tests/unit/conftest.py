@@ -19,11 +19,11 @@ LONGEST = (
     "test_both_languages.py",
     "test_typed_usage.py",
     "test_laws.py",
+    "test_hostile_code.py",
 )
 LONG = (
     "batch/test_cluster_workers.py",
     "conductor/test_last_messages.py",
-    "code_intelligence/test_hostile_code.py",
     "rehearsal/test_inherited.py",
     "rehearsal/test_command.py",
     "kernel/test_job_queue.py",
@@ -45,7 +45,30 @@ LONG = (
     "state/test_round_trip.py",
     "state/test_parts.py",
 )
-WITH_PROCESSES = {"agent", "ahp", "api", "cassette", "checkup", "cli", "eliza", "events", "export", "host", "log"}
+WITH_PROCESSES = {
+    "acp", "agent", "ahp", "api", "batch", "cassette", "changes", "checkup", "cli", "conductor", "eliza", "events",
+    "export", "host", "local", "log", "rehearsal",
+}  # fmt: skip
+"""Folders whose tests start agents, kernels or git."""
+FILES_WITH_PROCESSES = {
+    "code_intelligence/test_code_service.py",
+    "comm/test_agent_sessions_of_page.py",
+    "comm/test_chat_requests.py",
+    "comm/test_frontend_threads.py",
+    "comm/test_history_arrangement.py",
+    "comm/test_install_requests.py",
+    "ipython/test_extension.py",
+    "ipython/test_light_loading.py",
+    "ipython/test_bounded_look.py",
+    "ipython/test_local_settings.py",
+    "ipython/test_warm.py",
+    "kernel/test_kernel_access.py",
+    "test_concurrent_imports.py",
+    "test_load_order.py",
+    "test_named_skips.py",
+    "test_processor_time.py",
+    "test_programs_without_packages.py",
+}
 
 
 @pytest.fixture
@@ -61,7 +84,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate([*LONGEST, *LONG])}
     items.sort(key=lambda item: min(places.get(name, len(places)) for name in _names(item)))
     for item in items:
-        if item.path.name in LONGEST or item.path.parent.name in WITH_PROCESSES:
+        starts = item.path.parent.name in WITH_PROCESSES or not FILES_WITH_PROCESSES.isdisjoint(_names(item))
+        if item.path.name in LONGEST or starts:
             item.add_marker(pytest.mark.slow)
 
 

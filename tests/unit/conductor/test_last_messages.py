@@ -78,7 +78,7 @@ def test_all_that_an_agent_said_before_it_ended_arrives(names: list[str], count:
 
 async def test_more_than_a_component_takes_at_once_arrives() -> None:
     """The agent is gone while most of what it said still waits in the pipes."""
-    await _arrives([proxy("late"), proxy("slow")], 5_000, is_answered=True)
+    await _arrives([proxy("late"), proxy("slow")], 1_500, is_answered=True)  # a fifth of it fills the pipes
 
 
 async def test_a_conductor_that_is_a_component_passes_the_rest_on() -> None:
