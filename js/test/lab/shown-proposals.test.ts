@@ -1,6 +1,6 @@
 import { EditorView } from "@codemirror/view";
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { ShownProposals } from "../../src/lab/shown-proposals";
 import type { CellProposal } from "../../src/view/store";
 
@@ -9,6 +9,9 @@ Element.prototype.scrollIntoView ??= () => {};
 Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
 
 const PATIENCE = { timeout: 30_000 };
+
+/** A bar of another test, or of another file in the same process, is armed already: nobody shall take it for the new one. */
+beforeEach(() => document.body.replaceChildren());
 
 /** A signal of Lumino's, as far as it is used. */
 class Signal {

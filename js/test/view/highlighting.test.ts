@@ -23,15 +23,17 @@ test("text without a language fetches nothing", () => {
   expect(asked).toEqual([]);
 });
 
+const PATIENCE = { timeout: 30_000 };
+
 test("code is coloured once the colours are here; a failed fetch is tried again with the next code", async () => {
   const first = show(PYTHON);
-  await vi.waitFor(() => expect(asked).toEqual(["highlighting"]));
+  await vi.waitFor(() => expect(asked).toEqual(["highlighting"]), PATIENCE);
   const pages = [first];
   await vi.waitFor(() => {
     pages.push(show("```java\nclass A {}\n```"));
     expect(asked).toEqual(["highlighting", "highlighting"]);
-  });
-  await vi.waitFor(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]));
+  }, PATIENCE);
+  await vi.waitFor(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]), PATIENCE);
   expect([keyword(show("```js\nlet a;\n```")), keyword(show("```c\nint a;\n```"))]).toEqual(["let", undefined]);
   expect(asked).toEqual(["highlighting", "highlighting"]);
 });

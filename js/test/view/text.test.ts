@@ -125,7 +125,8 @@ describe("markdown", () => {
   test("code is coloured as elements, with its language and a copy button", async () => {
     const module = fetchModule;
     const page = new MarkdownPage({ module }).draw("```python\ndef f(): return 'x'\n```", false);
-    await vi.waitFor(() => expect(page.element.querySelector(".hl-keyword")?.textContent).toEqual("def"));
+    const keyword = () => page.element.querySelector(".hl-keyword")?.textContent;
+    await vi.waitFor(() => expect(keyword()).toEqual("def"), { timeout: 30_000 });
     expect(page.element.querySelector(".code-lang")?.textContent).toEqual("python");
     expect(page.element.querySelector("button")?.getAttribute("aria-label")).toEqual("Copy code");
     expect(page.element.querySelector("code")?.textContent).toEqual("def f(): return 'x'");
