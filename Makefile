@@ -124,7 +124,7 @@ test: ## everything that must pass (20 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
 
-# They only compute: as many processes as cores, and none waits for another stage.
+# They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
 	+@$(SIDE_BY_SIDE) check test-js test-unit-fast
 
