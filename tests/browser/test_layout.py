@@ -168,6 +168,31 @@ def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) 
     assert box.evaluate(height) == before
 
 
+def test_a_fold_longer_than_the_chat_opens_with_its_head_in_sight(show: Show) -> None:
+    """The chat lets go of its end for it, and takes hold again when the fold is closed."""
+    page = show("tools", height=420)
+    page.evaluate(
+        """() => {
+          const chat = store.chat("claude:/analysis/chat");
+          const [turn] = chat.value.turns;
+          const read = turn.responseParts.find((part) => part.kind === "toolCall");
+          const copy = (_, at) => ({...read, toolCall: {...read.toolCall, toolCallId: `read ${at}`}});
+          chat.value = {...chat.value, turns: [{...turn, responseParts: Array.from({length: 40}, copy)}]};
+        }"""
+    )
+    head = page.locator(".tool-run .fold-head")
+    to_end = page.locator(".to-end")
+    for _ in range(2):
+        head.click()
+        expect(head).to_have_attribute("aria-expanded", "true")
+        expect(to_end).to_be_visible()
+        expect(head).to_be_in_viewport(ratio=1)
+        head.click()
+        expect(head).to_have_attribute("aria-expanded", "false")
+        expect(to_end).to_have_count(0)
+        expect(head).to_be_in_viewport(ratio=1)
+
+
 def test_copy_answer_and_copy_turn_have_words_and_pictures_of_their_own(show: Show) -> None:
     """Two equal icons side by side told nobody which was which."""
     page = show("answer")

@@ -27,6 +27,7 @@ export function usePinned(key: string) {
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const kept = useRef<Follower | undefined>(undefined);
+  const leftForFold = useRef(false);
   const [pinned, setPinned] = useState(!memory.has(key));
   const follower = () => kept.current as Follower;
 
@@ -71,10 +72,29 @@ export function usePinned(key: string) {
     setTimeout(go, DRAWN_AFTER);
   };
 
+  // Once a fold is drawn, and before its growth is followed, which would scroll the head of a long one out of sight.
+  const afterFold = (head: Element) => {
+    const element = box.current;
+    if (!element || !head.isConnected) return;
+    if (isAbove(element, head)) {
+      leftForFold.current ||= follower().pinned;
+      follower().intends("up");
+      follower().release();
+    } else if (leftForFold.current) {
+      leftForFold.current = false;
+      follower().hold();
+    }
+  };
+  const onClick = (event: MouseEvent) => {
+    const head = (event.target as Element).closest(".fold-head");
+    if (head) requestAnimationFrame(() => afterFold(head));
+  };
+
   return {
     box,
     content,
     pinned,
+    onClick,
     toEnd: () => follower().hold(),
     goTo,
     ...listeners(box, follower, (spot) => memory.set(key, spot)),
