@@ -17,10 +17,10 @@ FIXED = {
 }  # fmt: skip
 """What makes a value that nobody can change, or one that holds no data."""
 KEPT = {
-    "agentnb.host.environment._CURRENT": "the port: what kernel, editors and settings provide, connected once",
-    "agentnb.host.host._current": "this process's host, made and replaced by `current_host` alone",
-    "agentnb.host.host._pid": "whose host that is: a forked process makes its own",
-    "agentnb.agent.guard.GUARD": "the processes to end with this one, which `agent` itself adds and takes out",
+    ("agentnb.host.environment", "_CURRENT"): "the port: what kernel, editors and settings provide, connected once",
+    ("agentnb.host.host", "_current"): "this process's host, made and replaced by `current_host` alone",
+    ("agentnb.host.host", "_pid"): "whose host that is: a forked process makes its own",
+    ("agentnb.agent.guard", "GUARD"): "the processes to end with this one, which `agent` itself adds and takes out",
 }
 """All that modules of the two packages hold and that changes, and why."""
 CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
@@ -86,8 +86,8 @@ def test_a_module_when_it_holds_what_can_change_is_named_with_the_reason() -> No
             is_table = isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
             is_object = isinstance(value, ast.Call) and ast.unparse(value.func) not in FIXED
             if is_object or (is_table and held_name in own):
-                found.add(f"{name}.{held_name}")
-        found |= {f"{name}.{each}" for node in ast.walk(tree) if isinstance(node, ast.Global) for each in node.names}
+                found.add((name, held_name))
+        found |= {(name, each) for node in ast.walk(tree) if isinstance(node, ast.Global) for each in node.names}
     assert found == set(KEPT)
 
 
