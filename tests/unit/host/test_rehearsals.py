@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +258,60 @@ def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_comma
     assert (asked.severity, talk.open[0].details and talk.open[0].details.rehearsal) == ("critical", None)
     asked.deny()
     the_call(turn)
+
+
+@contextmanager
+def two_gigabytes_more() -> Iterator[None]:
+    """This process takes 2 GB more, by what the system says of it: 64 MB that are mapped 33 times."""
+    size = 64 * 1024**2
+    file = os.memfd_create("large")
+    os.ftruncate(file, size)
+    maps = [mmap.mmap(file, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE) for _ in range(33)]
+    try:
+        yield
+    finally:
+        for each in maps:
+            each.close()
+        os.close(file)
+
+
+def looked_at(talk: Talk, code: str, look: Callable[[], object]) -> ToolCall:
+    """The call of *code*, denied after *look*, while this thread, which is the kernel's, waits for the turn."""
+    turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
+
+    def user() -> None:
+        talk.questions()
+        look()
+        question(talk).deny()
+
+    with ThreadPoolExecutor(1) as users:
+        done = users.submit(user)
+        call = the_call(turn)
+        done.result(PATIENCE)
+    return call
+
+
+def test_a_preview_of_code_comes_by_itself_unless_the_kernel_takes_more_than_2_gb(
+    kernel_talk: Talk, tools: Tools, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the card has none, which can still be asked for."""
+    choose(monkeypatch, work.parent, "auto")
+    small = looked_at(kernel_talk, "n = 6", lambda: previewed(kernel_talk))
+    assert small.preview is not None
+    assert [each.name for each in small.preview.variables] == ["n"]
+    shown: list[object] = []
+
+    def on_demand() -> None:
+        details = kernel_talk.open[0].details
+        shown.append(details and details.rehearsal)
+        question(kernel_talk).preview()
+
+    with two_gigabytes_more():
+        large = looked_at(kernel_talk, "n = 7", on_demand)
+    assert shown == [None]
+    assert large.preview is not None
+    assert [each.name for each in large.preview.variables] == ["n"]
+    assert "n" not in tools.shell.user_ns
 
 
 def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
