@@ -92,11 +92,13 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
         network: ``"all"``, ``"none"``, or the only hosts.
         directories: More folders that it may change, besides the workspace.
         sockets: Whether it gets Unix sockets: the kernel's tools are reached by one.
+        started: The commands of MCP servers that it starts, each with its arguments: they are confined with it.
     """
 
     network: Network = "all"
     directories: tuple[str, ...] = ()
     sockets: bool = False
+    started: tuple[tuple[str, ...], ...] = ()
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +252,8 @@ def confinement_of(
                 Path(path).mkdir(parents=True, exist_ok=True)
     named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
     shown = [each for each in named if own is None or not _is_below(each, own)]
-    read = [_expanded(each, folder, env) for each in (*readable_paths(program, cwd, env, folder), *needs.reads)]
+    readable = readable_paths(program, cwd, env, folder, asked.started)
+    read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
     links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
     return Confinement(
         way=way,

@@ -54,6 +54,14 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         where = str(cwd / Path(self.command).expanduser()) if "/" in self.command else self.command
         return shutil.which(where, path=self.env.get("PATH", path))
 
+    def words(self, cwd: Path) -> tuple[str, ...]:
+        """The program, absolute where there is one, and its arguments.
+
+        Args:
+            cwd: Where a relative path begins.
+        """
+        return self.program(cwd) or self.command, *self.args
+
 
 def mcp_servers(given: Given) -> tuple[McpServer, ...]:
     """Read MCP servers from what a user gives.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys", "/proc"),
@@ -28,7 +28,12 @@ _TOOLS = (
 _MOST_INTERPRETER = 200
 
 
-def readable_paths(program: str, cwd: Path, env: Mapping[str, str], folder: Path) -> list[str]:
+_SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
+
+
+def readable_paths(
+    program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
+) -> list[str]:
     """What a confined agent reads besides what its description names; ``~`` is in some of these paths.
 
     Args:
@@ -36,6 +41,7 @@ def readable_paths(program: str, cwd: Path, env: Mapping[str, str], folder: Path
         cwd: The workspace.
         env: Its environment.
         folder: The home folder.
+        started: The commands of MCP servers that it starts, each with its arguments.
 
     Example:
         >>> "/usr" in readable_paths("/bin/sh", Path("/"), {}, Path("/home/ada"))
@@ -44,6 +50,7 @@ def readable_paths(program: str, cwd: Path, env: Mapping[str, str], folder: Path
     package = str(Path(__file__).parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *repository_of(cwd, folder)]
+    here += [path for command in started for path in _server(command, env, folder)]
     return [*_SYSTEM, *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
 
 
@@ -83,6 +90,24 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
     paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
     found += [str(each) for each in paths if _is_narrow(each, folder)]
+    return found
+
+
+def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
+    """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for.
+
+    None in hidden folders of the home folder (``~/.ssh``): a project's settings name servers, too.
+    """
+    found: list[str] = []
+    for at, word in enumerate(command):
+        where = Path((shutil.which(word, path=env.get("PATH")) or "") if at == 0 else word)
+        if not where.is_absolute() or not os.path.lexists(where):
+            continue
+        if at == 0 or where.suffix in _SCRIPTS:
+            found += _install(str(where), {}, folder)
+        is_hidden = where.is_relative_to(folder) and where.relative_to(folder).as_posix().startswith(".")
+        if not is_hidden and _is_narrow(where, folder):
+            found.append(str(where))
     return found
 
 

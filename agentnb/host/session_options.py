@@ -72,8 +72,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """How the agent is confined; None where it is not."""
         if self.network is None:
             return None
-        folders = tuple(str(folder) for folder in self.directories)
-        return Confine(network=self.network, directories=folders, sockets=bool(self.kernel or self.chain or self.apart))
+        return Confine(
+            network=self.network,
+            directories=tuple(str(folder) for folder in self.directories),
+            sockets=bool(self.kernel or self.chain or self.apart),
+            started=tuple(each.words(self.cwd) for each in self.components if each.transport == "stdio"),
+        )
 
     @property
     def bare(self) -> Configuration:

@@ -60,9 +60,8 @@ LARGEST_PICTURE = 4 * 1024 * 1024
 SHORTEST_RUN = 2_000
 """Milliseconds that code in the kernel runs until it is said how long: shorter ones differ from run to run."""
 _MINUTE = 60
-_FENCED = re.compile(r"^(?P<fence>`{3,})\w*\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
-"""What the kernel puts round a traceback, and round a picture's source, for agents."""
-
+_FENCE = 3
+"""How many backticks begin a block of code at least."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
 _ENDINGS = {
@@ -329,9 +328,28 @@ def _run_blocks(run: ToolCallRun, terminals: Mapping[str, TerminalView], cwd: Pa
     """What code in the kernel gave; what the agent says of it says the same, or less."""
     for piece in run.content:
         if isinstance(piece, ToolTextContent):
-            yield Code(_FENCED.sub(r"\g<text>", piece.text), "", "Output")
+            yield Code(_without_fences(piece.text), "", "Output")
         else:
             yield from _tool_content(piece, terminals, cwd)
+
+
+def _without_fences(text: str) -> str:
+    """*text* without the fences that the kernel puts round a traceback, and round a picture's source, for agents."""
+    lines = text.split("\n")
+    last = {line: at for at, line in enumerate(lines) if line.startswith("```")}
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        language = lines[at].lstrip("`")
+        fence = lines[at].removesuffix(language)
+        if len(fence) < _FENCE or not f"a{language}".isidentifier() or last.get(fence, 0) < at + 2:
+            kept.append(lines[at])
+            at += 1
+        else:
+            end = lines.index(fence, at + 2)
+            kept += lines[at + 1 : end]
+            at = end + 1
+    return "\n".join(kept)
 
 
 def _input(call: ToolCallState) -> tuple[str, str]:

@@ -14,11 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_OPENING = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?[ \t]*)(?P<sign>\$\$|\\\[)(?P<first>.*)")
-_CLOSING = {
-    "$$": re.compile(r"(?P<last>.*?)(?<!\\)(?P<sign>\$\$)(?P<after>[.,;]?)[ \t]*"),
-    "\\[": re.compile(r"(?P<last>.*?)(?<!\\)(?P<sign>\\\])(?P<after>[.,;]?)[ \t]*"),
-}
+_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
+_CLOSINGS = {"$$": "$$", "\\[": "\\]"}
 _NO_FORMULA = re.compile(r"[$`]|(?<!\\)%")  # a comment would take the rest with it, where the lines are one
 _QUOTE = re.compile(r"^[ \t]*>")
 _LONGEST = 5_000
@@ -82,26 +79,59 @@ class _Formula(NamedTuple):
     text: str
 
 
+class _Opening(NamedTuple):
+    r"""A line that begins a formula.
+
+    Attributes:
+        before: The marks of quotes and of an entry of a list, and spaces.
+        sign: ``$$`` or ``\[``.
+        first: What follows on that line.
+    """
+
+    before: str
+    sign: str
+    first: str
+
+
 def _formula(lines: Sequence[str], start: int) -> _Formula | None:
     """The formula of several lines that the line *start* begins, if it does."""
-    opening = _OPENING.fullmatch(lines[start])
-    if opening is None or _NO_FORMULA.search(opening["first"]) or "\\]" in opening["first"]:
+    opening = _opening(lines[start])
+    if opening is None or _NO_FORMULA.search(opening.first) or "\\]" in opening.first:
         return None
-    closing, quotes, length = _CLOSING[opening["sign"]], opening["before"].count(">"), 0
-    parts = [opening["first"].strip()]
+    quotes, length = opening.before.count(">"), 0
+    parts = [opening.first.strip()]
     for at in range(start + 1, min(start + _MOST_LINES, len(lines))):
         line = _unquoted(lines[at], quotes)
         length += len(line)
-        closed = closing.fullmatch(line)
-        parts.append((closed["last"] if closed else line).strip())
+        closed = _closed(line, _CLOSINGS[opening.sign])
+        parts.append((line if closed is None else closed[0]).strip())
         if not line.strip() or length > _LONGEST or _NO_FORMULA.search(parts[-1]):
             return None
-        if closed:
+        if closed is not None:
             formula = " ".join(part for part in parts if part)
             space = " " if formula.endswith("\\") else ""  # the end of a row would escape the sign
-            text = f"{opening['before']}{opening['sign']}{formula}{space}{closed['sign']}{closed['after']}"
+            text = f"{opening.before}{opening.sign}{formula}{space}{_CLOSINGS[opening.sign]}{closed[1]}"
             return _Formula(at + 1, text) if formula else None
     return None
+
+
+def _opening(line: str) -> _Opening | None:
+    """What *line* begins, if it begins a formula."""
+    rest = line.lstrip(" \t>")
+    if marker := _MARKER.match(rest):
+        rest = rest[marker.end() :].lstrip(" \t")
+    sign = rest[:2]
+    return _Opening(line[: len(line) - len(rest)], sign, rest[2:]) if sign in _CLOSINGS else None
+
+
+def _closed(line: str, sign: str) -> tuple[str, str] | None:
+    """What stands before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
+    rest = line.rstrip(" \t")
+    after = rest[-1:] if rest.endswith((".", ",", ";")) else ""
+    rest = rest.removesuffix(after)
+    if not rest.endswith(sign) or rest.endswith(f"\\{sign}"):
+        return None
+    return rest.removesuffix(sign), after
 
 
 def _unquoted(line: str, quotes: int) -> str:

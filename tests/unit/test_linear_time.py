@@ -16,6 +16,8 @@ from agentnb.cassette.mcp import title as mcp_title
 from agentnb.credentials import Credentials
 from agentnb.errors import OutsideWorkspace
 from agentnb.host.permissions.permission_request import asked_request
+from agentnb.ipython.display_formulas import Piece, on_one_line
+from agentnb.ipython.transcript import transcript
 from agentnb.kernel.cell_names import cell_title
 from agentnb.policy.command_targets import command_targets
 from agentnb.policy.commands.code import rate_code
@@ -28,7 +30,8 @@ from agentnb.policy.glob import any_path_matches, command_matches, path_matches
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.shell.words import MOST_WORDS
 from agentnb.policy.workspace import Workspace, real_path
-from agentnb.state import ToolCallDetails, ToolCallStreamingState, ToolTextContent
+from agentnb.state import ToolCallDetails, ToolCallRun, ToolCallStreamingState, ToolTextContent
+from tests.unit.ipython.test_transcript import tool, turn
 from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, searching
 
 EXPRESSIONS = expressions()
@@ -89,6 +92,16 @@ def permission_request(text: str) -> None:
     asked_request(call, text, "/w", kernel=True)
 
 
+def formulas(text: str) -> None:
+    lines = text.split("\n")
+    on_one_line(lines, [Piece(0, len(lines), is_code=False)])
+
+
+def kernel_output(text: str) -> None:
+    run = ToolCallRun(started_at=1, ended_at=2, content=(ToolTextContent(text=f"```\nx\n{text}"),))
+    transcript(turn(tool(details=ToolCallDetails(kind="kernel", run=run))))
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "hidden": Credentials({"MY_TOKEN": "xxxxxxxy"}).hidden,
     "hidden_in_command": Credentials({"MY_TOKEN": "xxxxxxxy"}).hidden_in_command,
@@ -108,6 +121,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "secret": secret,
     "named": named,
     "insides": insides,
+    "formulas": formulas,
+    "kernel_output": kernel_output,
 }
 
 

@@ -25,7 +25,7 @@ from agentnb.agent.confinement import (
     way_here,
 )
 from agentnb.agent.process import AgentProcess
-from agentnb.agent.readable_paths import repository_of
+from agentnb.agent.readable_paths import readable_paths, repository_of
 from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.errors import AgentStartFailed
 from tests.conftest import ROOT
@@ -215,6 +215,19 @@ def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Pat
 
 
 @needs_landlock
+def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path: Path) -> None:
+    """A script and what lies beside it, a folder; not what is hidden in the home folder, nor all of that."""
+    home = tmp_path / "home"
+    data, hidden, script = home / "data", home / ".ssh", home / "servers/server.py"
+    for each in (data, hidden, script.parent):
+        each.mkdir(parents=True)
+    script.touch()
+    words = ("sh", str(script), str(data), str(hidden), str(home), "/", "--root", "data")
+    read = {*readable_paths("/bin/sh", tmp_path, {}, home, [words])}
+    assert {str(script), str(script.parent), str(data)} <= read
+    assert not {str(hidden), str(home), str(tmp_path), "/"} & read
+
+
 def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As ``CLAUDE_CONFIG_DIR``, ``XDG_STATE_HOME`` and agentnb's own folders do."""
     for name in ("moved", "state", "settings", "kept"):
