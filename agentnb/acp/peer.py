@@ -11,6 +11,7 @@ from agentnb.acp.connection import Connection
 from agentnb.acp.failure import RpcError, refused
 from agentnb.agent.catalog import root_hint
 from agentnb.agent.process import AgentProcess
+from agentnb.agent.refused_access import kept_from
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
 
@@ -278,7 +279,15 @@ class Peer:
 
     def _try(self) -> str:
         hint = f"Run `{' '.join(self.spec.command)}` in a terminal to see why."
-        return " ".join(filter(None, [hint, root_hint(self.spec)])) + self._last_output()
+        return " ".join(filter(None, [hint, self._confined_hint(), root_hint(self.spec)])) + self._last_output()
+
+    def _confined_hint(self) -> str:
+        """That it was confined, which it is not in a terminal, and what that kept it from, as far as is known."""
+        if not self.confined:
+            return ""
+        free = "There it is not confined; here it was. If that is why, start it with confine=False"
+        free += ", or switch Confine agents off in the settings."
+        return kept_from(self.refused_accesses(self.stderr_tail)) or free
 
     def _last_output(self) -> str:
         return f" Last output:\n{tail}" if (tail := self.stderr_tail) else ""

@@ -11,14 +11,20 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agentnb.agent.confinement import Confinement
 
 LONGEST_TEXT = 20_000
 """Characters of the end of a text that are read."""
+MOST_REFUSED = 20
+"""How many accesses are told at most."""
+_REMEDY = (
+    "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
+    "(agentnb/agents), or start the agent with confine=False."
+)
+_HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network='all'."
 _LONGEST_LINE = 2_000
-_MOST = 20
 _REFUSALS = (
     "permission denied",
     "eacces",
@@ -61,7 +67,32 @@ def refused_accesses(text: str, confinement: Confinement, home: str) -> tuple[Re
         (RefusedAccess(path='~/.bashrc', what='writing'),)
     """
     found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], confinement, home))
-    return tuple(found)[:_MOST]
+    return tuple(found)[:MOST_REFUSED]
+
+
+def remedy_of(refused: Iterable[str]) -> str:
+    """What to do where a confined agent needs what was refused.
+
+    Args:
+        refused: Each as ``"writing ~/.bashrc"`` or ``"connecting to example.org:443"``.
+
+    Example:
+        >>> remedy_of(["connecting to example.org:443"])
+        "Add the host to network=[…] if it needs that, or give network='all'."
+    """
+    is_host = {each.startswith("connecting to ") for each in refused}
+    return " ".join(text for of_hosts, text in ((False, _REMEDY), (True, _HOST_REMEDY)) if of_hosts in is_host)
+
+
+def kept_from(refused: Iterable[RefusedAccess]) -> str:
+    """What was refused to an agent that could not start, and what to do; empty where nothing was.
+
+    Example:
+        >>> kept_from([RefusedAccess("example.org:443", "connecting to")])[:52]
+        'It was kept from connecting to example.org:443: it i'
+    """
+    told = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
+    return f"It was kept from {', '.join(told)}: it is confined. {remedy_of(told)}" if told else ""
 
 
 def _refused(text: str, confinement: Confinement, home: str) -> Iterator[RefusedAccess]:

@@ -6,6 +6,7 @@ what it was told into the folder of the prefix.
 
 import json
 import os
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -29,7 +30,11 @@ def install(package):
     FOLDER.mkdir(parents=True, exist_ok=True)
     if mode != "elsewhere":
         program = FOLDER / os.environ.get("INSTALLER_PROGRAM", "opencode")
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ECHO}" "$@"\n')
+        package = FOLDER.parent / "lib"  # what belongs to a program, which a confined one can read
+        package.mkdir(exist_ok=True)
+        for name in ("echo.py", "wire.py"):
+            shutil.copy(ECHO.with_name(name), package)
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{package / "echo.py"}" "$@"\n')
         program.chmod(0o755)
     print("\x1b[32madded 1 package\x1b[0m", flush=True)
 

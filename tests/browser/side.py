@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = "__import__('agentnb.comm.lab', fromlist=['lab']).current_notebook()"
 """What a kernel knows of its notebook."""
+SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
+"""A script: the cells of the shown notebook, as they read."""
 
 
 class Side:
@@ -94,5 +96,4 @@ def install(site: Path) -> str:
 
 def sources(lab: Lab) -> list[str]:
     """The code cells of the shown notebook, as they read."""
-    script = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(c => c.getSource())"
-    return list(lab.page.evaluate(script))
+    return list(lab.page.evaluate(SOURCES))

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.side import Side, sources
+from tests.browser.side import SOURCES, Side, sources
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
@@ -86,6 +86,7 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     for one in pages:
         expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(1)
     accepted = ["a = 1\nprint(a + 10)"]
+    other.page.wait_for_function(f"() => ({SOURCES})()[1] === {json.dumps(accepted[0])}")
     assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
     lab.page.bring_to_front()
     bars = lab.panel.locator(".agentnb-cell-bar")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.confinement import how_to_confine
+from agentnb.agent.refused_access import MOST_REFUSED, kept_from, remedy_of
 from agentnb.clock import now_ms
 from agentnb.errors import (
     AgentDied,
@@ -31,7 +32,7 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.listener import Listener
@@ -47,15 +48,6 @@ if TYPE_CHECKING:
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
 FRUITLESS = 2
 """After how many failures to take up an old session (not refusals) a new one is opened."""
-
-MOST_REFUSED = 20
-REMEDY = (
-    "Give the folder in directories=[…] if it needs that, or name it in [confinement] of the agent's own file "
-    "(agentnb/agents), or start the agent with confine=False."
-)
-"""What to do where a confined agent needs more files."""
-HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network='all'."
-"""What to do where a confined agent needs another host."""
 
 Reopened = Literal["resumed", "loaded", "new", "forked"]
 """How an old session was taken up: without replay, with one, not at all, or as a copy."""
@@ -397,25 +389,9 @@ class AgentLifecycle:
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
 
 
-def remedy_of(refused: Iterable[str]) -> str:
-    """What to do where a confined agent needs what was refused.
-
-    Args:
-        refused: As :attr:`AgentLifecycle.refused` has it.
-
-    Example:
-        >>> remedy_of(["connecting to example.org:443"])
-        "Add the host to network=[…] if it needs that, or give network='all'."
-    """
-    is_host = {each.startswith("connecting to ") for each in refused}
-    return " ".join(text for of_hosts, text in ((False, REMEDY), (True, HOST_REMEDY)) if of_hosts in is_host)
-
-
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:
     """Say in *error*, with which the start of *agent* ended, what its confinement had refused it, if anything."""
-    refused = [f"{what} {path}" for path, what in agent.refused_accesses(agent.stderr_tail)[:MOST_REFUSED]]
-    if refused:
-        kept = f"It was kept from {', '.join(refused)}: it is confined. {remedy_of(refused)}"
+    if kept := kept_from(agent.refused_accesses(agent.stderr_tail)):
         error.args = (f"{error} {kept}",)
         error.hint = " ".join(filter(None, (error.hint, kept)))
 

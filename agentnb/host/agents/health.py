@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.host.agents.agent_lifecycle import remedy_of
+from agentnb.agent.refused_access import remedy_of
 
 if TYPE_CHECKING:
     from agentnb.host.agents.agent_lifecycle import AgentLifecycle
