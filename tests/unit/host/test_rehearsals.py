@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -275,42 +275,21 @@ def two_gigabytes_more() -> Iterator[None]:
         os.close(file)
 
 
-def looked_at(talk: Talk, code: str, look: Callable[[], object]) -> ToolCall:
-    """The call of *code*, denied after *look*, while this thread, which is the kernel's, waits for the turn."""
-    turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
-
-    def user() -> None:
-        talk.questions()
-        look()
-        question(talk).deny()
-
-    with ThreadPoolExecutor(1) as users:
-        done = users.submit(user)
-        call = the_call(turn)
-        done.result(PATIENCE)
-    return call
-
-
-def test_a_preview_of_code_comes_by_itself_unless_the_kernel_takes_more_than_2_gb(
+def test_no_preview_of_code_comes_by_itself_where_the_kernel_takes_more_than_2_gb(
     kernel_talk: Talk, tools: Tools, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then the card has none, which can still be asked for."""
+    """Copying it would take longer. This thread, which is the kernel's, is free for one: it waits for the turn."""
     choose(monkeypatch, work.parent, "auto")
-    small = looked_at(kernel_talk, "n = 6", lambda: previewed(kernel_talk))
-    assert small.preview is not None
-    assert [each.name for each in small.preview.variables] == ["n"]
-    shown: list[object] = []
 
-    def on_demand() -> None:
-        details = kernel_talk.open[0].details
-        shown.append(details and details.rehearsal)
-        question(kernel_talk).preview()
+    def deny() -> None:
+        kernel_talk.questions()
+        question(kernel_talk).deny()
 
-    with two_gigabytes_more():
-        large = looked_at(kernel_talk, "n = 7", on_demand)
-    assert shown == [None]
-    assert large.preview is not None
-    assert [each.name for each in large.preview.variables] == ["n"]
+    with two_gigabytes_more(), ThreadPoolExecutor(1) as user:
+        turn = kernel_talk.prompt(*steps(["run_code", {"code": "n = 7"}], {"end": 1}))
+        done = user.submit(deny)
+        assert the_call(turn).preview is None
+        done.result(PATIENCE)
     assert "n" not in tools.shell.user_ns
 
 
