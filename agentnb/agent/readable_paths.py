@@ -96,18 +96,17 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
 def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
     """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for.
 
-    None in hidden folders of the home folder (``~/.ssh``): a project's settings name servers, too.
+    None in hidden folders of the home folder (``~/.ssh``), by a link neither: a project's settings name servers, too.
     """
-    found: list[str] = []
-    for at, word in enumerate(command):
-        where = Path((shutil.which(word, path=env.get("PATH")) or "") if at == 0 else word)
-        if not where.is_absolute() or not os.path.lexists(where):
+    program = shutil.which(command[0], path=env.get("PATH"))
+    found = _install(program, {}, folder) if program is not None else []
+    own = Path(os.path.realpath(folder))
+    for word in command[1:]:
+        where = Path(os.path.realpath(word))
+        is_hidden = where.is_relative_to(own) and where.relative_to(own).as_posix().startswith(".")
+        if not os.path.isabs(word) or not where.exists() or is_hidden or not _is_narrow(where, own):  # noqa: PTH117
             continue
-        if at == 0 or where.suffix in _SCRIPTS:
-            found += _install(str(where), {}, folder)
-        is_hidden = where.is_relative_to(folder) and where.relative_to(folder).as_posix().startswith(".")
-        if not is_hidden and _is_narrow(where, folder):
-            found.append(str(where))
+        found += [str(where), *(_install(str(where), {}, own) if where.suffix in _SCRIPTS else [])]
     return found
 
 

@@ -222,10 +222,13 @@ def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path
     for each in (data, hidden, script.parent):
         each.mkdir(parents=True)
     script.touch()
-    words = ("sh", str(script), str(data), str(hidden), str(home), "/", "--root", "data")
+    link = tmp_path / "link.py"
+    link.symlink_to(hidden / "id")
+    (hidden / "id").touch()
+    words = ("sh", str(script), str(data), str(hidden), str(link), str(home), "/", "--root", "data")
     read = {*readable_paths("/bin/sh", tmp_path, {}, home, [words])}
     assert {str(script), str(script.parent), str(data)} <= read
-    assert not {str(hidden), str(home), str(tmp_path), "/"} & read
+    assert not {str(hidden), str(hidden / "id"), str(link), str(home), str(tmp_path), "/"} & read
 
 
 def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
