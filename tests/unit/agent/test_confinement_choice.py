@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "agents").mkdir()
     (tmp_path / ".agentnb").mkdir()
     return tmp_path
+
+
+def write_files(config: Path, described: str, setting: str, policies: Sequence[str]) -> None:
+    """Write the description; the setting, and the user's and the project's policy, where they say something."""
+    (config / "agents/mine.toml").write_text(described)
+    if setting:
+        (config / "settings.toml").write_text(f'confine = "{setting}"\n')
+    for path, policy in zip(("policy.toml", ".agentnb/policy.toml"), policies, strict=True):
+        if policy:
+            (config / path).write_text(f"[agents.mine]\nconfine = {policy}\n")
 
 
 @pytest.mark.parametrize(
@@ -51,12 +62,7 @@ def test_of_what_says_something_about_confinement_the_nearest_counts(
     """The argument, your policy file, the setting, the description; a project only narrows what is not the argument."""
     description, setting, *policies = said
     described = _DESCRIPTION + (f"confine = {description}" if description else "")
-    (config / "agents/mine.toml").write_text(described)
-    if setting:
-        (config / "settings.toml").write_text(f'confine = "{setting}"\n')
-    for path, policy in zip(("policy.toml", ".agentnb/policy.toml"), policies, strict=True):
-        if policy:
-            (config / path).write_text(f"[agents.mine]\nconfine = {policy}\n")
+    write_files(config, described, setting, policies)
     given = configured("mine", None, None, config, **arguments)
     assert given.network == expected
     if not arguments:
@@ -90,12 +96,7 @@ def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
 ) -> None:
     """Its description says what it needs; a project can narrow that, and not switch it off."""
     setting, *policies = said
-    (config / "agents/mine.toml").write_text(described)
-    if setting:
-        (config / "settings.toml").write_text(f'confine = "{setting}"\n')
-    for path, policy in zip(("policy.toml", ".agentnb/policy.toml"), policies, strict=True):
-        if policy:
-            (config / path).write_text(f"[agents.mine]\nconfine = {policy}\n")
+    write_files(config, described, setting, policies)
     given = configured("mine", None, None, config)
     assert (given.network, given.is_unasked) == expected
     options = current_environment().default_options(given.spec, config)
