@@ -97,3 +97,9 @@ def install(site: Path) -> str:
 def sources(lab: Lab) -> list[str]:
     """The code cells of the shown notebook, as they read."""
     return list(lab.page.evaluate(SOURCES))
+
+
+def expect_sources(lab: Lab, expected: list[str]) -> None:
+    """See these code cells in the shown notebook, behind the first one."""
+    script = f"(expected) => JSON.stringify(({SOURCES})().slice(1)) === JSON.stringify(expected)"
+    lab.page.wait_for_function(script, arg=expected)

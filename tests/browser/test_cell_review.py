@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
-from tests.browser.side import SOURCES, Side, sources
+from tests.browser.side import Side, expect_sources, sources
 from tests.conftest import ROOT
 
 SETUP = f"""import sys, agentnb
@@ -61,6 +61,35 @@ def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_
     assert sources(lab)[1:] == ["a = 1\nprint(a + 10)", "b = 2"]
 
 
+def test_changes_that_are_applied_at_once_are_kept_by_keyboard_and_undone_by_mouse_in_jupyterlab(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """*Apply, review after*: the cells have them, with the difference, until they are kept or undone."""
+    lab.open("reviewed-after.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
+    for index in range(2):
+        lab.cell(index).run()
+        lab.cell(index).expect_done(index + 1)
+    kept = ["a = 1\nprint(a)", "b = 2"]
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    side.chat.get_by_role("combobox", name="Cell edits").select_option("after")
+    side.say(json.dumps(STEPS))
+    bars = lab.panel.locator(".agentnb-cell-bar")
+    expect(bars).to_have_count(2, timeout=PATIENCE_MS)
+    expect_sources(lab, ["a = 1\nprint(a + 10)", "b = 2"])
+    expect(bars.first).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    bars.first.get_by_role("button", name="Undo", exact=True).click()
+    expect(bars).to_have_count(1, timeout=PATIENCE_MS)
+    expect(bars).to_have_attribute("data-armed", "true", timeout=PATIENCE_MS)
+    lab.picture("review-after")
+    keep = bars.get_by_role("button", name="Keep", exact=True)
+    keep.focus()
+    lab.page.keyboard.press("Enter")
+    expect(bars).to_have_count(0, timeout=PATIENCE_MS)
+    expect_sources(lab, kept)
+
+
 def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
@@ -86,7 +115,7 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     for one in pages:
         expect(one.panel.locator(".agentnb-cell-bar")).to_have_count(1)
     accepted = ["a = 1\nprint(a + 10)"]
-    other.page.wait_for_function(f"() => ({SOURCES})()[1] === {json.dumps(accepted[0])}")
+    expect_sources(other, accepted)
     assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
     lab.page.bring_to_front()
     bars = lab.panel.locator(".agentnb-cell-bar")
