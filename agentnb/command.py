@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A flag or an argument of a command.
 
     Args:
@@ -46,7 +44,9 @@ class Option:
         if not self.flag.startswith("-"):
             name = self.flag.rpartition(" ")[2].lower()
             if self.value:
-                parser.add_argument(name, metavar=self.flag, nargs=argparse.REMAINDER, help=self.help)
+                from argparse import REMAINDER  # costs start-up time, and eliza gets by without
+
+                parser.add_argument(name, metavar=self.flag, nargs=REMAINDER, help=self.help)
             else:
                 parser.add_argument(name, metavar=self.flag, help=self.help, type=self.kind)
         elif self.value or self.choices:
@@ -56,8 +56,7 @@ class Option:
             parser.add_argument(self.flag, action="store_true", help=self.help)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """One command.
 
     Args:

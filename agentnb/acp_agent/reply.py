@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp_agent.client import AskedToolCall
+from agentnb.acp_agent.client import AskedToolCall, Client
+from agentnb.acp_agent.client_requests import ClientCapabilities, StopReason, Usage
 from agentnb.acp_agent.content import TextContent
-from agentnb.acp_agent.rpc import RequestError
-from agentnb.acp_agent.updates import Chunk, Location, ShownContent, ToolCallProgress, ToolCallStart
+from agentnb.acp_agent.rpc import Connection, RequestError
+from agentnb.acp_agent.session import Exchange, Session
+from agentnb.acp_agent.updates import Chunk, Location, ShownContent, ToolCallProgress, ToolCallStart, ToolKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
-    from agentnb.acp_agent.client import Client
-    from agentnb.acp_agent.client_requests import ClientCapabilities, StopReason, Usage
     from agentnb.acp_agent.content import ContentBlock
-    from agentnb.acp_agent.rpc import Connection
-    from agentnb.acp_agent.session import Exchange, Session
-    from agentnb.acp_agent.updates import ChunkKind, News, Part, ToolCallStatus, ToolContent, ToolKind
+    from agentnb.acp_agent.updates import ChunkKind, News, Part, ToolCallStatus, ToolContent
 
 
 NO_ANSWER = "its answer is not what the protocol says"
@@ -33,8 +30,7 @@ class Trouble(Exception):
     """What was asked for can not be done; the message is for people, in markdown."""
 
 
-@dataclass
-class Reply:
+class Reply(msgspec.Struct, kw_only=True):
     """One answer in the making.
 
     Args:
@@ -55,7 +51,7 @@ class Reply:
     stop_reason: StopReason = "end_turn"
     usage: Usage | None = None
     _tools: int = 0
-    _leftovers: set[asyncio.Task[None]] = field(default_factory=set)
+    _leftovers: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
 
     async def show(self, block: ContentBlock) -> None:
         """Send a whole content block, an image for example, as a part of the answer."""
@@ -130,8 +126,7 @@ class Reply:
         task.add_done_callback(self._leftovers.discard)
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A tool call that has been announced."""
 
     reply: Reply

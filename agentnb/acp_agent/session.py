@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp_agent.client_requests import McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
-    from pathlib import Path
 
-    from agentnb.acp_agent.client_requests import McpServer
 
 TITLE_LENGTH = 48
 """How many characters of the first prompt name a session that has no title."""
 
 
-@dataclass
-class Exchange:
+class Exchange(msgspec.Struct):
     """A prompt and everything that was answered.
 
     Args:
@@ -27,9 +28,9 @@ class Exchange:
     """
 
     prompt: list[dict[str, Any]]
-    updates: list[dict[str, Any]] = field(default_factory=list)
+    updates: list[dict[str, Any]] = msgspec.field(default_factory=list)
     _kind: str = ""
-    _pieces: list[str] = field(default_factory=list)
+    _pieces: list[str] = msgspec.field(default_factory=list)
 
     def add_text(self, kind: str, text: str) -> None:
         """Add a piece of text, said or thought."""
@@ -52,8 +53,7 @@ class Exchange:
         self._kind = ""
 
 
-@dataclass
-class Session:
+class Session(msgspec.Struct):
     """One conversation.
 
     Args:
@@ -70,7 +70,7 @@ class Session:
     cwd: Path
     title: str | None = None
     updated_at: str | None = None
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[Exchange] = msgspec.field(default_factory=list)
     cancelled: bool = False
     mcp_servers: tuple[McpServer, ...] = ()
     _turn: asyncio.Task[None] | None = None

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import sys
 
+TYPE_CHECKING = bool()  # noqa: UP018 - see agentnb/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command (:func:`agentnb.cli.command_line.main`)."""
+    if argv is None and sys.argv[1:] == ["eliza"] and not os.environ.get("AGENTNB_EVENTS"):
+        from agentnb.cli.agent_program import run_alone
+
+        run_alone()
     from agentnb.cli import command_line
 
     return command_line.main(argv)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from agentnb import __version__
 from agentnb.cli import conversations, programs, setup
-from agentnb.command import FAILED, INTERRUPTED, MISUSED
+from agentnb.cli.exit_code import exit_code_of
+from agentnb.command import MISUSED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,14 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from agentnb.events.event_file import write_down
 
         write_down()
-    try:
-        return COMMANDS[arguments.run].run(arguments)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone; what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    return exit_code_of(lambda: COMMANDS[arguments.run].run(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

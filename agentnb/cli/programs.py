@@ -17,15 +17,9 @@ if TYPE_CHECKING:
 
 
 def _eliza(_: argparse.Namespace) -> int:
-    if sys.stdin.isatty():
-        complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
-    from agentnb.eliza.stdio import main as serve
+    from agentnb.cli.agent_program import run
 
-    try:
-        serve(__version__)
-    except (OSError, ValueError) as error:
-        return complain(f"eliza cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
-    return OK
+    return run()
 
 
 def _local(arguments: argparse.Namespace) -> int:

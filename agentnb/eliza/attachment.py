@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from agentnb.acp_agent.content import EmbeddedResource, ImageContent, ResourceLink, TextContent
 
@@ -19,8 +20,7 @@ EXCERPT_LINES = 6
 EXCERPT_WIDTH = 160
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """One thing that came with a prompt.
 
     Args:

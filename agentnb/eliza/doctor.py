@@ -9,15 +9,11 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, deque
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import msgspec
 
 LONGEST_ECHO = 24
 """How many words of the user's are given back at most."""
@@ -32,8 +28,7 @@ _CLAUSE_END = re.compile(r"(?<![.!?;:,])[.!?;:,]+(?=\s|$)|(?<!\s)\s+but\s+|\n+",
 _WORD = re.compile(r"[\w'’]+")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One way to take a sentence apart, and the answers that can be made of the parts.
 
     Args:
@@ -54,8 +49,7 @@ class Rule:
         return tuple(part.strip() for part in found.groups()) if found else None
 
 
-@dataclass(frozen=True)
-class Keyword:
+class Keyword(msgspec.Struct, frozen=True):
     """Words that call for the same rules; the higher rank wins."""
 
     words: tuple[str, ...]
@@ -63,8 +57,7 @@ class Keyword:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(msgspec.Struct, frozen=True, dict=True):
     """Everything the listener knows to say.
 
     Args:
@@ -92,38 +85,36 @@ class Script:
         return {word: keyword for keyword in self.keywords for word in keyword.words}
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the listener says, and why: the reasoning shows how the answer was found."""
 
     text: str
     reason: str
 
 
-@dataclass
-class Doctor:
+class Doctor(msgspec.Struct):
     """One listener with its own counts and its own memory.
 
     Args:
-        script: What it knows to say.
+        script: What it knows to say; None for the script that comes with the package, read at the first answer.
         counts: How often each rule has answered, by the rule's name.
         memory: Answers kept for later, oldest first.
 
     Example:
-        >>> doctor = Doctor(load_script())
+        >>> doctor = Doctor()
         >>> doctor.answer("My loop is slow.").text
         'Slow compared with what?'
     """
 
-    script: Script
-    counts: Counter[str] = field(default_factory=Counter)
-    memory: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST_MEMORY))
+    script: Script | None = None
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    memory: deque[str] = msgspec.field(default_factory=lambda: deque(maxlen=LONGEST_MEMORY))
 
     def answer(self, text: str) -> Answer:
         """Answer one prompt; the same prompts in the same order get the same answers."""
         clauses = self._clauses(text)
         if not clauses:
-            return Answer(self._next(self.script.silence), "Nothing was said.")
+            return Answer(self._next(self._script.silence), "Nothing was said.")
         for keyword, word, clause in self._candidates(clauses):
             for rule in keyword.rules:
                 parts = rule.match(clause)
@@ -131,28 +122,32 @@ class Doctor:
                     return self._assemble(keyword, rule, word, parts)
         if self.memory:
             return Answer(self.memory.popleft(), "No keyword; something said earlier came back.")
-        return Answer(self._next(self.script.otherwise), "No keyword, and nothing remembered.")
+        return Answer(self._next(self._script.otherwise), "No keyword, and nothing remembered.")
 
     def state(self) -> dict[str, Any]:
         """Counts and memory as JSON, for `restore`."""
         return {"counts": dict(self.counts), "memory": list(self.memory)}
 
     @classmethod
-    def restore(cls, script: Script, state: dict[str, Any]) -> Doctor:
+    def restore(cls, script: Script | None, state: dict[str, Any]) -> Doctor:
         """A listener that goes on where the one that gave `state` stopped."""
         return cls(script, Counter(state["counts"]), deque(state["memory"], maxlen=LONGEST_MEMORY))
+
+    @property
+    def _script(self) -> Script:
+        return load_script() if self.script is None else self.script
 
     def _clauses(self, text: str) -> list[str]:
         plain = text.replace("’", "'")
         clauses = (" ".join(clause.split()[:LONGEST_CLAUSE]) for clause in _CLAUSE_END.split(plain))
-        return [_replace(self.script.expansions, clause) for clause in clauses if _WORD.search(clause)]
+        return [_replace(self._script.expansions, clause) for clause in clauses if _WORD.search(clause)]
 
     def _candidates(self, clauses: list[str]) -> list[tuple[Keyword, str, str]]:
         found = [
             (keyword, word, clause)
             for clause in clauses
             for word in _WORD.findall(clause)
-            if (keyword := self.script.find(word)) is not None
+            if (keyword := self._script.find(word)) is not None
         ]
         return sorted(found, key=lambda candidate: -candidate[0].rank)
 
@@ -175,16 +170,16 @@ class Doctor:
         words = part.split(" ")
         if len(words) > LONGEST_ECHO:
             words = [*words[:LONGEST_ECHO], "…"]
-        last = self.script.last_reflections.get(words[-1].lower())
+        last = self._script.last_reflections.get(words[-1].lower())
         if last is None:
-            return _replace(self.script.reflections, " ".join(words))
-        return " ".join([_replace(self.script.reflections, " ".join(words[:-1])), last]).strip()
+            return _replace(self._script.reflections, " ".join(words))
+        return " ".join([_replace(self._script.reflections, " ".join(words[:-1])), last]).strip()
 
 
 @lru_cache(maxsize=1)
 def load_script() -> Script:
     """The script that comes with the package."""
-    return parse_script(files(__package__).joinpath("script.toml").read_text(encoding="utf-8"))
+    return parse_script(Path(__file__).with_name("script.toml").read_text(encoding="utf-8"))
 
 
 def parse_script(text: str) -> Script:
@@ -193,6 +188,10 @@ def parse_script(text: str) -> Script:
     Raises:
         ValueError: A word belongs to two keywords, or an answer uses a part that its pattern does not catch.
     """
+    if sys.version_info >= (3, 11):  # not above: it costs start-up time, and most prompts of a test are commands
+        import tomllib
+    else:
+        import tomli as tomllib
     data = tomllib.loads(text)
     keywords = tuple(_parse_keyword(entry) for entry in data["keyword"])
     _check(keywords)

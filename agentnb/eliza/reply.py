@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentnb.acp_agent.reply import NO_ANSWER, Tool, Trouble, shown_text
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_ANSWER", "Reply", "Tool", "Trouble", "shown_text"]
 
 
-@dataclass
-class Reply(AcpReply):
+class Reply(AcpReply, kw_only=True):
     """One answer in the making.
 
     Args:

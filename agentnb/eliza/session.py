@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from agentnb.acp_agent.session import Session as AcpSession
 from agentnb.acp_agent.session import restored_exchanges
-from agentnb.eliza.doctor import Doctor, load_script
+from agentnb.eliza.doctor import Doctor
 from agentnb.eliza.settings import Settings
 
 
-@dataclass
 class Session(AcpSession):
     """One conversation with eliza.
 
@@ -21,8 +21,8 @@ class Session(AcpSession):
         doctor: The listener.
     """
 
-    settings: Settings = field(default_factory=Settings)
-    doctor: Doctor = field(default_factory=lambda: Doctor(load_script()))
+    settings: Settings = msgspec.field(default_factory=Settings)
+    doctor: Doctor = msgspec.field(default_factory=Doctor)
 
     def record(self) -> dict[str, Any]:
         """Everything that outlives the process, as JSON."""
@@ -47,6 +47,6 @@ class Session(AcpSession):
             title=record["title"],
             updated_at=record["updated_at"],
             settings=Settings(record["mode"], dict(record["options"])),
-            doctor=Doctor.restore(load_script(), record["doctor"]),
+            doctor=Doctor.restore(None, record["doctor"]),
             exchanges=restored_exchanges(record["exchanges"]),
         )

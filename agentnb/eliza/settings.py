@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agentnb.acp_agent.config_options import Mode, Modes, Select, SelectGroup, SelectOption, Switch
 
@@ -33,8 +34,7 @@ class UnknownSetting(ValueError):
     """A mode, an option or a value that is not offered; the message lists what is."""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """One value of an option.
 
     Args:
@@ -48,8 +48,7 @@ class Choice:
     group: str | None = None
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """One config option: its choices, or a switch if it has none."""
 
     id: str
@@ -112,8 +111,7 @@ OPTIONS = (
 )
 
 
-@dataclass
-class Settings:
+class Settings(msgspec.Struct):
     """The mode and the options of one session.
 
     Args:
@@ -122,7 +120,7 @@ class Settings:
     """
 
     mode_id: str = MODES[0].id
-    values: dict[str, str | bool] = field(default_factory=dict)
+    values: dict[str, str | bool] = msgspec.field(default_factory=dict)
 
     def __getitem__(self, option_id: str) -> str | bool:
         """The value of an option."""

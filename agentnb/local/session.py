@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agentnb.acp_agent.session import Session as AcpSession
 from agentnb.acp_agent.session import restored_exchanges
@@ -13,7 +14,6 @@ INTERRUPTED = "(The answer was interrupted.)"
 NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
 
 
-@dataclass
 class Session(AcpSession):
     """One conversation with a model.
 
@@ -24,8 +24,8 @@ class Session(AcpSession):
     """
 
     model: str | None = None
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    warned: set[str] = field(default_factory=set)
+    messages: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    warned: set[str] = msgspec.field(default_factory=set)
 
     def close_messages(self, said: str) -> None:
         """Make the messages such that a prompt can follow: some models refuse two of the user's in a row.

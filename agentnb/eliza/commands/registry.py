@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from agentnb.eliza.reply import Reply, Trouble
 
@@ -17,8 +17,7 @@ class Misuse(Trouble):
     """A command was written in a way that makes no sense; its usage is said along with the message."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """One slash command.
 
     Args:
@@ -83,6 +82,8 @@ def find(text: str) -> tuple[Command, str] | None:
     name, rest = found[1], text[found.end() :]
     if name in COMMANDS:
         return COMMANDS[name], rest
+    import difflib  # costs start-up time
+
     close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
     meant = f" Did you mean `/{close[0]}`?" if close else ""
     raise Trouble(f"There is no command `/{name}`.{meant} `/help` lists them all.")

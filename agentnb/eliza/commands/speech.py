@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentnb.acp_agent.content import ImageContent
@@ -75,7 +75,7 @@ async def markdown(reply: Reply, _: str) -> None:
 
     Headings, lists, tables, code, quotes, links, math, images, HTML and a script that must never run.
     """
-    sample = files("agentnb.eliza").joinpath("sample.md").read_text(encoding="utf-8")
+    sample = Path(__file__).parent.with_name("sample.md").read_text(encoding="utf-8")
     await reply.say(sample.replace("{picture}", f"data:image/png;base64,{bar_chart()}"))
 
 

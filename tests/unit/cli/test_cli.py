@@ -118,6 +118,24 @@ def test_eliza_with_closed_stdin() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_eliza_when_started_loads_no_other_command_no_tls_and_no_script() -> None:
+    """Thousands of tests and each user's first agent wait for its start."""
+    command = [sys.executable, "-X", "importtime", "-m", "agentnb", "eliza"]
+    done = subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"agentnb.eliza.agent", "asyncio", "msgspec"} <= loaded
+    needless = {
+        "agentnb.cli.command_line",
+        "argparse",
+        "dataclasses",
+        "difflib",
+        "importlib.resources",
+        "_ssl",
+        "tomllib",
+    }
+    assert loaded & needless == set()
+
+
 @pytest.mark.parametrize("words", [("--version",), ("agents",)])
 def test_light_imports(words: tuple[str, ...]) -> None:
     """What only tests, notebooks and pages need is not loaded."""
