@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from agentnb.configuration.sources import USER
+from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
 from tests.browser.axe import serious
 from tests.browser.lab import Lab, notebook
@@ -18,6 +21,13 @@ from tests.browser.side import Side
 def side(lab: Lab, kernelspecs: Path) -> Side:
     """The sidebar of a page."""
     return Side(lab.page)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_left(home: Path) -> Iterator[None]:
+    """A test that fails half-way leaves no file of settings to the others."""
+    yield
+    (config_folder() / USER).unlink(missing_ok=True)
 
 
 def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:

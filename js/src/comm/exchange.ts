@@ -4,6 +4,8 @@ import { uuid } from "../uuid.ts";
 import { type Outgoing, Refused, read } from "./messages.ts";
 import type { Manager } from "./surroundings.ts";
 
+const CLOSED = "The widget was closed.";
+
 type Listener = (message: unknown, buffers?: readonly DataView[]) => void;
 
 /** The little of anywidget's model that a client needs. */
@@ -36,6 +38,7 @@ export class Exchange {
   /** The version agreed on. */
   version: number = WINDOW.current;
   #isLost = false;
+  #isClosed = false;
   #wire: Wire;
   #hears: Hears;
   #waiting = new Map<number, Waiting>();
@@ -60,6 +63,7 @@ export class Exchange {
   }
 
   ask(method: string, params: unknown): Promise<Answer> {
+    if (this.#isClosed) return Promise.reject(new Error(CLOSED)); // no answer would be heard
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
@@ -89,8 +93,9 @@ export class Exchange {
   }
 
   dispose(): void {
+    this.#isClosed = true;
     this.#wire.off("msg:custom", this.#listener);
-    for (const id of [...this.#waiting.keys()]) this.abandon(id, "The widget was closed.");
+    for (const id of [...this.#waiting.keys()]) this.abandon(id, CLOSED);
   }
 
   get #head() {

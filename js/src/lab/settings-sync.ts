@@ -100,10 +100,10 @@ export class SettingsSync {
     const kernel = { access, inFiles: new Map() };
     access.signal.addEventListener("abort", () => this.#kernels.delete(kernel));
     return this.#then(async () => {
-      await access.request("watchSettings", { on: true });
+      await asked(kernel, "watchSettings", { on: true });
       access.onChange(() => void this.#then(() => this.#read(kernel)));
       await this.#begin(kernel);
-      this.#kernels.add(kernel);
+      if (!access.signal.aborted) this.#kernels.add(kernel);
     });
   }
 
@@ -153,26 +153,41 @@ export class SettingsSync {
     for (const name of names) {
       const value = now.get(name);
       if (isSame(value, this.#known.get(name))) continue;
+      const known = this.#known.get(name);
       this.#known.set(name, value);
-      for (const kernel of this.#kernels) await this.#tell(kernel, name, value);
+      if (!(await this.#tellAll(name, value))) this.#known.set(name, known); // the next kernel is told
     }
     this.#remember();
   }
 
-  /** Writes a value into a kernel's file; where that is refused, the editor shows what the file says. */
+  /** Whether any kernel was told, and did not end meanwhile. */
+  async #tellAll(name: string, value: unknown): Promise<boolean> {
+    let isTold = false;
+    for (const kernel of this.#kernels)
+      await this.#tell(kernel, name, value).then(
+        () => {
+          isTold = true;
+        },
+        (error: unknown) => console.debug("agentnb:", error),
+      );
+    return isTold;
+  }
+
+  /** Writes a value into a kernel's file; where that is refused, the editor shows what the file says. Throws where it ends. */
   async #tell(kernel: Kernel, name: string, value: unknown): Promise<void> {
     const was = kernel.inFiles.get(name);
     if (isSame(was, value)) return;
     const change = { name, value: value ?? null, here: false, was: was ?? null, checks: true };
     try {
-      const { confirm } = await kernel.access.request<{ confirm?: unknown }>("changeSetting", change);
+      const { confirm } = await asked<{ confirm?: unknown }>(kernel, "changeSetting", change);
       if (confirm === undefined) return void kernel.inFiles.set(name, value);
       if (await this.#ui.confirm(plain(confirm))) {
-        await kernel.access.request("changeSetting", { ...change, confirmed: confirm });
+        await asked(kernel, "changeSetting", { ...change, confirmed: confirm });
         kernel.inFiles.set(name, value);
         return;
       }
     } catch (error) {
+      if (kernel.access.signal.aborted) throw error;
       this.#ui.warn(plain(reason(error)));
       await this.#fetch(kernel);
     }
@@ -199,7 +214,7 @@ export class SettingsSync {
 
   /** Reads what a kernel's files say; the names of the settings that the editor can show. */
   async #fetch(kernel: Kernel): Promise<string[]> {
-    const { groups } = readListed(await kernel.access.request("listSettings", {}));
+    const { groups } = readListed(await asked(kernel, "listSettings", {}));
     const listed = groups.flatMap(({ settings }) => settings).filter(({ file, kind }) => file && kind !== "servers");
     kernel.inFiles = new Map(listed.map(({ name, inFile }) => [name, inFile]));
     return listed.map(({ name }) => name);
@@ -212,6 +227,23 @@ export class SettingsSync {
   #remember(): void {
     localStorage.setItem(EQUAL, JSON.stringify([...this.#known].filter(([, value]) => value !== undefined)));
   }
+}
+
+/**
+ * Asks a kernel. One that ends before it has answered is waited for no longer: what is to be done with other kernels stands
+ * behind it.
+ */
+function asked<T>({ access }: Kernel, method: string, params: object): Promise<T> {
+  const { signal } = access;
+  return new Promise((resolve, reject) => {
+    const end = () => reject(new Error("The kernel has ended."));
+    if (signal.aborted) return end();
+    signal.addEventListener("abort", end, { once: true });
+    access
+      .request<T>(method, params)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", end));
+  });
 }
 
 /** A list without the empty places that *Add* makes before something is typed there. */

@@ -368,6 +368,14 @@ describe("leaving", () => {
     expect(kernel.said.at(-1)?.method).toBe("leave");
   });
 
+  test("what is asked before or after the widget is closed is answered with a no", async () => {
+    const { client } = await live();
+    const before = client.request("listSettings", {});
+    client.dispose();
+    await expect(before).rejects.toThrow("The widget was closed.");
+    await expect(client.request("listSettings", {})).rejects.toThrow("The widget was closed.");
+  });
+
   test("a page that comes back as it was is there again", async () => {
     const { kernel } = await live();
     window.dispatchEvent(new Event("pagehide"));

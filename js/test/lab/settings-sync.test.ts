@@ -45,6 +45,9 @@ class Kernel {
   readonly #ended = new AbortController();
   #listener: () => void = () => {};
   refuses = "";
+  /** Requests that it never answers. */
+  ignores = "";
+  hasIgnored = false;
   file: Values;
 
   constructor(file: Values = {}) {
@@ -52,7 +55,11 @@ class Kernel {
   }
 
   readonly access = {
-    request: async <T>(method: string, params: object): Promise<T> => this.#answer(method, params as Values) as T,
+    request: async <T>(method: string, params: object): Promise<T> => {
+      if (method !== this.ignores) return this.#answer(method, params as Values) as T;
+      this.hasIgnored = true;
+      return new Promise(() => {});
+    },
     onChange: (listener: () => void) => {
       this.#listener = listener;
     },
@@ -135,6 +142,41 @@ test("a change in the editor reaches the file, and a change of the file the edit
     ["agent", "claude"],
     ["warm", ["a"]],
   ]);
+});
+
+test.each(["watchSettings", "listSettings", "changeSetting"])(
+  "a kernel that ends without an answer to %s holds no other one up",
+  async (ignored) => {
+    const [editor, gone, kernel] = [new Editor({ warm: ["a"] }), new Kernel(), new Kernel({ agent: "claude" })];
+    gone.ignores = ignored;
+    const { said, sync } = joined(editor);
+    const ended = sync.join(gone.access);
+    const ready = sync.join(kernel.access);
+    await vi.waitFor(() => expect(gone.hasIgnored).toBe(true), 30_000);
+    gone.end();
+    await ended;
+    await ready;
+    expect(editor.user).toEqual({ agent: "claude", warm: ["a"] });
+    editor.edit({ agent: "claude", warm: ["b"] });
+    await written(kernel, { agent: "claude", warm: ["b"] });
+    gone.write({ agent: "codex" }); // what it still says is not heard
+    kernel.write({ agent: "claude", warm: ["c"] });
+    await shows(editor, { agent: "claude", warm: ["c"] });
+    expect(said).toEqual([]);
+  },
+);
+
+test("a change that no kernel has lived to write is written by the next one", async () => {
+  const [editor, gone, kernel] = [new Editor(), new Kernel(), new Kernel()];
+  const { ready, said, sync } = joined(editor, gone);
+  await ready;
+  gone.ignores = "changeSetting";
+  editor.edit({ agent: "claude" });
+  await vi.waitFor(() => expect(gone.hasIgnored).toBe(true), 30_000);
+  gone.end();
+  await sync.join(kernel.access);
+  expect([kernel.file, editor.user]).toEqual([{ agent: "claude" }, { agent: "claude" }]);
+  expect(said).toEqual([]);
 });
 
 test("what lets agents do more is confirmed, and else the editor goes back", async () => {
