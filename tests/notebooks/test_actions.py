@@ -29,20 +29,24 @@ def steps() -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A repository that holds a notebook, recorded with another Python, and its cassette, and nothing else."""
-    made = tmp_path / "made"
-    made.mkdir()
-    path = notebook(made / "fit.ipynb", *CELLS)
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A notebook, recorded with another Python, and its cassette beside it."""
+    path = notebook(tmp_path_factory.mktemp("made") / "fit.ipynb", *CELLS)
     record(path)
     text = path.read_text(encoding="utf-8")
     assert f'"version": "{platform.python_version()}"' in text
     path.write_text(text.replace(platform.python_version(), "3.0.0"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def checkout(original: Path, tmp_path: Path) -> Path:
+    """A repository that holds these two, and nothing else."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("fit.ipynb", "fit.cassette.jsonl"):
-        shutil.copy(path.parent / name, folder)
+        shutil.copy(original.parent / name, folder)
     for words in (
         ["init", "-q"],
         ["add", "."],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.cassette import file
-from tests.notebooks.recorded import PYTEST, execute, notebook, run, run_with
+from tests.notebooks.recorded import PYTEST, execute_here, notebook, run, run_with, without_agents
 
 LOAD = "%load_ext agentnb"
 START = "import agentnb\nsession = agentnb.start()"
@@ -28,8 +28,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("background")
     for name, cells in NOTEBOOKS.items():
         path = notebook(folder / f"{name.replace(' ', '-')}.ipynb", *cells)
-        done = execute(path, AGENTNB_CASSETTE=f"{path.stem}.cassette.jsonl", AGENTNB_CASSETTE_MODE="record")
-        assert done.returncode == 0, done.stderr
+        cassette = {"AGENTNB_CASSETTE": f"{path.stem}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "record"}
+        execute_here(path, {**without_agents(), **cassette})
         assert file.read(path.with_suffix(".cassette.jsonl")).turns == TURNS[name]
     return folder
 

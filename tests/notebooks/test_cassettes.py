@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import re
@@ -35,6 +36,7 @@ def refused() -> dict[str, str]:
     return {**env, "PYTHONPATH": os.pathsep.join([str(REFUSING), env["PYTHONPATH"]])}
 
 
+@functools.cache
 def offline() -> list[str]:
     """What runs a program in a network of its own; nothing where the system does not let us: then `refused` counts."""
     alone = ["unshare", "-rn", sys.executable, str(Path(__file__).with_name("offline.py"))]

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 from agentnb.cassette import file
-from tests.notebooks.recorded import CELLS, PYTEST, execute, notebook, record, run, stand_in, without_agents
+from tests.notebooks.recorded import (
+    CELLS,
+    PYTEST,
+    PYTEST_WITHOUT_NOTEBOOKS,
+    execute,
+    execute_here,
+    notebook,
+    record,
+    run,
+    stand_in,
+    without_agents,
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +122,7 @@ def test_nbclient(agentnb_replay):
 """,
         encoding="utf-8",
     )
-    done = run(*PYTEST, "test_fit.py", cwd=recorded.parent)
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_fit.py", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
 
 
@@ -209,10 +220,10 @@ def test_built_in(agentnb_session):
 """,
         encoding="utf-8",
     )
-    done = run(*PYTEST, "test_agent.py", cwd=tmp_path)
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_agent.py", cwd=tmp_path)
     assert done.returncode == 1
     assert "there is no cassette for this test. Record it with the agent installed" in done.stdout
-    done = run(*PYTEST, "--agentnb-record", "test_agent.py", cwd=tmp_path, env=stand_in(tmp_path))
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "--agentnb-record", "test_agent.py", cwd=tmp_path, env=stand_in(tmp_path))
     assert done.returncode == 0, done.stdout
     cassettes = sorted((tmp_path / "cassettes/test_agent").iterdir())
     assert [path.name for path in cassettes] == [
@@ -220,7 +231,7 @@ def test_built_in(agentnb_session):
     ]  # fmt: skip
     assert [file.read(path).turns for path in cassettes] == [1, 1, 1]
     (tmp_path / "bin/opencode").unlink()
-    done = run(*PYTEST, "test_agent.py", cwd=tmp_path)
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "test_agent.py", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "agentnb cassettes" not in done.stdout
 
@@ -241,8 +252,8 @@ QUIET = (
 def looked_at_by_nobody(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A notebook that looks at no turn, recorded, both of whose prompts are others by now."""
     path = notebook(tmp_path_factory.mktemp("quiet") / "quiet.ipynb", *QUIET)
-    done = execute(path, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="record")
-    assert done.returncode == 0, done.stderr
+    cassette = {"AGENTNB_CASSETTE": "quiet.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "record"}
+    execute_here(path, {**without_agents(), **cassette})
     reworded(path, "/say old", "/say new")
     reworded(path, "/say back", "/say forth")
     return path
@@ -348,14 +359,14 @@ def test_each_test_has_a_cassette_of_its_own_and_must_keep_to_it(tmp_path: Path)
     (folder / "test_it.py").write_text(FIXTURES, encoding="utf-8")
     notebook(folder / "plain.ipynb", "1")
     notebook(folder / "quiet.ipynb", "1")
-    done = run(*PYTEST, "--agentnb-record", "tests", "-k", "not typo", cwd=tmp_path)
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "--agentnb-record", "tests", "-k", "not typo", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl"))
     assert names[:2] == [f"cassettes/test_it/Test{name}/test_x.cassette.jsonl" for name in "AB"]
     assert len(names) == 5
     shutil.copy(folder / names[0], folder / "quiet.cassette.jsonl")
     env = {**without_agents(), "WORDS": "new"}
-    done = run(*PYTEST, "tests", cwd=tmp_path, env=env)
+    done = run(*PYTEST_WITHOUT_NOTEBOOKS, "tests", cwd=tmp_path, env=env)
     assert done.returncode == 1
     assert "6 passed" in done.stdout, done.stdout
     assert "ERROR tests/test_it.py::test_nobody_looks - agentnb.errors.CassetteMismatch" in done.stdout
