@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kernel.running_kernel import RunningKernel
+from tests.kernel.shared_kernels import SharedKernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,4 +21,18 @@ def kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
     with RunningKernel.started(kernel_name, tmp_path) as running:
         loaded = running.run("%load_ext agentnb")
         assert loaded.status == "ok", loaded.error
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shared_kernels(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedKernels]:
+    """The kernels that tests of this process share."""
+    with contextlib.closing(SharedKernels(tmp_path_factory.mktemp)) as kernels:
+        yield kernels
+
+
+@pytest.fixture
+def shared_kernel(kernel_name: str, shared_kernels: SharedKernels) -> Iterator[RunningKernel]:
+    """As ``kernel``, but other tests have used it before, and nothing that they did is left in it."""
+    with shared_kernels.lent(kernel_name) as running:
         yield running

@@ -30,9 +30,9 @@ def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) 
     assert ["('**Hello** <b>', 'end_turn')"] == result.values
 
 
-def test_a_prompt_may_end_in_a_question_mark_and_hold_any_sign(kernel: RunningKernel) -> None:
+def test_a_prompt_may_end_in_a_question_mark_and_hold_any_sign(shared_kernel: RunningKernel) -> None:
     """A prompt may end in a question mark and hold any sign."""
-    result = kernel.run("x = 5\n%agent /say it's {x} \"or $x\" 'or so?")
+    result = shared_kernel.run("x = 5\n%agent /say it's {x} \"or $x\" 'or so?")
     assert ["it's {x} \"or $x\" 'or so?"] == result.displayed()
 
 
@@ -44,11 +44,11 @@ def test_the_turn_is_the_value_of_the_cell_and_is_shown_once(kernel: RunningKern
     assert ["Hi"] == kernel.run("__").displayed()
 
 
-def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(kernel: RunningKernel) -> None:
+def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel: RunningKernel) -> None:
     """A whole cell is a prompt and the turn is bound to a name."""
-    result = kernel.run("%%agent -o turn\n/say one\ntwo")
+    result = shared_kernel.run("%%agent -o turn\n/say one\ntwo")
     assert ["one\ntwo"] == result.displayed()
-    assert ["'one\\ntwo'"] == kernel.run("turn.text").values
+    assert ["'one\\ntwo'"] == shared_kernel.run("turn.text").values
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_it_works_wherever_code_can_stand(cell: str, kernel: RunningKernel) -> N
     assert ("ok", ["Hi"]) == (result.status, result.displayed()), result.error
 
 
-def test_its_output_can_be_captured(kernel: RunningKernel) -> None:
+def test_its_output_can_be_captured(shared_kernel: RunningKernel) -> None:
     """Its output can be captured."""
-    assert [] == kernel.run("%%capture out\n%agent /say Hi").displayed()
-    assert ["'Hi'"] == kernel.run("out.outputs[0].data['text/markdown']").values
+    assert [] == shared_kernel.run("%%capture out\n%agent /say Hi").displayed()
+    assert ["'Hi'"] == shared_kernel.run("out.outputs[0].data['text/markdown']").values
 
 
-def test_a_variable_that_is_mentioned_goes_to_the_agent(kernel: RunningKernel) -> None:
+def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKernel) -> None:
     """A variable that is mentioned goes to the agent."""
-    kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
-    found = kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
+    shared_kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
+    found = shared_kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
     assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == found
 
 
@@ -124,24 +124,24 @@ def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
     assert kernel.run("turn.text.count('image/png')").values == ["2"]
 
 
-def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(kernel: RunningKernel) -> None:
+def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(shared_kernel: RunningKernel) -> None:
     """Permission is denied where nobody can be asked and the output says so."""
-    (shown,) = kernel.run("%agent /ask edit").displayed()
+    (shown,) = shared_kernel.run("%agent /ask edit").displayed()
     assert "**Permission denied.** No front end is attached to ask" in shown
     assert 'permissions="allow"' in shown
 
 
-def test_permission_can_be_given_beforehand(kernel: RunningKernel) -> None:
+def test_permission_can_be_given_beforehand(shared_kernel: RunningKernel) -> None:
     """Permission can be given beforehand."""
-    (shown,) = kernel.run("%agent --permissions allow /ask edit").displayed()
+    (shown,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
     assert "Permission denied" not in shown
     assert "completed · allowed: " in shown
 
 
-def test_the_same_turn_gives_the_same_output(kernel: RunningKernel) -> None:
+def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> None:
     """The same turn gives the same output."""
     cell = "%agent -n /tool execute"
-    assert kernel.run(cell).outputs[1:] == kernel.run(cell).outputs[1:]
+    assert shared_kernel.run(cell).outputs[1:] == shared_kernel.run(cell).outputs[1:]
 
 
 @pytest.mark.parametrize("cell", ["%agent /slow 100000 20", "%%time\n%agent /slow 100000 20"])
@@ -180,20 +180,20 @@ def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel
     assert "after 1\n" == kernel.finish(running).stdout
 
 
-def test_a_turn_in_the_background_leaves_the_kernel_free(kernel: RunningKernel) -> None:
+def test_a_turn_in_the_background_leaves_the_kernel_free(shared_kernel: RunningKernel) -> None:
     """A turn in the background leaves the kernel free."""
-    result = kernel.run("turn = %agent -b /slow 20 20")
+    result = shared_kernel.run("turn = %agent -b /slow 20 20")
     assert "in the background" in result.displayed("text/plain")[0]
-    assert ["'complete'"] == kernel.run("(await turn).state").values
+    assert ["'complete'"] == shared_kernel.run("(await turn).state").values
 
 
-def test_a_turn_that_takes_too_long_is_cancelled(kernel: RunningKernel) -> None:
+def test_a_turn_that_takes_too_long_is_cancelled(shared_kernel: RunningKernel) -> None:
     """A turn that takes too long is cancelled."""
-    result = kernel.run("%agent --timeout 0.3 -o turn /slow 500 50")
+    result = shared_kernel.run("%agent --timeout 0.3 -o turn /slow 500 50")
     assert [
         "TurnTimeout: The turn did not end in 0.3 s and was cancelled. Give it more with --timeout."
     ] == result.traceback
-    assert ["'cancelled'"] == kernel.run("turn.state").values
+    assert ["'cancelled'"] == shared_kernel.run("turn.state").values
 
 
 @pytest.mark.parametrize(
@@ -211,32 +211,32 @@ def test_a_turn_that_takes_too_long_is_cancelled(kernel: RunningKernel) -> None:
     ],
 )
 def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
-    cell: str, parts: list[str], kernel: RunningKernel
+    cell: str, parts: list[str], shared_kernel: RunningKernel
 ) -> None:
     """What goes wrong is one clear line and the kernel goes on."""
-    result = kernel.run(cell)
+    result = shared_kernel.run(cell)
     assert "error" == result.status
     text, *summary = result.traceback
     assert summary == ([text.splitlines()[0]] if "\n" in text else [])  # what nbmake shows is the last line
     assert [] == [part for part in parts if part not in text]
-    assert ["Hi"] == kernel.run("%agent -n /say Hi").displayed()
+    assert ["Hi"] == shared_kernel.run("%agent -n /say Hi").displayed()
 
 
-def test_tabs_are_opened_listed_used_and_closed(kernel: RunningKernel) -> None:
+def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) -> None:
     """Tabs are opened listed used and closed."""
-    kernel.run("%agent /say one")
-    kernel.run("%agent -t other /say two")
-    rows = kernel.run(
+    shared_kernel.run("%agent /say one")
+    shared_kernel.run("%agent -t other /say two")
+    rows = shared_kernel.run(
         "[(row.current, row.name, row.agent, row.turns) for row in get_ipython().run_line_magic('agents', '')]"
     )
     assert ["[(False, 'eliza', 'eliza', 1), (True, 'other', 'eliza', 1)]"] == rows.values
-    assert ["%agent talks to eliza in the tab 'eliza' now."] == kernel.run("%agents use eliza").values
-    assert ["Opened the tab 'third' with eliza; %agent talks to it now."] == kernel.run(
+    assert ["%agent talks to eliza in the tab 'eliza' now."] == shared_kernel.run("%agents use eliza").values
+    assert ["Opened the tab 'third' with eliza; %agent talks to it now."] == shared_kernel.run(
         "%agents new eliza third"
     ).values
-    assert ["No turn runs in the tab 'third'."] == kernel.run("%agents cancel").values
-    assert ["Closed the tab 'third'."] == kernel.run("%agents close").values
-    assert "eliza" in kernel.run("%agents").displayed()[0]
+    assert ["No turn runs in the tab 'third'."] == shared_kernel.run("%agents cancel").values
+    assert ["Closed the tab 'third'."] == shared_kernel.run("%agents close").values
+    assert "eliza" in shared_kernel.run("%agents").displayed()[0]
 
 
 def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
@@ -273,10 +273,10 @@ def test_loading_twice_and_unloading_leave_the_shell_as_it_was(kernel: RunningKe
         ("%agents us", "use"),
     ],
 )
-def test_completion_knows_agents_options_and_mentions(code: str, wanted: str, kernel: RunningKernel) -> None:
+def test_completion_knows_agents_options_and_mentions(code: str, wanted: str, shared_kernel: RunningKernel) -> None:
     """Completion knows agents options and mentions."""
-    kernel.run("numbers = [1]")
-    reply = kernel.client.complete(code, reply=True, timeout=30)["content"]
+    shared_kernel.run("numbers = [1]")
+    reply = shared_kernel.client.complete(code, reply=True, timeout=30)["content"]
     assert wanted in reply["matches"]
     start = code[: reply["cursor_start"]]
     assert f"{start}{wanted}".startswith(code[: len(start)])

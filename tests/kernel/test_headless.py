@@ -26,13 +26,15 @@ from tests.notebooks.recorded import notebook, run, without_agents
         ("/crash", "TurnFailed: ELIZA stopped unexpectedly (exit code 3)."),
     ],
 )
-def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(kernel: RunningKernel, prompt: str, error: str) -> None:
+def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
+    shared_kernel: RunningKernel, prompt: str, error: str
+) -> None:
     """And still one markdown output, of what there was."""
-    result = kernel.run(f"%agent {prompt}")
+    result = shared_kernel.run(f"%agent {prompt}")
     assert result.status == "error"
     assert result.error.startswith(error)
     assert len(result.displayed()) == 1
-    assert kernel.run("%agent Hello").status == "ok"
+    assert shared_kernel.run("%agent Hello").status == "ok"
 
 
 def test_the_time_limit_can_be_set_for_all_turns(kernel: RunningKernel) -> None:
@@ -53,18 +55,18 @@ def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKern
     assert kernel.run("%agent /slow 50 3", clickable=True).status == "ok"
 
 
-def test_the_limit_holds_for_a_blocking_cell_too(kernel: RunningKernel) -> None:
+def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -> None:
     """Where a cell cannot await."""
-    result = kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")
+    result = shared_kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")
     assert result.error.startswith("TurnTimeout")
 
 
-def test_a_permission_is_denied_with_its_reason(kernel: RunningKernel) -> None:
+def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) -> None:
     """In the output: nobody was asked, and what to type."""
-    shown = kernel.run("%agent /write notes.txt Words").displayed()[0]
+    shown = shared_kernel.run("%agent /write notes.txt Words").displayed()[0]
     assert "No front end is attached to ask" in shown
     assert "--permissions allow" in shown
-    assert not (kernel.folder / "notes.txt").exists()
+    assert not (shared_kernel.folder / "notes.txt").exists()
 
 
 @pytest.mark.parametrize("prompt", ["/fail", "/stop refusal", "--timeout 1 /hang"])

@@ -19,9 +19,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(kernel: RunningKernel) -> None:
+def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kernel: RunningKernel) -> None:
     """The live view is replaced in place by the record at the end."""
-    outputs = [output for output in kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]]
+    outputs = [
+        output for output in shared_kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]
+    ]
     kinds = [kind for kind, _ in outputs]
     assert ("display_data", {"update_display_data"}) == (
         kinds[0],
@@ -45,13 +47,13 @@ def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> N
     assert [] == [text for text in texts if not last.startswith(text.strip())]
 
 
-def test_a_background_turn_leaves_its_record_where_its_view_was(kernel: RunningKernel) -> None:
+def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: RunningKernel) -> None:
     """A background turn leaves its record where its view was, while other cells run."""
-    begun = kernel.send("turn = %agent -b /slow 5 20", clickable=True)
-    kernel.finish(begun)
-    (_, shown) = next(output for output in kernel.results[begun].outputs if output[0] == "display_data")
-    kernel.run("await turn")
-    kernel.until_update(shown["transient"]["display_id"])
+    begun = shared_kernel.send("turn = %agent -b /slow 5 20", clickable=True)
+    shared_kernel.finish(begun)
+    (_, shown) = next(output for output in shared_kernel.results[begun].outputs if output[0] == "display_data")
+    shared_kernel.run("await turn")
+    shared_kernel.until_update(shown["transient"]["display_id"])
 
 
 def test_a_cell_that_blocks_does_not_hang_on_a_question(kernel: RunningKernel) -> None:

@@ -1,0 +1,65 @@
+"""Kernels that many tests use, one after another, each test from where ``%load_ext agentnb`` leaves a kernel.
+
+Not for tests about a kernel's start or end, its settings, its interrupts, its history, or the first prompt of all:
+those have a kernel of their own (``kernel``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from tests.kernel.running_kernel import RunningKernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BACK = """
+for row in get_ipython().run_line_magic('agents', ''):
+    get_ipython().run_line_magic('agents', f'close {row.name}')
+get_ipython().reset(new_session=True)
+"""
+"""No session, no agent, no name, no output; the next cell is the second one, as after ``%load_ext agentnb``."""
+LEFT = """
+[name for name in {*get_ipython().user_ns} - {*get_ipython().user_ns_hidden} if not name.startswith('__')]
+"""
+"""The user's names; those between underscores are Python's own."""
+
+
+class SharedKernels:
+    """One kernel of each kind, started when it is first asked for.
+
+    Args:
+        new_folder: Makes a folder for a kernel to run in, by its name.
+    """
+
+    def __init__(self, new_folder: Callable[[str], Path]) -> None:
+        self._new_folder = new_folder
+        self._running: dict[str, RunningKernel] = {}
+        self._ends = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def lent(self, kernel_name: str) -> Iterator[RunningKernel]:
+        """The kernel of the kind *kernel_name*, for one test. One that does not come back is not used again.
+
+        Raises:
+            AssertionError: If the test left something in it.
+        """
+        running = self._running.pop(kernel_name, None) or self._started(kernel_name)
+        yield running
+        back = running.run(BACK)
+        assert back.status == "ok", back.error
+        agents = [each.cmdline() for each in running.descendants() if "eliza" in each.cmdline()]
+        assert (agents, running.run(LEFT).values) == ([], ["[]"])
+        self._running[kernel_name] = running
+
+    def _started(self, kernel_name: str) -> RunningKernel:
+        running = self._ends.enter_context(RunningKernel.started(kernel_name, self._new_folder(kernel_name)))
+        loaded = running.run("%load_ext agentnb")
+        assert loaded.status == "ok", loaded.error
+        return running
+
+    def close(self) -> None:
+        """End them."""
+        self._ends.close()
