@@ -34,5 +34,5 @@ def shared_kernels(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def shared_kernel(kernel_name: str, shared_kernels: SharedKernels) -> Iterator[RunningKernel]:
     """As ``kernel``, but other tests have used it before, and nothing that they did is left in it."""
-    with shared_kernels.lent(kernel_name) as running:
+    with shared_kernels.for_one_test(kernel_name) as running:
         yield running

@@ -40,7 +40,7 @@ class SharedKernels:
         self._ends = contextlib.ExitStack()
 
     @contextlib.contextmanager
-    def lent(self, kernel_name: str) -> Iterator[RunningKernel]:
+    def for_one_test(self, kernel_name: str) -> Iterator[RunningKernel]:
         """The kernel of the kind *kernel_name*, for one test. One that does not come back is not used again.
 
         Raises:
