@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import processor_time
+from tests import collected, processor_time
 from tests.named_skips import watch_skips
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """In CI a test skips for a named reason only; the end of a run tells its processor time."""
     watch_skips(config)
     config.pluginmanager.register(processor_time)
+    config.pluginmanager.register(collected)
 
 
 @pytest.fixture(scope="session", autouse=True)

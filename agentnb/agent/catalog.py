@@ -29,6 +29,8 @@ from agentnb.toml_file import parsed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from agentnb.agent.programs import Find
+
 GROUP = "agentnb.agents"
 Bases: TypeAlias = "Callable[[], Mapping[str, AgentSpec]]"
 """Finds the agents that a description can be based on."""
@@ -183,26 +185,28 @@ def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name
     return AgentSpec(name=called, title=called, command=tuple(command), env=dict(env or {}))
 
 
-def installed(spec: AgentSpec, path: str | None = None) -> str | None:
+def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
     """Where the agent's program is, or None when it is not installed, such as one that only npx or uvx runs.
 
     Args:
         spec: The agent.
         path: The search path; by default the ``PATH`` of this process.
+        find: Looks for it.
     """
     if spec.runner is not None and spec.command == spec.runner.words:
         return None
-    return find_on_path(spec.command[0], path)
+    return find(spec.command[0], path)
 
 
-def run_by(spec: AgentSpec, path: str | None = None) -> Runner | None:
+def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> Runner | None:
     """How *spec* is run from a package index where it is not installed; None where the program for that is missing.
 
     Args:
         spec: The agent.
         path: The search path; by default the ``PATH`` of this process.
+        find: Looks for that program.
     """
-    return spec.runner if spec.runner is not None and find_on_path(spec.runner.kind, path) else None
+    return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:

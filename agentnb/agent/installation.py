@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -65,8 +66,13 @@ def install_words(spec: AgentSpec) -> tuple[str, ...] | None:
         >>> install_words(find("cursor")) is None  # curl … | bash
         True
     """
+    return _words(spec.install or "")
+
+
+@functools.lru_cache(maxsize=256)  # every list of the agents says which can be installed
+def _words(install: str) -> tuple[str, ...] | None:
     try:
-        words = tuple(shlex.split(spec.install or ""))
+        words = tuple(shlex.split(install))
     except ValueError:
         return None
     is_known = any(words[: len(form)] == form and len(words) > len(form) for form in _FORMS)

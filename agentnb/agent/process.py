@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine, Confinement
     from agentnb.agent.network_proxy import NetworkProxy
+    from agentnb.agent.programs import Find
 
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
@@ -370,15 +371,16 @@ def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
     return spec
 
 
-def missing_installer(spec: AgentSpec, path: str | None = None) -> str | None:
+def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
     """How to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing.
 
     Args:
         spec: The agent.
         path: The search path; None for the ``PATH`` of this process.
+        find: Looks for it.
     """
     by_runner = {"npx": "npm", "uvx": "uv"}[spec.runner.kind] if spec.runner is not None else ""
     program = by_runner or (spec.install or "").partition(" ")[0]
-    if program not in INSTALLERS or find_on_path(program, path) is not None:
+    if program not in INSTALLERS or find(program, path) is not None:
         return None
     return INSTALLERS[program]

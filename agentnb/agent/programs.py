@@ -8,12 +8,18 @@ import os
 import shutil
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.atomic_write import write_atomically
 from agentnb.folders import data_folder
 from agentnb.safe_json import read_json
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MOST_FOLDERS = 20
+Find: TypeAlias = "Callable[[str, str | None], str | None]"
+"""Finds a program of a name on a search path, or says that it is not there."""
 
 
 def search_path(path: str | None = None) -> str:
@@ -37,6 +43,18 @@ def find_on_path(name: str, path: str | None = None) -> str | None:
         path: The search path; by default the ``PATH`` of this process.
     """
     return shutil.which(name, path=search_path(path))
+
+
+def each_found_once() -> Find:
+    """As :func:`find_on_path`, but looks for each program once: many agents need the same few.
+
+    Example:
+        >>> find = each_found_once()
+        >>> find("no such program", None), find("no such program", None)
+        (None, None)
+    """
+    searched = functools.cache(search_path)
+    return functools.cache(lambda name, path: shutil.which(name, path=searched(path)))
 
 
 @functools.cache  # it takes a millisecond, and every agent of the catalogue is looked for

@@ -6,6 +6,7 @@ variable, the project's file (which can only choose a narrower value), the user'
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import threading
@@ -251,9 +252,23 @@ class _Reader:
         return False
 
 
+@functools.cache
+def _default(name: str) -> Value:
+    """A setting of which no place says anything; most are such."""
+    which = SETTINGS[name]
+    return Value(setting=which, layers=(Layer("default", which.default),))
+
+
 def _value(
     which: Setting, kernel: Mapping[str, Layer], files: Mapping[str, _File], project: _File, environ: Mapping[str, str]
 ) -> Value:
+    if not (
+        which.name in kernel
+        or (which.file and which.file_key in files[which.file].data)
+        or (which.file == USER and which.name in project.data)
+        or (which.variable and which.variable in environ)
+    ):
+        return _default(which.name)
     reader = _Reader(which)
     if which.file and which.file_key in files[which.file].data:
         file = files[which.file]

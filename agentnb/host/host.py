@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import installed, known, run_by
 from agentnb.agent.installation import install_words
 from agentnb.agent.process import missing_installer
+from agentnb.agent.programs import each_found_once
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UnknownSession, UsageError
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.programs import Find
+    from agentnb.configuration.sources import Sources
     from agentnb.host.channels import Listener
     from agentnb.host.session_options import Configuration
     from agentnb.policy.situation import Mode
@@ -212,7 +215,10 @@ class Host:
 
     def take_agents(self, infos: tuple[AgentInfo, ...]) -> None:
         """Tell the root channel which agents there are, where that has changed."""
-        setups, sources = self.installs.setups, self.environment.sources()
+        self._take_agents(infos, self.environment.sources())
+
+    def _take_agents(self, infos: tuple[AgentInfo, ...], sources: Sources) -> None:
+        setups = self.installs.setups
         hidden, order = sources["agents_hidden"].value, list(sources["agents_order"].value)
         if (agent := sources["agent"]).source != "default" and agent.value not in order:
             order.insert(0, agent.value)
@@ -227,12 +233,16 @@ class Host:
 
     def take_settings(self) -> None:
         """Tell every page how it looks, and which agents there are in which order, where that has changed."""
-        values = self.environment.sources().values
-        look = {name: each.value for name, each in values.items() if each.setting.is_look and each.source != "default"}
+        sources = self.environment.sources()
+        look = {
+            name: each.value
+            for name, each in sources.values.items()
+            if each.setting.is_look and each.source != "default"
+        }
         config = self.root.state.config
         if config is not None and config.values.get(LOOK, {}) != look:
             self.root.accept(RootConfigChanged(config={LOOK: look}))
-        self.take_agents(self.root.state.agents)
+        self._take_agents(self.root.state.agents, sources)
 
     def _take_setups(self) -> None:
         """An install has news; where one has ended, so may have the agents."""
@@ -308,30 +318,31 @@ def _root_config() -> RootConfigState:
 
 def agent_infos() -> tuple[AgentInfo, ...]:
     """The agents of the catalogue, as the root channel lists them: what can be started first, by rank then."""
-    found = [(spec, installed(spec) is None) for spec in known()]
+    find = each_found_once()
+    found = [(spec, installed(spec, find=find) is None) for spec in known()]
     found.sort(key=lambda each: (each[1], each[0].rank))
-    return tuple(_info_of(spec, missing=missing) for spec, missing in found)
+    return tuple(_info_of(spec, find, missing=missing) for spec, missing in found)
 
 
-def _info_of(spec: AgentSpec, *, missing: bool) -> AgentInfo:
+def _info_of(spec: AgentSpec, find: Find, *, missing: bool) -> AgentInfo:
     info = AgentInfo(provider=spec.name, display_name=spec.title, description=spec.about or "Installed.", models=())
     if not missing:
         return info
-    runner = run_by(spec)
+    runner = run_by(spec, find=find)
     run = f"Not installed. Start downloads it with {runner.kind} and runs it." if runner else None
-    about = run or _how_to_start(spec)
+    about = run or _how_to_start(spec, find)
     return replace(
         info,
         description=about,
         missing=True,
         install=spec.install,
-        can_install=(missing_installer(spec) is None and install_words(spec) is not None) or None,
+        can_install=(missing_installer(spec, find=find) is None and install_words(spec) is not None) or None,
         runner=None if runner is None else shlex.join(runner.words),
     )
 
 
-def _how_to_start(spec: AgentSpec) -> str:
-    if missing := missing_installer(spec):
+def _how_to_start(spec: AgentSpec, find: Find) -> str:
+    if missing := missing_installer(spec, find=find):
         return f"Not installed. {missing}"
     return f"Not installed. In a terminal: {spec.install}" if spec.install else "Not installed."
 

@@ -6,11 +6,11 @@ parts of as many each).
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -262,13 +262,13 @@ def test_the_front_ends_client_does_the_same(lived: Path) -> None:
 
 def run(file: Path) -> None:
     """Try a part's schedules, and write each down as its pages lived it, one page a line."""
-    with file.open("w", encoding="utf-8") as lines:
+    with file.open("wb") as lines:
 
         class Recorded(Schedule):
             def teardown(self) -> None:
                 super().teardown()
                 if hasattr(self, "world"):
-                    lines.writelines(f"{json.dumps(page.record())}\n" for page in self.world.all_pages)
+                    lines.writelines(msgspec.json.encode(page.record()) + b"\n" for page in self.world.all_pages)
 
         run_state_machine_as_test(Recorded, settings=_settings(SCHEDULES // PARTS))
 

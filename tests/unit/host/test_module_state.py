@@ -93,10 +93,8 @@ def test_a_module_when_it_holds_what_can_change_is_named_with_the_reason() -> No
 
 def test_a_module_when_others_import_it_is_changed_by_none_of_them() -> None:
     """No attribute, no entry of a table is set from outside; the guard is the agents' own."""
-    found = {
-        (name, there)
-        for name, tree in trees().items()
-        for here in set(changed(tree))
-        if (there := imported(tree).get(here)) is not None
-    }
+    found = set()
+    for name, tree in trees().items():
+        own = set(changed(tree))
+        found |= {(name, there) for here, there in imported(tree).items() if here in own}
     assert found == {("agentnb.agent.child", "agentnb.agent.guard.GUARD")}
