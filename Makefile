@@ -117,12 +117,14 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more option
 # ---------------------------------------------------------------- checks and tests
 
 # Installing and checking side by side, each as soon as what it needs is there; the tests one after another, since each kind
-# uses all cores.
+# uses all cores. Kernels and notebooks wait for programs a third of their time: one goes on while the other waits.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that must pass (20 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
-	@$(MAKE) --no-print-directory test-unit test-kernel test-notebooks test-browser
+	@$(MAKE) --no-print-directory test-unit
+	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
+	@$(MAKE) --no-print-directory test-browser
 
 # They only compute: as many processes as cores, and nothing waits for another target.
 test-fast: env ## static checks, the unit tests that start no programs, TypeScript (2 min)
