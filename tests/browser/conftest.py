@@ -1,8 +1,9 @@
 """One JupyterLab and one Chromium for the browser tests of a process; kernels of its own for each.
 
 Loading JupyterLab takes longer than most tests. A page whose test has passed is emptied (``Lab.clear``) and serves the
-next one; one that failed, or was changed for good, is thrown away. All pages share a profile on the disk, whose cache
-makes a second load cheaper by a third.
+next one; one that failed, or was changed for good, is thrown away. Tests of Notebook 7 (``@pytest.mark.notebook7``)
+share another page, so that JupyterLab's stays. All pages share a profile on the disk, whose cache makes a second load
+cheaper by a third.
 """
 
 from __future__ import annotations
@@ -109,11 +110,9 @@ def limited_server(home: Path, kernelspecs: Path, tmp_path: Path) -> Iterator[Se
 
 def new_lab(profile: BrowserContext, server: Server) -> Lab:
     """A new page for JupyterLab, which finds nothing of what other pages have left in the browser but its cache."""
-    page = profile.new_page()
-    browser = profile.new_cdp_session(page)
-    browser.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": "local_storage"})
-    browser.detach()
-    return Lab(page, server, PICTURES)
+    lab = Lab(profile.new_page(), server, PICTURES)
+    lab.forget_other_pages()
+    return lab
 
 
 @pytest.fixture
@@ -142,28 +141,29 @@ def open_lab(lab_on: Callable[[Server], Lab], server: Server) -> Callable[[], La
 
 
 class Kept:
-    """The page that the tests share, one after the other; who comes while it is taken gets another one.
+    """The pages that the tests share, one after the other: one of each kind. Who comes while it is taken gets another.
 
     Args:
-        profile: Whose page.
-        server: What it talks to.
+        profile: Whose pages.
+        server: What they talk to.
     """
 
     def __init__(self, profile: BrowserContext, server: Server) -> None:
         self._profile, self._server = profile, server
-        self._free: Lab | None = None
+        self._free: dict[str, Lab] = {}
 
-    def take(self) -> Lab:
-        """The page, empty."""
-        lab, self._free = self._free or new_lab(self._profile, self._server), None
+    def take(self, kind: str = "jupyterlab") -> Lab:
+        """The page of a kind, empty."""
+        lab = self._free.pop(kind, None) or new_lab(self._profile, self._server)
+        lab.forget_other_pages()
         lab.page.bring_to_front()  # Chromium gives less of the processor to a tab behind another one
         return lab
 
-    def give_back(self, lab: Lab, *, passed: bool) -> None:
-        """Empty a page for the next test, or throw it away."""
-        if passed and self._free is None and lab.clear():
+    def give_back(self, lab: Lab, *, passed: bool, kind: str = "jupyterlab") -> None:
+        """Empty a page for the next test of its kind, or throw it away."""
+        if passed and kind not in self._free and (lab.leave() if kind == "notebook7" else lab.clear()):
             lab.page.set_viewport_size(VIEWPORT)
-            self._free = lab
+            self._free[kind] = lab
         else:
             lab.page.close()
         self._server.end_sessions()
@@ -171,14 +171,15 @@ class Kept:
 
 @pytest.fixture(scope="session")
 def kept(profile: BrowserContext, server: Server) -> Kept:
-    """The one page."""
+    """The pages that stay."""
     return Kept(profile, server)
 
 
 @pytest.fixture
 def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
-    """A page with JupyterLab; what its console says about us is a failure."""
-    lab = kept.take()
+    """A page for JupyterLab, or for Notebook 7; what its console says about us is a failure."""
+    kind = "notebook7" if request.node.get_closest_marker("notebook7") else "jupyterlab"
+    lab = kept.take(kind)
     said: list[str] = []
     failed = request.session.testsfailed
 
@@ -198,7 +199,7 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     if not passed:
         picture(lab, f"end-{plain(request)}")
     faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text and not SLOW.match(text)]
-    kept.give_back(lab, passed=passed and not faults)
+    kept.give_back(lab, passed=passed and not faults, kind=kind)
     assert faults == []
 
 

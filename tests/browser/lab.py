@@ -60,6 +60,9 @@ CLEARED = """async () => {
 }"""
 """Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
 
+FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
+"""Forgets what was kept in the page."""
+
 READY = "window.jupyterapp?.commands.hasCommand('docmanager:open')"
 OPENED = """async (path) => {
   const { commands, restored, serviceManager, shell } = window.jupyterapp;
@@ -191,11 +194,24 @@ class Lab:
         as_json = f"__import__('json').dumps({expression})"
         self.page.evaluate(BECOMES, [as_json, repr(json.dumps(value)), PATIENCE_MS])
 
+    def forget_other_pages(self) -> None:
+        """Remove what pages of this server have left in the browser, but its cache."""
+        browser = self.page.context.new_cdp_session(self.page)
+        browser.send("Storage.clearDataForOrigin", {"origin": self.server.url, "storageTypes": "local_storage"})
+        browser.detach()
+
     def clear(self) -> bool:
         """Close what is open, for another test; says whether the page is as a new one."""
         self.page.emulate_media(forced_colors="null", reduced_motion="null")
         self.page.keyboard.press("Escape")
         return bool(self.page.evaluate(CLEARED))
+
+    def leave(self) -> bool:
+        """Leave what is open for an empty page, for another test; says whether the page is as a new one."""
+        self.page.emulate_media(forced_colors="null", reduced_motion="null")
+        self.page.evaluate(FORGOTTEN)
+        self.page.goto("about:blank")
+        return True
 
     def reload(self, *, busy: bool = False) -> None:
         """Load the page again, with the layout that it has saved.
@@ -212,7 +228,7 @@ class Lab:
         """Save the notebook, leave the page, end the kernel; open it anew, in a page just loaded, with a new kernel."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
         self.save()
-        self.page.evaluate("() => (localStorage.clear(), sessionStorage.clear())")
+        self.page.evaluate(FORGOTTEN)
         self.page.goto("about:blank")
         self.server.end_sessions()
         self.workspace = ""

@@ -24,6 +24,7 @@ def classic(lab: Lab, kernelspecs: Path) -> Classic:
     return Classic(lab)
 
 
+@pytest.mark.notebook7
 def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7(classic: Classic, lab: Lab) -> None:
     """Changes of cells are reviewed first and, after the switch, afterwards, both in the cells."""
     classic.open("assistant.ipynb", "north, south = 12, 30", SETUP, "east = 0\nshare = south / east")

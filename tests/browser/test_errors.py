@@ -108,6 +108,7 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversatio
     expect(lab.cell(1).output.get_by_text(re.compile("NameError"))).to_have_count(1)
 
 
+@pytest.mark.notebook7
 def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_and_explained_by_the_toolbar(
     classic: Classic, lab: Lab
 ) -> None:

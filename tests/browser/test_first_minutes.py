@@ -58,6 +58,7 @@ def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, 
     side.expect_chat()
 
 
+@pytest.mark.notebook7
 def test_in_notebook_7_an_empty_chat_offers_the_same_examples(lab: Lab, kernelspecs: Path) -> None:
     """They go into the box by mouse and by keyboard; what is in the box is sent as any message."""
     classic = Classic(lab)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
@@ -103,6 +104,7 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(
     pair(lab, side, click)
 
 
+@pytest.mark.notebook7
 def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook_7(lab: Lab, kernelspecs: Path) -> None:
     """The same, with keys."""
     classic = Classic(lab)

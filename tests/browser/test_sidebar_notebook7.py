@@ -17,6 +17,8 @@ from tests.browser.test_features import HAND_OVER, PIXEL
 PIXEL_TEXT = base64.b64encode(PIXEL).decode()
 UNDO_CELLS = "notebook:undo-cell-action"
 
+pytestmark = pytest.mark.notebook7
+
 
 class Classic:
     """A page with Notebook 7 in it.
