@@ -12,7 +12,6 @@ Example:
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 # As in typing, which costs the small programs of this package start-up time. Not the constant: jedi (completion in
 # Jupyter, `look_up_code`) takes for unreachable what is below an `if False`.
@@ -259,6 +258,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
+        from importlib import import_module  # loads `warnings`, which small programs get by without
+
         return import_module(f"agentnb.{name}")
     if name in __all__ or name in _HOMES:
         if name in _HOMES:
@@ -294,4 +295,4 @@ def load_ipython_extension(ip: Any) -> None:
 
 def unload_ipython_extension(ip: Any) -> None:
     """Take the ``%agent`` magics away (``%unload_ext agentnb``)."""
-    import_module("agentnb.ipython.extension").unload(ip)
+    _imported("agentnb.ipython.extension").unload(ip)

@@ -38,6 +38,9 @@ A child of its own can hold the pipe open for ever.
 MOST_DRAINS = 20
 """How often these seconds begin anew because there was output; while nobody reads it, they always do."""
 
+PROMPTLY = 0.05
+"""Seconds in which the subreaper of a program that has ended, and has left nothing behind, ends as well."""
+
 
 class Child(asyncio.SubprocessProtocol):
     """A running program.
@@ -63,6 +66,7 @@ class Child(asyncio.SubprocessProtocol):
         self._pending = b""
         self._started: asyncio.Future[int] | None = None
         self._status: int | None = None
+        self._transport_ended = asyncio.Event()
         self._paused = False
         self._reads = 0
 
@@ -177,10 +181,9 @@ class Child(asyncio.SubprocessProtocol):
         return BELOW_SUBREAPER and self._transport is not None and self._transport.get_returncode() is None
 
     async def _until_subreaper_ends(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while loop.time() < deadline and self._subreaper_runs:  # noqa: ASYNC110 - as in _left
-            await asyncio.sleep(STEP)
+        if self._subreaper_runs:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._transport_ended.wait(), seconds)
 
     @property
     def returncode(self) -> int | None:
@@ -272,11 +275,17 @@ class Child(asyncio.SubprocessProtocol):
                 self._transport.kill()
 
     async def _end_group(self) -> None:
+        if self.returncode is not None:  # left by itself: with nothing below it, the subreaper ends, too
+            await self._until_subreaper_ends(PROMPTLY)
         if await self._left():
-            signal_group(self.pid, signal.SIGTERM)
-            self._tell_subreaper(b"t")
-            await _aside(signal_marked, self._mark, signal.SIGTERM)
-            await self._until_gone(0.7)
+            await self._end_left()
+        GUARD.discard(self.pid)
+
+    async def _end_left(self) -> None:
+        signal_group(self.pid, signal.SIGTERM)
+        self._tell_subreaper(b"t")
+        await _aside(signal_marked, self._mark, signal.SIGTERM)
+        await self._until_gone(0.7)
         self._tell_subreaper(b"k")  # first: it still knows what it started
         await self._until_subreaper_ends(2.0)
         if await self._left():
@@ -286,7 +295,6 @@ class Child(asyncio.SubprocessProtocol):
                 break
             await asyncio.sleep(STEP)
         await self._until_gone(1.0)
-        GUARD.discard(self.pid)
 
     async def _until_gone(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -298,7 +306,7 @@ class Child(asyncio.SubprocessProtocol):
         """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""
         if self.returncode is None or self._subreaper_runs:
             return True
-        return await _aside(group_alive, self.pid) or bool(await _aside(marked, self._mark))
+        return await _aside(lambda: group_alive(self.pid) or bool(marked(self._mark)))
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0:
@@ -339,6 +347,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """It ended, or its subreaper: with that killed, the program is as well."""
+        self._transport_ended.set()
         if BELOW_SUBREAPER:
             self._read_link()
             if self._started is not None and not self._started.done():

@@ -17,10 +17,8 @@ Only the standard library and :mod:`agentnb.sandbox`, and as little of it as pos
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
 import sys
 import time
 
@@ -32,7 +30,10 @@ from agentnb.sandbox.system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSI
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping
+else:
+    import _signal as signal  # signal itself loads enum, which costs as much as the rest of this program
 
 GRACE = 0.7
 """Seconds between the request to end and the kill, when the kernel is gone."""
@@ -141,8 +142,10 @@ class Subreaper:
             return b""
 
     def _tell(self, line: str) -> None:
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - contextlib costs start-up time
             os.write(self._link, f"{line}\n".encode())
+        except OSError:  # the kernel is gone
+            pass
 
 
 def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, command: list[str]) -> None:
@@ -151,7 +154,7 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
         os.setsid()
         try_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should this subreaper be killed
         for number in (*before, signal.SIGPIPE, signal.SIGXFSZ):
-            ignored = before.get(number) is signal.SIG_IGN
+            ignored = before.get(number) == signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         name, _, value = mark.partition("=")
         if command[1:4] == ["-I", "-S", _CONFINED_PROGRAM]:  # here it need not start Python again
@@ -184,3 +187,4 @@ def main(link: str, kernel: str, mark: str, *command: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+    os._exit(0)  # at once: there is nothing to take down

@@ -11,12 +11,16 @@ Only the standard library, and as little of it as possible: it runs under ``pyth
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
 import sys
 import time
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # signal itself loads enum, which costs as much as the rest of this program
 
 MARK = "AGENTNB_OWNER"
 """The environment variable by which a process says which kernel's agent it belongs to."""
@@ -80,16 +84,20 @@ def _stat(pid: int) -> tuple[str, int]:
 
 def signal_group(group: int, number: int) -> None:
     """Send signal *number* to *group*; one that is gone is fine."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    try:  # noqa: SIM105 - contextlib costs start-up time
         os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
 
 
 def signal_marked(owner: str, number: int) -> bool:
     """Send signal *number* to everything that carries *owner*; say whether there was anything."""
     found = [pid for pid in marked(owner) if _stat(pid)[0] != "Z"]
     for pid in found:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        try:  # noqa: SIM105 - as above
             os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
     return bool(found)
 
 
@@ -111,10 +119,12 @@ def end(groups: set[int], owner: str) -> None:
 
 def remove(folder: bytes) -> None:
     """Remove *folder* and the files in it; one that is gone is fine."""
-    with contextlib.suppress(OSError):
+    try:
         for name in os.listdir(folder):  # noqa: PTH208 - as above
             os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118 - as above
         os.rmdir(folder)  # noqa: PTH106 - as above
+    except OSError:
+        pass
 
 
 def _parent_fd(parent: int) -> list[int]:
@@ -151,3 +161,4 @@ def watch(owner: str, parent: int) -> None:
 
 if __name__ == "__main__":
     watch(sys.argv[1], int(sys.argv[2]))
+    os._exit(0)  # at once: there is nothing to take down

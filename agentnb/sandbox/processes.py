@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-from contextlib import suppress
 
 from agentnb.sandbox.system_calls import prctl
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # signal itself loads enum, which costs as much as the rest of a small program
 
 
 def try_prctl(option: int, value: int) -> bool:
@@ -56,11 +60,12 @@ def signal_process(pid: int, start: bytes, number: int) -> None:
         stat = _stat(pid)
         if stat is None or stat[1] != start:
             return
-        with suppress(OSError):
-            if handle is None:
-                os.kill(pid, number)
-            else:
-                signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined,unused-ignore]
+        if handle is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)  # type: ignore[attr-defined,unused-ignore]
+    except OSError:  # it has ended, or is another user's
+        pass
     finally:
         if handle is not None:
             os.close(handle)
