@@ -36,6 +36,7 @@ _ARGUMENTS = 500  # paths on one command line
 _REPACK_SECONDS = 1_800.0
 _LARGE = 10_000  # files
 _DOUBTED_NS = 2_000_000_000  # file times are rounded to two seconds at most
+_SIZES = 50  # of contents in a file each, which are read sooner than git says them
 _ROUNDS = 8  # of nested repositories in nested repositories
 _EXCLUDES = (*tuple(f"--exclude={each}/" for each in (*LEFT_OUT, f"{PENDING}*")), "--exclude=.git")
 _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
@@ -97,6 +98,8 @@ class GitEngine:
         """The tree of the index; an index that nobody wrote to since has the same."""
         if self._last is not None and self._last[0] == self._index_signature():
             return self._last[1]
+        if not self._index_signature():
+            return self._objects.write_empty_tree()
         return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
@@ -198,6 +201,8 @@ class GitEngine:
 
     def _listed(self, most: int, *, tracked_only: bool) -> tuple[list[str], bool]:
         """What git finds to be changed, gone or new, with a letter in front; and whether there is more."""
+        if not self.files and _is_empty(self._workspace):
+            return [], False
         tracked = ("ls-files", "-t", "-z", "--modified", "--deleted")
         others = ("--others", "--exclude-standard", *_EXCLUDES)
         if tracked_only:
@@ -316,12 +321,14 @@ class GitEngine:
         return []
 
     def _sizes(self, blobs: set[bytes]) -> dict[bytes, int]:
-        wanted = sorted(each for each in blobs if each.strip(b"0"))
+        known = {each: self._objects.size(each.decode()) for each in sorted(blobs)[:_SIZES] if each.strip(b"0")}
+        sizes = {each: size for each, size in known.items() if size is not None}
+        wanted = sorted(each for each in blobs - sizes.keys() if each.strip(b"0"))
         if not wanted:
-            return {}
+            return sizes
         said = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", given=b"\n".join(wanted) + b"\n")
         pairs = (line.split(b" ") for line in said.splitlines())
-        return {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
+        return sizes | {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
 
 
 def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | None:
@@ -329,6 +336,15 @@ def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | Non
         return None
     name = blob.decode()
     return Version(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether there is nothing in *folder*; also no, where it cannot be looked into."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
 
 
 def _marks_environment(path: str) -> bool:

@@ -8,6 +8,7 @@ file system monitor and aliases are never read; what a ``.gitattributes`` in the
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import TooSlow, ignores_case
 from agentnb.errors import ChangesError, ChangesUnavailable
 
@@ -105,15 +107,26 @@ def find_git(workspace: Path) -> InstalledGit | None:
     if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
         return None
     try:
-        said = subprocess.run(
-            [found, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
-        ).stdout.decode("ascii", "replace")
+        state = os.stat(found)  # noqa: PTH116 - a Path takes longer
+        version = _version_of(found, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
     except (OSError, subprocess.SubprocessError):
         return None
+    return None if version < OLDEST else InstalledGit(found, version)
+
+
+@functools.lru_cache(maxsize=8)
+def _version_of(program: str, _state: tuple[int, ...]) -> tuple[int, int]:
+    """The first two numbers of a git's version, zeros where it says none; asked again when the file is another.
+
+    Raises:
+        OSError: If it cannot be run.
+        subprocess.SubprocessError: If it fails.
+    """
+    said = subprocess.run(
+        [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
+    ).stdout.decode("ascii", "replace")
     version = re.match(r"git version (\d{1,5})\.(\d{1,5})", said)
-    if version is None or (int(version[1]), int(version[2])) < OLDEST:
-        return None
-    return InstalledGit(found, (int(version[1]), int(version[2])))
+    return (0, 0) if version is None else (int(version[1]), int(version[2]))
 
 
 def clean(home: Path | None = None) -> dict[str, str]:
@@ -156,10 +169,15 @@ class GitProgram:
         self._environment = clean(folder)
 
     def prepare(self) -> None:
-        """Make the repository if there is none, and write its settings, which are always ours."""
-        if not (self.folder / "HEAD").is_file():
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.run("init", "--quiet", "--template=")
+        """Make the repository if there is none, and write its settings, which are always ours.
+
+        What makes a folder a repository (gitrepository-layout) is little, and written without running git.
+        """
+        head = self.folder / "HEAD"
+        if not head.is_file():
+            for each in ("", "refs", "objects", "objects/info", "objects/pack"):
+                (self.folder / each).mkdir(parents=not each, exist_ok=True, mode=0o700)
+            write_atomically(head, b"ref: refs/heads/main\n")
         ignore_case = str(ignores_case(self._workspace)).lower()
         _write_if_other(self.folder / "config", _CONFIG.format(ignore_case=ignore_case))
         self.write_info("attributes", _ATTRIBUTES)

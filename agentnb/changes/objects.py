@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zlib
 from pathlib import Path
 
 from agentnb.errors import ChangesError
 
 _FOLDER, _FILE = 0o700, 0o400
+_HEADER = re.compile(rb"[a-z]+ ([0-9]{1,18})\0")
+_LONGEST_HEADER = 32
 
 
 def blob_id(content: bytes) -> str:
@@ -37,7 +40,15 @@ class ObjectFolder:
 
     def write(self, content: bytes) -> str:
         """Store *content*; give its name. One that is stored already is left alone."""
-        name = blob_id(content)
+        return self._write(b"blob", content)
+
+    def write_empty_tree(self) -> str:
+        """Store the tree of a folder without files; give its name."""
+        return self._write(b"tree", b"")
+
+    def _write(self, kind: bytes, content: bytes) -> str:
+        whole = b"%b %d\0%b" % (kind, len(content), content)
+        name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
         path = self._path(name)
         if os.path.exists(path):  # noqa: PTH110 - a Path takes longer than the check
             return name
@@ -45,7 +56,7 @@ class ObjectFolder:
         temporary = Path(f"{self.folder}/{name[:2]}/new-{os.urandom(8).hex()}")
         try:
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE), "wb") as file:  # noqa: PTH123
-                file.write(zlib.compress(b"blob %d\0%b" % (len(content), content), 1))
+                file.write(zlib.compress(whole, 1))
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -70,6 +81,16 @@ class ObjectFolder:
         if blob_id(content) != name:
             raise damaged(name)
         return content
+
+    def size(self, name: str) -> int | None:
+        """How many bytes the content *name* has, by its header; None where no file of this folder tells."""
+        try:
+            with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
+                head = zlib.decompressobj().decompress(file.read(2 * _LONGEST_HEADER), _LONGEST_HEADER)
+        except (OSError, zlib.error):
+            return None
+        found = _HEADER.match(head)
+        return int(found[1]) if found else None
 
     def names(self) -> list[str]:
         """The names of all that is stored as a file of its own."""

@@ -1,7 +1,7 @@
-"""Runs eliza as a program that starts quickly: each user's first agent waits for it, and thousands of tests do.
+"""Agents of ours as programs that start quickly: each user's first agent waits for eliza, and thousands of tests do.
 
-It loads nothing of the other commands. Where the process is eliza's alone (:func:`run_alone`), it also leaves out TLS,
-searches for garbage among the modules that it loads, and taking these down at its end.
+eliza loads nothing of the other commands. Where the process is the agent's alone, it leaves out TLS, and taking down
+what it has loaded at its end.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from agentnb.command import OK, complain
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+GARBAGE = 20_000
+"""How many objects are made before garbage is looked for. Python's own number is 700; a start makes many that stay."""
+
 
 def run() -> int:
     """Run eliza until its client closes stdin; the exit code."""
@@ -26,8 +29,6 @@ def run() -> int:
         complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
     from agentnb.eliza.stdio import main as serve
 
-    gc.freeze()
-    gc.enable()
     try:
         serve(__version__)
     except (OSError, ValueError) as error:
@@ -37,17 +38,28 @@ def run() -> int:
 
 def run_alone() -> NoReturn:
     """Run eliza, and end this process."""
-    gc.disable()
-    _load_asyncio_without_tls()
-    code = exit_code_of(run)
+    begin_process()
+    end_process(exit_code_of(run))
+
+
+def end_process(code: int) -> NoReturn:
+    """End this process now; what it has loaded is not taken down.
+
+    Args:
+        code: Its exit code.
+    """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
             stream.flush()
     os._exit(code)
 
 
-def _load_asyncio_without_tls() -> None:
-    """Have asyncio do as on a Python that was built without TLS: eliza talks to nobody but its client."""
+def begin_process() -> None:
+    """Look for garbage rarely, and load asyncio as on a Python that was built without TLS.
+
+    Only for agents that talk to nobody but their client, in a process of their own.
+    """
+    gc.set_threshold(GARBAGE)
     modules: dict[str, Any] = sys.modules
     modules["ssl"] = None  # the import fails, as asyncio expects where it is missing
     try:

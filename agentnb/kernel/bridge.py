@@ -5,10 +5,15 @@ Two environment variables give it the socket's path and the token. It uses only 
 
 from __future__ import annotations
 
+import _thread
 import os
-import socket
 import sys
-import threading
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    import socket
+else:
+    import _socket as socket  # socket and threading load more than half of what this program would
 
 SOCKET, TOKEN = "AGENTNB_KERNEL_SOCKET", "AGENTNB_KERNEL_TOKEN"
 CHUNK = 65_536
@@ -31,7 +36,7 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"The kernel has ended or has closed this conversation: {error}.\n")
         return 1
-    threading.Thread(target=_to_kernel, args=(socket_server,), daemon=True).start()
+    _thread.start_new_thread(_to_kernel, (socket_server,))
     return _to_agent(socket_server)
 
 
@@ -55,4 +60,4 @@ def _to_agent(socket_server: socket.socket) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # at once: there is nothing to take down

@@ -280,6 +280,29 @@ def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path)
     assert len([*(tmp_path / "store/git/objects/pack").glob("*.pack")]) == 1
 
 
+def test_a_folder_without_files_is_looked_at_without_git_and_its_repository_is_one_to_git(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most conversations of a test begin in an empty folder; git's version is asked for once in a process."""
+    runs = watched_git(tmp_path, monkeypatch)
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    before = store.take()
+    assert store.changes(before, store.take()) == ()
+    assert runs.read_text().splitlines() == ["--version"]
+    (workspace / "new").write_bytes(b"one\ntwo\n")
+    [change] = store.changes(before, after := store.take())
+    assert (change.path, change.after and change.after.size, store.lines(change)) == ("new", 8, (2, 0))
+    (workspace / "new").unlink()
+    [gone] = store.changes(after, again := store.take())
+    store.apply(gone.backward)
+    assert ((workspace / "new").read_bytes(), store.changes(before, again)) == (b"one\ntwo\n", ())
+    git = ["git", f"--git-dir={tmp_path / 'store/git'}"]
+    checked = subprocess.run([*git, "fsck", "--full", "--strict"], capture_output=True, text=True, check=False)
+    assert (checked.returncode, [line for line in checked.stderr.splitlines() if "error" in line]) == (0, [])
+    ChangeStore(tmp_path / "another", workspace, is_sensitive=lambda _: False, engine="git").take()
+    assert runs.read_text().splitlines().count("--version") == 1
+
+
 def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -> Path:
     """Put a git before the real one that does *does* and notes what it is asked for in the file that this gives."""
     runs = folder / "runs"
