@@ -9,10 +9,11 @@ itself (``js/src/view/markdown/mathematics.ts``).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
 _CLOSINGS = {"$$": "$$", "\\[": "\\]"}
@@ -52,10 +53,11 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[Piece]) -> list[str]:
         ['$$a - b$$']
     """
     owners = [piece for piece in pieces for _ in range(piece.start, piece.end)]
+    closings = {sign: [at for at, line in enumerate(lines) if _closed(line, sign)] for sign in _CLOSINGS.values()}
     done: list[str] = []
     at = 0
     while at < len(lines):
-        found = None if owners[at].is_code else _formula(lines, at)
+        found = None if owners[at].is_code else _formula(lines, at, closings)
         end = at + 1 if found is None else found.end
         is_paragraph = owners[at][:2] == (at, end) and lines[at].lstrip().startswith(("$$", "\\["))
         if found is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
@@ -93,10 +95,20 @@ class _Opening(NamedTuple):
     first: str
 
 
-def _formula(lines: Sequence[str], start: int) -> _Formula | None:
-    """The formula of several lines that the line *start* begins, if it does."""
+def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[int]]) -> _Formula | None:
+    """The formula of several lines that the line *start* begins, if it does.
+
+    Args:
+        lines: The text's lines.
+        start: Where it would begin.
+        closings: The lines that end with each sign, in order: where none is near, nothing is looked through.
+    """
     opening = _opening(lines[start])
     if opening is None or _NO_FORMULA.search(opening.first) or "\\]" in opening.first:
+        return None
+    ends = closings[_CLOSINGS[opening.sign]]
+    end = bisect_right(ends, start)
+    if end == len(ends) or ends[end] >= start + _MOST_LINES:
         return None
     quotes, length = opening.before.count(">"), 0
     parts = [opening.first.strip()]
