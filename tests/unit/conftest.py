@@ -1,8 +1,9 @@
 """The order of the unit tests, and which of them are slow.
 
-The longest files come first, then those of some seconds (``LONG``), so that no process is left alone with one at the
-end. Tests that start agents, kernels or other programs are marked ``slow``, with the longest files: ``make test-fast``
-leaves them out, ``make test`` does not.
+The longest files come first, then those of some seconds (``FIRST``), so that no process is left alone with one at the
+end. Those that wait stand between those that compute: one process more runs than there are cores. Tests that start
+agents, kernels or other programs are marked ``slow``, with the longest files: ``make test-fast`` leaves them out,
+``make test`` does not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-LONGEST = (
+LONGEST = {
     "test_schedules.py",
     "test_undo_machine.py",
     "test_linear_time.py",
@@ -20,31 +21,45 @@ LONGEST = (
     "test_typed_usage.py",
     "test_laws.py",
     "test_hostile_code.py",
-)
-LONG = (
-    "batch/test_cluster_workers.py",
+}
+"""Files that only compute, and long; ``make test-fast`` leaves them out."""
+FIRST = (
+    "comm/test_schedules.py",
+    "host/test_failures.py",  # waits
+    "changes/test_undo_machine.py",
+    "state/test_both_languages.py",
+    "unit/test_linear_time.py",
+    "rehearsal/test_command.py",  # waits
+    "code_intelligence/test_hostile_code.py",
+    "agent/test_process.py",  # waits
+    "unit/test_typed_usage.py",
     "conductor/test_last_messages.py",
-    "rehearsal/test_inherited.py",
-    "rehearsal/test_command.py",
-    "kernel/test_job_queue.py",
-    "ipython/test_bounded_look.py",
-    "host/test_failures.py",
-    "host/test_rehearsals.py",
+    "host/test_rehearsals.py",  # waits
     "api/test_history.py",
-    "test_load_order.py",
-    "log/test_store.py",
     "cassette/test_switch.py",
-    "ipython/test_attacks.py",
-    "policy/test_dangerous.py",
-    "cassette/test_replay.py",
+    "ipython/test_bounded_look.py",  # waits
     "ipython/test_markdown.py",
-    "policy/test_escape.py",
-    "host/test_restore.py",
-    "cassette/test_files.py",
+    "batch/test_cluster_workers.py",
+    "kernel/test_job_queue.py",  # waits
+    "policy/test_dangerous.py",
+    "rehearsal/test_inherited.py",
+    "code_intelligence/test_language_server.py",  # waits
     "host/test_permissions.py",
+    "cassette/test_files.py",
+    "comm/test_history_arrangement.py",  # waits
+    "cassette/test_replay.py",
+    "host/test_restore.py",
+    "agent/test_registry.py",  # waits
+    "policy/test_escape.py",
+    "log/test_store.py",
+    "ahp/test_bad_input.py",  # waits
+    "ipython/test_attacks.py",
+    "state/test_laws.py",
     "state/test_round_trip.py",
     "state/test_parts.py",
+    "unit/test_load_order.py",
 )
+"""What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
     "acp", "agent", "ahp", "api", "batch", "cassette", "changes", "checkup", "cli", "conductor", "eliza", "events",
     "export", "host", "local", "log", "rehearsal",
@@ -80,8 +95,8 @@ def heeded() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the longest files first, then those of long ones; the others stay in their order."""
-    places = {name: place for place, name in enumerate([*LONGEST, *LONG])}
+    """Put the tests of long files first; the others stay in their order."""
+    places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: min(places.get(name, len(places)) for name in _names(item)))
     for item in items:
         starts = item.path.parent.name in WITH_PROCESSES or not FILES_WITH_PROCESSES.isdisjoint(_names(item))
