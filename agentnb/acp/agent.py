@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.acp import failure
+from agentnb.acp.client_info import own_info
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.listing import Page, read_page
 from agentnb.acp.login import ways_of
@@ -22,7 +23,7 @@ from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import Peer
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
-from agentnb.acp.services import client_capabilities, own_info, serve
+from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
 from agentnb.agent.process import AgentProcess, startable

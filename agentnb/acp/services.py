@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb import __version__
 from agentnb.acp.elicitation import map_elicitation
 from agentnb.acp.failure import RpcError
 from agentnb.acp.mapper import keep_raw, permission_outcome
@@ -38,11 +37,6 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
     if offered.terminal_login:
         capabilities["auth"] = {"terminal": True}
     return capabilities
-
-
-def own_info() -> dict[str, str]:
-    """Who we are (ACP ``clientInfo``)."""
-    return {"name": "agentnb", "title": "agentnb", "version": __version__}
 
 
 async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered: Capabilities) -> Any:

@@ -19,6 +19,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             run_alone()
         if sys.argv[1:2] == ["replay"]:
             _replay_alone()
+        if sys.argv[1:2] == ["mcp"]:
+            from agentnb.cli.agent_program import begin_process
+
+            begin_process()
     from agentnb.cli import command_line
 
     return command_line.main(argv)

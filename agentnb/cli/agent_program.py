@@ -57,7 +57,7 @@ def end_process(code: int) -> NoReturn:
 def begin_process() -> None:
     """Look for garbage rarely, and load asyncio as on a Python that was built without TLS.
 
-    Only for agents that talk to nobody but their client, in a process of their own.
+    Only for what talks to nobody but its client and kernels on this machine, in a process of its own.
     """
     gc.set_threshold(GARBAGE)
     modules: dict[str, Any] = sys.modules

@@ -6,9 +6,9 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
-from agentnb.acp.services import own_info
 from agentnb.components.component import overrides
 from agentnb.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.conductor.rpc_message import RpcMessage, encoded, refusal, request, result

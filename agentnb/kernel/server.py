@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import RpcError
-from agentnb.acp.services import own_info
 from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.tools import TOOLS
 
