@@ -107,11 +107,13 @@ export class Drafts {
   lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
+    const keys = storedKeys(PREFIX);
+    if (keys.length === 0) return []; // as in most views: the page need not be searched
     const hosts = [...document.querySelectorAll<HTMLElement>("[data-agentnb-host]")].map(
       (view) => view.dataset.agentnbHost,
     );
     const living = new Set([now, ...hosts]);
-    return storedKeys(PREFIX).flatMap((key) => {
+    return keys.flatMap((key) => {
       const saved = stored<Saved>(key);
       return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
     });

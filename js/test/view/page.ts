@@ -41,8 +41,12 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
   });
   const host = el.firstElementChild as HTMLElement;
   const root = host.shadowRoot as ShadowRoot;
-  const all = (selector: string) => [...root.querySelectorAll<HTMLElement>(selector)];
-  const body = () => root.querySelector<HTMLElement>(".root") as HTMLElement;
+  const body = root.querySelector<HTMLElement>(".root") as HTMLElement;
+  /** jsdom searches an element much faster than a shadow root, and beside this element there are only styles. */
+  const all = <E extends Element = HTMLElement>(selector: string): E[] => [
+    ...(body.matches(selector) ? [body as Element as E] : []),
+    ...body.querySelectorAll<E>(selector),
+  ];
   /** Waits for an event, and for all that is drawn because of it: what an effect sets is drawn a moment later. */
   const until = (check: () => void) =>
     vi.waitFor(
@@ -58,11 +62,11 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
     unmount,
     all,
     find<E extends Element>(selector: string): E {
-      const found = root.querySelector<E>(selector);
-      if (!found) throw new Error(`Nothing is at ${selector} in ${body().innerHTML.slice(0, 2000)}`);
+      const [found] = all<E>(selector);
+      if (!found) throw new Error(`Nothing is at ${selector} in ${body.innerHTML.slice(0, 2000)}`);
       return found;
     },
-    text: () => body().textContent ?? "",
+    text: () => body.textContent ?? "",
     button(name) {
       const found = all("button").find((one) => (one.getAttribute("aria-label") ?? one.textContent) === name);
       if (!found) throw new Error(`No button is named ${name}: ${all("button").map((one) => one.textContent)}`);
