@@ -52,7 +52,8 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
         >>> network_file_system(Path("/"), Path("/nowhere")) is None
         True
     """
-    if os.fspath(folder).startswith("\\\\"):
+    path = os.fspath(folder)
+    if path.startswith("\\\\"):
         return "smb"
     try:
         lines = mounts.read_bytes().splitlines()
@@ -64,7 +65,7 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
         if len(fields) < 7 or b"-" not in fields[6:-1]:  # noqa: PLR2004 - the fields before the optional ones
             continue
         place = _unescaped(fields[4])
-        if len(place) >= length and (folder == Path(place) or folder.is_relative_to(place)):
+        if len(place) >= length and f"{path}/".startswith(f"{place.rstrip('/')}/"):
             kind, length = os.fsdecode(fields[fields.index(b"-", 6) + 1]), len(place)  # a later mount covers an earlier
     is_network = kind.removeprefix("fuse.") in _FUSE if kind.startswith("fuse.") else kind in _TYPES
     return kind if is_network else None
@@ -72,4 +73,6 @@ def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
 
 def _unescaped(field: bytes) -> str:
     r"""A field without the ``\040`` of spaces, tabs, line breaks and backslashes."""
+    if b"\\" not in field:
+        return os.fsdecode(field)
     return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8) & 0xFF]), field))

@@ -78,19 +78,19 @@ class OwnFiles:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._cassette = cassette
-        data = data_folder(environ)
-        self._places = [(_real(data), name) for name in IN_DATA_FOLDER]
+        data = _real(data_folder(environ))
+        self._places = [(data, name) for name in IN_DATA_FOLDER]
         if log is not None:
+            folder = _real(log.parent)
             databases = (log, log.with_name(f"{log.stem}-search.db"), batch_file(log))
-            self._places += [
-                (_real(log.parent), f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES
-            ]
+            self._places += [(folder, f"{literal(each.name)}{end}") for each in databases for end in SUFFIXES]
 
     def of(self, workspace: Path) -> OwnFilesInside:
         """Those that lie in *workspace*."""
         root = _real(workspace)
-        inside = [(folder.relative_to(root), name) for folder, name in self._places if folder.is_relative_to(root)]
-        lines = ["/".join(["", *map(literal, folder.parts), name]) for folder, name in inside]
+        places = {folder for folder, _ in self._places if folder.is_relative_to(root)}
+        inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}
+        lines = ["/".join([*inside[folder], name]) for folder, name in self._places if folder in inside]
         named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
         return OwnFilesInside(root, named, self._cassette)
 
