@@ -31,10 +31,10 @@ signal.pause()
 
 
 def prompt(request):
-    os.mkfifo("told")
+    told = Path("told").resolve()  # its whole path, in the daemons' command lines, says whose they are
+    os.mkfifo(told)
     kind = os.environ.get("DAEMONS", "one")
-    subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, "told", kind], env={}, check=True)
-    told = Path("told")
+    subprocess.run([sys.executable, "-I", "-S", "-c", HIDE, os.fspath(told), kind], env={}, check=True)
     wire.say(told.read_text().strip())
     told.unlink()
     wire.answer(request, {"stopReason": "end_turn"})

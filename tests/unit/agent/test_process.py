@@ -98,13 +98,13 @@ async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, w
     async with talking("leaves_daemons", tmp_path, env={"DAEMONS": kind}) as talk:
         await talk.prompt()
         daemon = int(talk.listener.text)
-        assert (alive(daemon), environment(daemon)) == (True, b"")
+        assert (alive(daemon), environment(daemon), daemon in daemons(tmp_path)) == (True, b"", True)
         if way == "killed":
             os.kill(talk.agent.pid, signal.SIGKILL)
             await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
         else:
             await talk.agent.stop(patience=1)
-        assert (alive(daemon), daemons(), alive(stranger.pid)) == (False, [], True)
+        assert (alive(daemon), daemons(tmp_path), alive(stranger.pid)) == (False, [], True)
     stranger.kill()
     await stranger.wait()
 
@@ -113,12 +113,12 @@ def environment(pid: int) -> bytes:
     return Path(f"/proc/{pid}/environ").read_bytes()
 
 
-def daemons() -> list[int]:
-    """Every running process that `leaves_daemons.py` left, and those that these forked."""
+def daemons(folder: Path) -> list[int]:
+    """Every running process that `leaves_daemons.py` left when it ran in *folder*, and those that these forked."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if b"os.closerange(0, 100)" in path.read_bytes() and alive(int(path.parent.name)):
+            if os.fsencode(folder / "told") in path.read_bytes() and alive(int(path.parent.name)):
                 found.append(int(path.parent.name))
     return found
 
