@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 import re
@@ -50,6 +51,15 @@ def with_this_python(notebook: bytes) -> bytes:
     return re.sub(rb'"version": "3[^"]*"', f'"version": "{platform.python_version()}"'.encode(), notebook)
 
 
+def without_outputs(notebook: bytes) -> str:
+    """*notebook* before it was run."""
+    document = json.loads(notebook)
+    for cell in document["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    return json.dumps(document)
+
+
 @pytest.mark.parametrize("way", ["refused", "apart"])
 def test_there_is_no_network(way: str) -> None:
     """In both ways of taking it away, of which the replays use each that there is."""
@@ -70,20 +80,23 @@ def test_three_agents_and_work_in_a_kernel_are_recorded() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
-    """In another folder each time, with the agents not on the PATH and no network but loopback."""
+    """In another folder and kernel each time, with the agents not on the PATH and no network but loopback."""
     assert shutil.which("opencode", path=bare_path()) is None
     assert shutil.which("gemini", path=bare_path()) is None
     stored = with_this_python((FOLDER / f"{name}.ipynb").read_bytes())
-    for number in range(REPLAYS):
-        folder = tmp_path / f"checkout-{number}"
-        folder.mkdir()
-        for file_name in (f"{name}.ipynb", f"{name}.cassette.jsonl"):
-            shutil.copy(FOLDER / file_name, folder)
-        env = {**refused(), "AGENTNB_CASSETTE": f"{name}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
-        command = [*offline(), sys.executable, "-m", "nbconvert", *OPTIONS, f"{name}.ipynb"]
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        assert (folder / f"{name}.ipynb").read_bytes() == stored
+    copies = [tmp_path / f"checkout-{number}/{name}.ipynb" for number in range(REPLAYS)]
+    for copy in copies:
+        copy.parent.mkdir()
+        copy.write_text(without_outputs(stored), encoding="utf-8")
+        shutil.copy(FOLDER / f"{name}.cassette.jsonl", copy.parent)
+    env = {**refused(), "AGENTNB_CASSETTE": f"{name}.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
+    command = [*offline(), sys.executable, "-m", "nbconvert", *OPTIONS, *map(str, copies)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=120 * REPLAYS
+    )
+    assert done.returncode == 0, done.stderr
+    for copy in copies:
+        assert copy.read_bytes() == stored
 
 
 @pytest.mark.parametrize("name", NAMES)
