@@ -47,7 +47,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
 	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
 
-help: ## list the targets (times: two cores, nothing else running)
+help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
 
 # ---------------------------------------------------------------- environment
@@ -105,16 +105,16 @@ $(STATIC): js/node_modules/.installed $(JS_SOURCES)
 	cd js && $(NPM) run --silent build
 	@touch $@
 
-chromium: $(VENV)/.installed ## find a Chromium for the browser tests, or install one
+chromium: $(VENV)/.installed ## find a Chromium for the browser tests (at once), or install one (about 1 min)
 	@$(BIN)/python scripts/chromium.py
 
-pins: $(VENV)/.installed ## write constraints.txt from what is installed
+pins: $(VENV)/.installed ## write constraints.txt from what is installed (at once)
 	$(BIN)/python scripts/pins.py > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 # ---------------------------------------------------------------- use
 
 # In a container one is often root, whom Jupyter turns away.
-lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (LAB_ARGS: more options)
+lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS: more options)
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) notebooks/quickstart.ipynb
 
 # ---------------------------------------------------------------- checks and tests
@@ -195,7 +195,7 @@ $(MODELS)/.installed: Makefile
 test-peers: $(VENV)/.installed $(PROXY)/.installed $(MODELS)/.installed | $(STATIC) ## real agents and model servers from npm and PyPI, some agents confined; jupyter-server-proxy (opt-in, 4 min, and what they install)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
 
-notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs
+notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs (about 5 min)
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)
 
 replays: $(VENV)/.installed | $(STATIC) ## each recorded notebook 20 times, byte-equal, without agents and network (opt-in, 10 min)
@@ -213,20 +213,20 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
 	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/batch/test_bad_input.py -k memory $(PYTEST_ARGS)
 
-bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios
+bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks
 
 # pyright is no requirement of anything: only this count needs it.
 .cache/pyright/node_modules/.bin/pyright-langserver:
 	$(NPM) install --prefix .cache/pyright --no-fund --no-audit --loglevel=error pyright@1.1.414
 
-code-agreement: $(VENV)/.installed .cache/pyright/node_modules/.bin/pyright-langserver ## count where jedi and pyright agree, on 200 names of the notebooks (opt-in)
+code-agreement: $(VENV)/.installed .cache/pyright/node_modules/.bin/pyright-langserver ## count where jedi and pyright agree, on 200 names of the notebooks (opt-in, about 3 min)
 	$(BIN)/python -m tests.benchmarks.code_agreement .cache/pyright/node_modules/.bin/pyright-langserver
 
-newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks
+newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py
 
-pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product
+pictures: $(VENV)/.installed $(STATIC) chromium ## the manual's pictures, taken from the running product (about 1 min)
 	$(BIN)/python scripts/pictures.py
 
 flow-pictures: $(VENV)/.installed $(STATIC) $(LABEXTENSION) chromium ## each flow in light and dark, 320 and 1,200 px wide, to be looked at (3 min)
@@ -248,9 +248,9 @@ build: $(VENV)/.installed $(STATIC) ## sdist and wheel in dist/, checked (10 s)
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python scripts/distribution.py dist
 
-clean: ## what builds and tests made
+clean: ## delete what builds and tests made (at once)
 	rm -rf dist build agentnb/static labextension js/dist js/lib $(RESULTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## and the environments
+distclean: clean ## and the environments (about 10 s)
 	rm -rf $(VENV) $(VENV6) $(FLOORS) js/node_modules .cache
