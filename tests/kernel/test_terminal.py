@@ -45,7 +45,10 @@ def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
     child.sendline("%load_ext agentnb")
     child.expect(r"In \[2\]: ")
     yield child
-    child.close(force=True)
+    if child.isalive():
+        child.kill(signal.SIGKILL)
+        child.wait()  # `close` alone gives it tenths of a second to end
+    child.close()
 
 
 def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
