@@ -36,6 +36,7 @@ def _dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def lower() -> dict[str, ast.Module]:
     """The modules of ``host`` and ``agent``."""
     return {name: tree for name, tree in trees().items() if name.startswith(tuple(f"agentnb.{each}" for each in LOWER))}
