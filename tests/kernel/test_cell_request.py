@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
 
-CELLS = 20
+CELLS, MESSAGES, ROWS = 20, 1000, 4
 
 
 def test_a_cell_that_awaits_ends_as_itself_while_a_page_sends_messages(kernel: RunningKernel) -> None:
     """Comm messages arrive at every moment of a row of cells that await; each cell becomes idle by its own name."""
-    client = kernel.client
-    cells = [kernel.send("import asyncio; await asyncio.sleep(0.01)") for _ in range(CELLS)]
-    for _ in range(1000):
-        client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": "none", "data": {}}))
-    last = kernel.send("1")
-    kernel.finish(last)
+    cells = [cell for _ in range(ROWS) for cell in _row(kernel)]
     assert [kernel.results[cell].idle for cell in cells] == [True] * CELLS
+
+
+def _row(kernel: RunningKernel) -> list[str]:
+    """A row of cells and what comes meanwhile: so few that ZeroMQ keeps their answers (1,000) until they are read."""
+    client = kernel.client
+    cells = [kernel.send("import asyncio; await asyncio.sleep(0.01)") for _ in range(CELLS // ROWS)]
+    for _ in range(MESSAGES // ROWS):
+        client.shell_channel.send(client.session.msg("comm_msg", {"comm_id": "none", "data": {}}))
+    kernel.finish(kernel.send("1"))
+    return cells
