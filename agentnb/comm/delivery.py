@@ -41,7 +41,7 @@ class Pace(NamedTuple):
     seconds: float
 
 
-FLUSH_SECONDS = 0.036  # a little more than two frames of a screen
+FLUSH_SECONDS = 0.035  # a little more than two frames of a screen
 SHORT = Pace(characters=40, seconds=0.15)
 """Where every client reads the short form of a flush (`agentnb.comm.continued_text`)."""
 WHOLE = Pace(characters=120, seconds=0.25)

@@ -1,7 +1,7 @@
 /** Introduces the page to the kernel and asks for the channels that its views follow, again until it is answered. */
 import { batch, signal } from "@preact/signals";
 import { WINDOW } from "../state/tables.gen.ts";
-import { sessionChannel } from "../view/identity.ts";
+import { isChanges, sessionChannel } from "../view/identity.ts";
 import { type Channels, ROOT } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Initialized, isInitialized, Refused, speaks, UNSUPPORTED_VERSION, versions } from "./messages.ts";
@@ -27,6 +27,8 @@ export class Handshake {
   #channels: Channels;
   #then: Then;
   #initializing: number | undefined;
+  /** Whether the kernel was told then that a view can be seen. */
+  #saidVisible = false;
   #subscribed = new Set<string>([ROOT]);
   #unanswered = new Set<string>();
   #open = new Set<string>();
@@ -48,11 +50,12 @@ export class Handshake {
     if (this.#initializing !== undefined) return;
     this.#initializing = this.#exchange.nextId;
     const hostId = this.hostId.peek();
+    this.#saidVisible = this.#then.visible();
     this.#exchange
       .request<unknown>("initialize", {
         protocolVersions: versions(),
         lastSeen: this.#channels.seen,
-        visible: this.#then.visible(),
+        visible: this.#saidVisible,
         accepts: ["text"],
         ...(hostId === undefined ? {} : { hostId }),
       })
@@ -77,6 +80,17 @@ export class Handshake {
     }
     this.#subscribe([...this.#unanswered]);
     return this.#unanswered.size > 0;
+  }
+
+  /**
+   * Whether the kernel sends a page in sight less than it follows: it takes the page for hidden, or has begun anew with it.
+   * `sent` has what it sends, by channel.
+   */
+  isForgotten(sent: Record<string, number>): boolean {
+    const open = new Set(this.#channels.sessions);
+    const followed = [...this.#subscribed].filter((uri) => !isChanges(uri) && open.has(sessionChannel(uri)));
+    const gaps = this.#channels.gaps.peek();
+    return ROOT in sent && followed.some((uri) => !(uri in sent || uri in gaps || this.#unanswered.has(uri)));
   }
 
   /** Follows anew what was closed and is open again: the kernel says nothing of it by itself. */
@@ -121,6 +135,9 @@ export class Handshake {
       this.#channels.take(result.channels);
       this.#then.introduced(result);
     });
+    // What was said of it meanwhile may have come to the kernel first, over another of its shells: it knew no such page then.
+    const visible = this.#then.visible();
+    if (visible !== this.#saidVisible) this.#exchange.notify("visibility", { visible });
     this.#subscribe([...this.#subscribed].filter((uri) => !(uri in result.channels)));
     if (!isNew) this.#sendPendingAgain();
   }

@@ -70,8 +70,9 @@ export class Presence {
 
   /** Our words come through. After a silence, or a cut, some of them may not have, and some of the kernel's neither. */
   pong({ hostId, indexes }: Record<string, unknown>): void {
-    const again = this.answered() || this.#wasCut;
     this.#ahead = isObject(indexes) ? (indexes as Record<string, number>) : {};
+    const isForgotten = this.#views.visible && this.#handshake.isForgotten(this.#ahead);
+    const again = this.answered() || this.#wasCut || isForgotten;
     if (again || hostId !== this.#handshake.hostId.peek()) this.#handshake.initialize();
     this.#wasCut = false;
     this.caughtUp();

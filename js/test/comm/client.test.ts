@@ -394,6 +394,39 @@ describe("views", () => {
     two.setVisible(false);
     expect(kernel.said.filter((s) => s.method === "visibility").map((s) => s.params.visible)).toEqual([true, false]);
   });
+
+  test("a view that comes into sight before the kernel knows the page is told of again", async () => {
+    const kernel = new Kernel();
+    const client = createClient(kernel);
+    open.push(client);
+    client.view("1").setVisible(true);
+    kernel.tell({ method: "unknownClient", params: {} }); // it came over another shell, and was overtaken by nothing
+    expect(kernel.last("initialize").params.visible).toBe(false);
+    await kernel.answer("initialize", { protocolVersion: 2, hostId: "h1", channels: {} });
+    const told = kernel.said.filter(({ method }) => method === "visibility" || method === "initialize");
+    expect(told.map(({ method, params }) => [method, params.visible])).toEqual([
+      ["initialize", false],
+      ["visibility", true],
+      ["visibility", true],
+    ]);
+  });
+
+  test.each([
+    ["takes the page for hidden", { [ROOT]: 1 }, 2],
+    ["sends all that is followed", { [ROOT]: 1, [CHAT]: 1 }, 1],
+    ["is older and does not say what it sends", undefined, 1],
+  ])("a page in sight says anew what it follows where the kernel %s", async (_how, indexes, times) => {
+    const { kernel, client } = await live();
+    const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: 1, modifiedAt: 1 };
+    kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
+    const initialized = () => kernel.said.filter(({ method }) => method === "initialize").length;
+    kernel.tell({ method: "pong", params: { hostId: "h1", indexes: { [ROOT]: 1 } } });
+    expect(initialized()).toBe(1); // hidden: rightly
+    client.view("1").setVisible(true);
+    kernel.tell({ method: "pong", params: { hostId: "h1", indexes } });
+    expect(initialized()).toBe(times);
+    expect(kernel.last("initialize").params.visible).toBe(times === 2);
+  });
 });
 
 describe("older turns", () => {
