@@ -123,7 +123,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 # uses all cores. Kernels and notebooks wait for programs a third of their time: one goes on while the other waits.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: ## everything that must pass (20 min, with a fresh environment)
+test: ## everything that must pass (17 min, with a fresh environment)
 	+@$(SIDE_BY_SIDE) environments check test-js
 	@$(MAKE) --no-print-directory test-unit
 	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
@@ -177,7 +177,7 @@ test-floors-short: $(FLOORS)/.installed ## some of it: the magics, and two noteb
 test-js: js/node_modules/.installed ## TypeScript (1 min)
 	cd js && $(NPM) test --silent
 
-test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (9 min)
+test-browser: $(LABEXTENSION) $(VENV6)/.installed chromium ## real JupyterLab in a real Chromium (8 min)
 	$(PYTEST) tests/browser --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 # A Jupyter server with the proxy: what that brings (aiohttp and more) is not for everybody who runs the tests.

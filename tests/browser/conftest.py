@@ -181,9 +181,11 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     kind = "notebook7" if request.node.get_closest_marker("notebook7") else "jupyterlab"
     lab = kept.take(kind)
     said: list[str] = []
+    console: list[str] = []
     failed = request.session.testsfailed
 
     def heard(message: ConsoleMessage) -> None:
+        console.append(f"{message.type}: {message.text}")
         if message.type in LOUD:
             said.append(message.text)
 
@@ -198,6 +200,7 @@ def lab(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Lab]:
     passed = request.session.testsfailed == failed
     if not passed:
         picture(lab, f"end-{plain(request)}")
+        (PICTURES / f"end-{plain(request)}.txt").write_text("\n".join(console), encoding="utf-8")
     faults = [text for text in said if OURS.search(text) and CLOSED_EARLY not in text and not SLOW.match(text)]
     kept.give_back(lab, passed=passed and not faults, kind=kind)
     assert faults == []
@@ -209,6 +212,6 @@ def plain(request: pytest.FixtureRequest) -> str:
 
 
 def picture(lab: Lab, name: str) -> None:
-    """Leave a screenshot of how a test failed."""
+    """Leave a screenshot of how a test failed; a text of the same name has what its console said."""
     if not lab.page.is_closed():
         lab.picture(name)
