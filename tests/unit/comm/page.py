@@ -165,6 +165,7 @@ class Page:
         self._unanswered: dict[str, None] = {}
         self._answers: dict[int, Callable[[Any], None]] = {}
         self._initializing: int | None = None
+        self._said_visible = False
         self._pulse = Pulse()
         self._text = ContinuedText()
         self._acks = Acknowledgements(loop, self._acknowledge)
@@ -218,8 +219,20 @@ class Page:
         elif message["method"] == "unknownClient":
             self._pulse.answered()
             self._initialize()
-        elif self._pulse.answered() or message["params"]["hostId"] != self.host_id:
+        else:
+            self._pong(message["params"])
+
+    def _pong(self, params: dict[str, Any]) -> None:
+        is_forgotten = self.visible and self._is_forgotten(params["indexes"])
+        if self._pulse.answered() or is_forgotten or params["hostId"] != self.host_id:
             self._initialize()
+
+    def _is_forgotten(self, sent: dict[str, int]) -> bool:
+        """Whether the kernel sends less than what this page follows (``isForgotten``)."""
+        root = self._channel(ROOT).confirmed
+        sessions = [] if root is None or not root.sessions else [summary.resource for summary in root.sessions]
+        followed = [uri for uri in self._subscribed if uri.removesuffix("/chat") in sessions]
+        return ROOT in sent and any(uri not in sent and uri not in self._unanswered for uri in followed)
 
     def _flush(self, flush: dict[str, Any]) -> None:
         if self._initializing is not None:
@@ -264,6 +277,7 @@ class Page:
         if self._initializing is not None:
             return
         self._initializing = self._id + 1
+        self._said_visible = self.visible
         params = {
             "protocolVersions": [*range(WINDOW.current, WINDOW.oldest - 1, -1)],
             "lastSeen": self._seen(),
@@ -283,6 +297,8 @@ class Page:
         if before not in {None, self.host_id}:
             self.channels = {uri: PageChannel(uri) for uri in self.channels}
         self._take(result["channels"])
+        if self.visible != self._said_visible:
+            self._notify("visibility", {"visible": self.visible})
         self._subscribe([uri for uri in self._subscribed if uri not in result["channels"]])
         if before in {None, self.host_id}:
             self._send_pending_again()
