@@ -154,8 +154,11 @@ class Kept:
 
     def take(self, kind: str = "jupyterlab") -> Lab:
         """The page of a kind, empty."""
-        lab = self._free.pop(kind, None) or new_lab(self._profile, self._server)
-        lab.forget_other_pages()
+        lab = self._free.pop(kind, None)
+        if lab is None:
+            lab = new_lab(self._profile, self._server)
+        else:
+            lab.forget_other_pages()
         lab.page.bring_to_front()  # Chromium gives less of the processor to a tab behind another one
         return lab
 

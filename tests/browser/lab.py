@@ -54,11 +54,9 @@ CLEARED = """async () => {
   app.shell.collapseRight();
   const theme = "JupyterLab Light";
   if (document.body.dataset.jpThemeName !== theme) await app.commands.execute("apputils:change-theme", { theme });
-  localStorage.clear();
-  sessionStorage.clear();
   return true;
 }"""
-"""Closes every notebook and forgets what was kept in the page; says whether the page is as it was when it was new."""
+"""Closes every notebook; says whether the page shows what it did when it was new."""
 
 FORGOTTEN = "() => (localStorage.clear(), sessionStorage.clear())"
 """Forgets what was kept in the page."""
@@ -204,14 +202,20 @@ class Lab:
         """Close what is open, for another test; says whether the page is as a new one."""
         self.page.emulate_media(forced_colors="null", reduced_motion="null")
         self.page.keyboard.press("Escape")
-        return bool(self.page.evaluate(CLEARED))
+        if not self.page.evaluate(CLEARED):
+            return False
+        self.page.evaluate(FORGOTTEN)
+        return True
 
     def leave(self) -> bool:
         """Leave what is open for an empty page, for another test; says whether the page is as a new one."""
         self.page.emulate_media(forced_colors="null", reduced_motion="null")
+        self._leave()
+        return True
+
+    def _leave(self) -> None:
         self.page.evaluate(FORGOTTEN)
         self.page.goto("about:blank")
-        return True
 
     def reload(self, *, busy: bool = False) -> None:
         """Load the page again, with the layout that it has saved.
@@ -228,8 +232,7 @@ class Lab:
         """Save the notebook, leave the page, end the kernel; open it anew, in a page just loaded, with a new kernel."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
         self.save()
-        self.page.evaluate(FORGOTTEN)
-        self.page.goto("about:blank")
+        self._leave()
         self.server.end_sessions()
         self.workspace = ""
         self.open(name)
@@ -241,6 +244,12 @@ class Lab:
     def cell(self, index: int) -> Cell:
         """The code cell at an index, from 0."""
         return Cell(self.panel.locator(".jp-CodeCell").nth(index))
+
+    def run_cells(self, count: int) -> None:
+        """Run that many code cells of a new kernel, from the first, and see each done before the next."""
+        for index in range(count):
+            self.cell(index).run()
+            self.cell(index).expect_done(index + 1)
 
     def command(self, name: str, **arguments: Any) -> None:
         """Run a command of JupyterLab and wait until it has been done."""

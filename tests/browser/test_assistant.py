@@ -28,9 +28,7 @@ def classic(lab: Lab, kernelspecs: Path) -> Classic:
 def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7(classic: Classic, lab: Lab) -> None:
     """Changes of cells are reviewed first and, after the switch, afterwards, both in the cells."""
     classic.open("assistant.ipynb", "north, south = 12, 30", SETUP, "east = 0\nshare = south / east")
-    for index in (0, 1):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     classic.button.click()
     side = classic.side
     side.expect_chat()

@@ -30,9 +30,7 @@ def test_proposed_changes_when_reviewed_in_their_cells_are_accepted_by_keyboard_
 ) -> None:
     """The difference is in the cell and not in the notebook; an answer in either place is one in both."""
     lab.open("reviewed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
-    for index in range(2):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     side = Side(lab.page)
     side.open()
     side.expect_chat()
@@ -66,9 +64,7 @@ def test_changes_that_are_applied_at_once_are_kept_by_keyboard_and_undone_by_mou
 ) -> None:
     """*Apply, review after*: the cells have them, with the difference, until they are kept or undone."""
     lab.open("reviewed-after.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
-    for index in range(2):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     kept = ["a = 1\nprint(a)", "b = 2"]
     side = Side(lab.page)
     side.open()
@@ -95,9 +91,7 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
 ) -> None:
     """The page where a change is accepted has it; the marks go in both, and nothing is applied twice."""
     lab.open("two-pages.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
-    for index in range(2):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     lab.save()
     other = open_lab()
     other.open("two-pages.ipynb")
@@ -142,9 +136,7 @@ def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_
     """What would happen is marked in the notebook; types, order and outputs come back in one step."""
     setup = SETUP.replace("sys, agentnb", "sys, agentnb, os").replace("kernel_tools", "cwd=os.getcwd(), kernel_tools")
     lab.open("structure.ipynb", notebook(setup, "a = 1\nb = 2", "print(3)", "d = 4", kernel="ipykernel7"))
-    for index in range(4):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(4)
     before = lab.page.evaluate(CELLS)
     side = Side(lab.page)
     side.open()
@@ -204,8 +196,7 @@ def test_what_stands_in_cells_outside_the_view_is_seen_there_in_each_windowing_m
     error = nbformat.v4.new_output("error", ename="NameError", evalue="no x", traceback=["NameError: no x"])
     document.cells[20].update(outputs=[error], execution_count=7)
     lab.open("windowed.ipynb", document)
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side = Side(lab.page)
     with lab.layout_saved("agentnb-sidebar"):
         side.open()

@@ -64,9 +64,7 @@ def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
     folder.mkdir()
     (folder / "fit.py").write_text(OLD, encoding="utf-8")
     lab.open("changes.ipynb", notebook(SETUP, "a = 1", "b = 2", kernel="ipykernel7"))
-    for index in range(3):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(3)
     side.open()
     side.expect_chat()
     side.say(json.dumps(STEPS))
@@ -135,9 +133,7 @@ def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab:
     """It is marked as the user's; what the agent did to a file and a cell is undone."""
     setup = SETUP.replace("changed", ".").replace('"allow"', '"ask"')
     lab.open("own.ipynb", notebook(setup, "a = 1", "", kernel="ipykernel7"))
-    for index in range(2):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     lab.save()
     side.open()
     side.expect_chat()
@@ -163,8 +159,7 @@ def test_a_notebook_that_the_user_saved_during_a_turn_is_left_alone_by_undo(lab:
 def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:
     """They are applied with a click; then JupyterLab saves the notebook without a question."""
     lab.open("written.ipynb", notebook(SETUP.replace("changed", "."), "a = 1", "b = 2", kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.save()
     file = lab.server.folder / "written.ipynb"
     text = file.read_text(encoding="utf-8").replace("a = 1", "a = 10")

@@ -42,8 +42,7 @@ def test_citations_and_uses_when_opened_say_where_and_what_it_costs(lab: Lab, ke
     """A place opens to its lines, with its own marked; the line *Uses* to components, packages and skills."""
     install(lab.server.folder / "site")
     lab.open("cited.ipynb", notebook(SETUP, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side = Side(lab.page)
     side.open()
     side.expect_chat()

@@ -29,9 +29,7 @@ def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
     """With the live view in its output; another view and what stays of the turn are whole, and the kernel frees it."""
     cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
     lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
-    for number in range(3):
-        lab.cell(number).run()
-        lab.cell(number).expect_done(number + 1)
+    lab.run_cells(3)
     other = Chat(lab.panel)
     other.expect_text("5 6 7")
     expect(lab.panel.locator(".turn-view")).to_be_visible()

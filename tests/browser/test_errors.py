@@ -49,9 +49,7 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     and entries are gone when the cell has run well.
     """
     lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", kernel="ipykernel7"))
-    for index in range(3):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(3)
     expect(fixing(lab, 1)).to_be_visible(timeout=PATIENCE_MS)
     expect(fixing(lab, 0)).to_have_count(0)
     fixing(lab, 1).click()

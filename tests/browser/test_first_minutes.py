@@ -27,10 +27,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, side: Side) -> None:
     """They are clicked into the box by mouse or keyboard, and not sent; a kernel can be started from the sidebar."""
     lab.open("first.ipynb", notebook(TABLE, "petals.colour", kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
-    lab.cell(1).run()
-    lab.cell(1).expect_done(2)
+    lab.run_cells(2)
     side.open()
     switch = side.chat.locator(".start-access")
     expect(switch).to_be_visible(timeout=PATIENCE_MS)
@@ -63,10 +60,7 @@ def test_in_notebook_7_an_empty_chat_offers_the_same_examples(lab: Lab, kernelsp
     """They go into the box by mouse and by keyboard; what is in the box is sent as any message."""
     classic = Classic(lab)
     classic.open("first7.ipynb", TABLE, "petals.colour")
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
-    lab.cell(1).run()
-    lab.cell(1).expect_done(2)
+    lab.run_cells(2)
     classic.button.click()
     classic.side.start()
     box, chat = classic.side.box, classic.side.chat

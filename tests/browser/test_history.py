@@ -33,8 +33,7 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
     """By keyboard where it can be; a deletion that was undone is none, one that was not is for good."""
     cells = (EARLIER, "import agentnb\nagentnb.chat()", LEFT)
     lab.open("history.ipynb", notebook(*cells, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.restart()
     cell = lab.cell(1)
     cell.run()

@@ -25,8 +25,7 @@ def test_an_agent_is_installed_from_the_start_page_and_answers(lab: Lab, side: S
     folder = make_installers(tmp_path / "path", "npm")
     environment = {"PATH": str(folder), "AGENTNB_DATA_DIR": str(tmp_path), "INSTALLER_PREFIX": str(tmp_path / "prefix")}
     lab.open("install.ipynb", notebook(f"import os\nos.environ.update({environment!r})", kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side.open()
     side.expect_chat()
     side.chat.get_by_role("button", name="More agents").click()

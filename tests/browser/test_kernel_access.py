@@ -96,8 +96,7 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
 def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(lab: Lab, kernelspecs: Path) -> None:
     """The agent can do what the switch says; a program in a terminal works while the kernel is paired."""
     lab.open("access.ipynb", notebook(CELL, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side = Side(lab.page)
     side.open()
     change_access(lab, side, click, pick)
@@ -109,8 +108,7 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook
     """The same, with keys."""
     classic = Classic(lab)
     classic.open("access7.ipynb", CELL)
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.page.keyboard.press("Control+Shift+O")
     change_access(lab, classic.side, enter, type_value)
     pair(lab, classic.side, enter)

@@ -89,8 +89,7 @@ def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_u
     cells[0], cells[FAILING] = SETUP, FAIL
     lab.open("large.ipynb", notebook(*cells, kernel="ipykernel7"))
     lab.page.evaluate(LISTEN)
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     run_at(lab, FAILING)
     fix_by_keyboard(lab, fixing(lab))
     side.expect_chat()

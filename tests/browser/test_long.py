@@ -78,8 +78,7 @@ def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
     """A click brings the conversation back, with its transcript, and it is gone on with."""
     first = "import agentnb\nsession = agentnb.start()\nsession.prompt('/say remember me').wait()\nsession"
     lab.open("again.ipynb", notebook(first, "import agentnb\nagentnb.chat()", kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.restart()
     cell = lab.cell(1)
     cell.run()

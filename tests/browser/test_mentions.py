@@ -38,8 +38,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
 def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(lab: Lab, side: Side) -> None:
     """By keyboard and by mouse; the chips show what is sent."""
     lab.open("added.ipynb", notebook(DRAW, "threshold = 5", kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     expect(lab.cell(0).output.locator(".jp-RenderedImage img")).to_be_visible(timeout=PATIENCE_MS)
     side.open()
     side.start()
@@ -74,8 +73,7 @@ def test_an_svg_with_scripts_goes_to_the_agent_as_a_picture_and_nothing_of_it_ac
     draw = f"from IPython.display import SVG\nSVG({drawing!r})"
     lab.page.on("request", lambda one: elsewhere.append(one.url) if "elsewhere.invalid" in one.url else None)
     lab.open("hostile-svg.ipynb", notebook(draw, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side.open()
     side.start()
     side.box.press_sequentially("/context @output:1 ")
@@ -100,8 +98,7 @@ def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: S
     described = json.dumps({**spec, "display_name": "debugged", "metadata": {"debugger": True}})
     (kernelspecs / "kernels/debugged/kernel.json").write_text(described, encoding="utf-8")
     lab.open("variables.ipynb", notebook("limits = {'upper': 5}", kernel="debugged"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side.open()
     side.start()
     lab.command("application:toggle-left-area")

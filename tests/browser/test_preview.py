@@ -36,8 +36,7 @@ def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspe
     file = lab.server.folder / "previewed.txt"
     file.write_text("one\n", encoding="utf-8")
     lab.open("preview.ipynb", notebook(SETUP, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side = Side(lab.page)
     side.open()
     side.expect_chat()

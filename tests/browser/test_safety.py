@@ -30,9 +30,7 @@ def kernel(request: pytest.FixtureRequest, kernelspecs: object) -> str:
 def test_a_hostile_answer_runs_nothing(lab: Lab, kernel: str) -> None:
     """Script, event attributes and script links stay text: while it streams, when it is kept, and when reopened."""
     lab.open("hostile.ipynb", notebook("%load_ext agentnb", f"%agent /say {ATTACK}", "%agent /markdown", kernel=kernel))
-    for index in range(3):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(3)
     cell = lab.cell(1)
     cell.expect_static(re.compile("end of it"))
     expect(cell.output.locator("script, img[onerror], [ontoggle], svg[onload]")).to_have_count(0)

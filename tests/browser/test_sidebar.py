@@ -161,8 +161,7 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
 def test_after_a_reload_the_running_turn_is_there(lab: Lab, side: Side, kernel_name: str) -> None:
     """The cell still awaits its answer; the page that was loaded anew shows the turn, and stops it."""
     lab.open(f"side-turn-{kernel_name}.ipynb", notebook(LOAD, "%agent /hang", kernel=kernel_name))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     with lab.layout_saved("agentnb-sidebar"):
         side.open()
     side.expect_chat()
@@ -357,8 +356,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     An agent with access to the kernel runs code, inserts, runs and replaces cells, each asked for with what it is.
     """
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.command("agentnb:run", source="x + 22")
     lab.cell(1).expect_done(2)
     lab.cell(1).expect_text("42")
@@ -404,8 +402,7 @@ def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, s
     lab.open("side-change.ipynb", notebook(CHANGE, "b = 1", "c = 1", kernel=KERNEL))
     side.open()
     side.expect_chat()
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     b, c = (each["id"] for each in lab.page.evaluate(CELLS)[1:])
     steps = (
         {"action": "delete", "cell_id": b, "expected": "b = 1"},
@@ -464,8 +461,7 @@ def test_mentions_mean_the_notebooks_real_cells(lab: Lab, side: Side) -> None:
 def test_python_opens_the_sidebar(lab: Lab, side: Side, kernel_name: str) -> None:
     """``agentnb.sidebar()`` and ``%agents sidebar`` ask the page, which shows it; the cell ends at once and says so."""
     lab.open(f"side-python-{kernel_name}.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=kernel_name))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     lab.cell(0).expect_text("The chat is in the sidebar on the right.")
     side.expect_chat()
 

@@ -114,8 +114,7 @@ def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> 
     So does the button on a cell that failed: its error is sent when a conversation is open.
     """
     classic.open("classic-python.ipynb", "%load_ext agentnb", "%agents sidebar", "1 / 0")
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     for count in (2, 3):
         lab.cell(1).run()
         lab.cell(1).expect_done(count)

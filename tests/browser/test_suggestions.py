@@ -35,8 +35,7 @@ def group(side: Side, name: str) -> Locator:
 def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_prompt(lab: Lab, side: Side) -> None:
     """By mouse and by keyboard, before what the chat itself offers; a long one is cut, its tooltip is whole."""
     lab.open("suggestions.ipynb", notebook(SETUP, kernel="ipykernel7"))
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     side.open()
     side.expect_chat()
     side.say("fail")
@@ -81,8 +80,7 @@ def test_what_the_agent_suggests_is_chosen_by_keyboard_in_notebook_7(lab: Lab, s
     """As in JupyterLab."""
     classic = Classic(lab)
     classic.open("suggestions7.ipynb", SETUP)
-    lab.cell(0).run()
-    lab.cell(0).expect_done(1)
+    lab.run_cells(1)
     classic.button.click()
     side.expect_chat()
     side.say("fail")

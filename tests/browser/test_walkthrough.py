@@ -23,9 +23,7 @@ def test_walkthrough_when_its_steps_are_gone_through_shows_and_marks_each_place(
     """Next opens the file with the line selected, Back marks the cell again."""
     (lab.server.folder / "model.py").write_text(MODEL)
     lab.open("walked.ipynb", notebook(SETUP, "import model\nmodel.fit(4)", kernel="ipykernel7"))
-    for index in range(2):
-        lab.cell(index).run()
-        lab.cell(index).expect_done(index + 1)
+    lab.run_cells(2)
     side = Side(lab.page)
     side.open()
     side.expect_chat()

@@ -11,6 +11,7 @@ outweigh what each character takes once.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -18,6 +19,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -53,6 +55,7 @@ _COMPARABLE = 16_000
 _TIMES = 3
 _LONG = 0.02  # in seconds; less than that may be the machine's doing
 _SUSPECT = 2.3  # twice the text takes twice as long, or four times; a busy machine blurs both
+_ROUNDS = 10
 _PARSER = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _ONCE = {"match", "fullmatch", "search"}
 
@@ -86,6 +89,25 @@ def growth(
     return None
 
 
+def is_linear(run: Callable[[int], object], size: int) -> bool:
+    """Whether *run* takes less than eight times as long for four times *size*: sixteen times is the square.
+
+    What else the machine does only makes a measurement longer, so it is the shortest of some, taken in turn.
+
+    Args:
+        run: Does as much work as its argument says: characters, calls.
+        size: The smaller one, in the same unit.
+    """
+    small: list[float] = []
+    large: list[float] = []
+    for _ in range(_ROUNDS):
+        small.append(_seconds(lambda: run(size)))
+        large.append(_seconds(lambda: run(4 * size)))
+        if len(large) >= _TIMES and min(large) < 8 * min(small):
+            return True
+    return False
+
+
 def _quickest(run: Callable[[str], object], head: str, unit: str, size: int) -> list[float]:
     """For the text, half of it and a quarter, in turn: a machine that is busy for a while is so for all."""
     rounds = [[_took(run, head, unit, size // part) for part in (1, 2, 4)] for _ in range(3)]
@@ -93,11 +115,28 @@ def _quickest(run: Callable[[str], object], head: str, unit: str, size: int) -> 
 
 
 def _took(run: Callable[[str], object], head: str, unit: str, size: int) -> float:
-    """Of this thread alone: servers that other tests left run in theirs."""
     text = (head + unit * (size // len(unit) + 1))[:size]
-    began = time.thread_time()
-    run(text)
-    return time.thread_time() - began
+    return _seconds(lambda: run(text))
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """Of this thread alone: servers that other tests left run in theirs."""
+    with _without_collection():
+        began = time.thread_time()
+        run()
+        return time.thread_time() - began
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """A collection looks at what all earlier tests have left, at a moment that has nothing to do with this one."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def modules() -> Iterator[ModuleType]:

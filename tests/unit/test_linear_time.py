@@ -32,7 +32,7 @@ from agentnb.policy.shell.words import MOST_WORDS
 from agentnb.policy.workspace import Workspace, real_path
 from agentnb.state import ToolCallDetails, ToolCallRun, ToolCallStreamingState, ToolTextContent
 from tests.unit.ipython.test_transcript import tool, turn
-from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, searching
+from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, is_linear, searching
 
 EXPRESSIONS = expressions()
 CREDENTIAL_UNITS = (
@@ -142,6 +142,13 @@ def test_growth_of_a_quadratic_expression_is_told() -> None:
 def test_growth_of_a_quadratic_loop_is_told() -> None:
     """As of an expression."""
     assert "characters take" in (growth(lambda text: [text[at:].count("yx") for at in range(len(text))], "x") or "")
+
+
+@pytest.mark.parametrize("size", [1_000, 4_000])
+def test_work_in_the_square_of_its_size_is_told(size: int) -> None:
+    """And work in proportion to it is not."""
+    assert not is_linear(lambda length: [("x" * length)[at:].count("yx") for at in range(length)], size)
+    assert is_linear(lambda length: [str(at).count("yx") for at in range(length)], size)
 
 
 @pytest.mark.parametrize("name", sorted(EXPRESSIONS))

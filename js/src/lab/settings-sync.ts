@@ -152,8 +152,8 @@ export class SettingsSync {
     const names = [...new Set([...now.keys(), ...this.#known.keys()])];
     for (const name of names) {
       const value = now.get(name);
-      if (isSame(value, this.#known.get(name))) continue;
       const known = this.#known.get(name);
+      if (isSame(value, known)) continue;
       this.#known.set(name, value);
       if (!(await this.#tellAll(name, value))) this.#known.set(name, known); // the next kernel is told
     }
@@ -164,12 +164,12 @@ export class SettingsSync {
   async #tellAll(name: string, value: unknown): Promise<boolean> {
     let isTold = false;
     for (const kernel of this.#kernels)
-      await this.#tell(kernel, name, value).then(
-        () => {
-          isTold = true;
-        },
-        (error: unknown) => console.debug("agentnb:", error),
-      );
+      try {
+        await this.#tell(kernel, name, value);
+        isTold = true;
+      } catch (error) {
+        console.debug("agentnb:", error);
+      }
     return isTold;
   }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from agentnb.acp import wire
 from agentnb.acp.connection import Connection
 from agentnb.safe_json import NESTING_LIMIT
 from tests.unit.hostile_lines import hostile_lines
+from tests.unit.linear import is_linear
 from tests.unit.running import run
 
 
@@ -94,18 +94,7 @@ def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> Non
     assert (decoded.params, stray) == (json.loads(message)["params"], 0)
 
 
-def _seconds(line: bytes) -> float:
-    def once() -> float:
-        begin = time.thread_time()
-        wire.decode(line + b"\n")
-        return time.thread_time() - begin
-
-    return min(once() for _ in range(3))
-
-
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
 def test_reading_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
-    """Twice the line takes at most thrice the time."""
-    length = 300_000
-    half, whole = (_seconds(b'{"jsonrpc":' + piece * (size // len(piece))) for size in (length, 2 * length))
-    assert whole < 3 * half + 0.01
+    """Whatever the line repeats."""
+    assert is_linear(lambda length: wire.decode(b'{"jsonrpc":' + piece * (length // len(piece)) + b"\n"), 150_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from agentnb.ipython.fences import Fences, html_text
 from agentnb.ipython.markdown import harmless, harmless_line, safe_url
 from tests.unit.ipython.page import Page, pages
+from tests.unit.linear import is_linear
 
 HARMLESS = frozenset(
     [
@@ -304,17 +304,9 @@ def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_tex
         "\n$$\n- ",
     ],
 )
-def test_a_text_when_it_is_twice_as_long_takes_about_twice_the_time(unit: str) -> None:
+def test_a_text_when_it_is_four_times_as_long_takes_about_four_times_the_time(unit: str) -> None:
     """What a kernel does for an agent's text is linear."""
-
-    def seconds(length: int) -> float:
-        text = "x" + unit * (length // len(unit))
-        began = thread_time()
-        harmless(text)
-        return thread_time() - began
-
-    short = min(seconds(20_000) for _ in range(3))
-    assert min(seconds(80_000) for _ in range(3)) < 10 * max(short, 0.01)
+    assert is_linear(lambda length: harmless("x" + unit * (length // len(unit))), 20_000)
 
 
 def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:

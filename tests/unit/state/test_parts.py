@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable
 
 from hypothesis import given
@@ -20,6 +19,7 @@ from agentnb.state import (
     ToolCallRunningState,
     part_id,
 )
+from tests.unit.linear import is_linear
 
 IDS = st.integers(0, 6).map(str)
 
@@ -115,17 +115,14 @@ def test_a_plan_in_the_place_of_a_tool_call_is_found() -> None:
     assert (parts.find("0"), parts.find_plan("plan 0")) == (0, 0)
 
 
-def _seconds(count: int) -> float:
-    def once() -> float:
-        began, parts = time.thread_time(), Parts()
-        for number in range(count):
-            parts = parts.appended(_waiting(str(number)))
-            parts = parts.put(parts.find(str(number)), _running(str(number)))
-        return time.thread_time() - began
-
-    return min(once() for _ in range(3))
+def put(count: int) -> None:
+    """*count* parts, each added and changed."""
+    parts = Parts()
+    for number in range(count):
+        parts = parts.appended(_waiting(str(number)))
+        parts = parts.put(parts.find(str(number)), _running(str(number)))
 
 
 def test_a_part_costs_the_same_however_many_there_are() -> None:
-    """Four times as many take less than eight times as long; sixteen times it would be, were each searched for."""
-    assert min(_seconds(16_000) / _seconds(4_000) for _ in range(3)) < 8
+    """Sixteen times as long it would be for four times as many, were each searched for."""
+    assert is_linear(put, 4_000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +15,7 @@ from agentnb.state import (
     reduce_chat,
 )
 from agentnb.state.change import upsert
+from tests.unit.linear import is_linear
 
 TERMINALS = st.builds(TerminalView, id=st.integers(0, 90).map(str), command=st.sampled_from(["ls", "make"]))
 
@@ -44,10 +43,9 @@ def test_a_terminal_that_is_the_same_changes_nothing() -> None:
     assert terminals.with_terminal(TerminalView(id="1", command="ls")) is terminals
 
 
-def seconds(count: int) -> float:
-    """The processor time that *count* terminals take, each opened, printing and ended."""
+def use(count: int) -> None:
+    """*count* terminals, each opened, printing and ended."""
     chat = ChatState(resource="a:/1/chat", title="", status=1, modified_at="", turns=())
-    began = time.thread_time()
     for number in range(count):
         view = TerminalView(id=str(number), command="ls")
         for action in (
@@ -56,10 +54,8 @@ def seconds(count: int) -> float:
             XTerminalExited(terminal_id=view.id, exit_code=0),
         ):
             chat = reduce_chat(chat, action)
-    return time.thread_time() - began
 
 
 def test_a_terminal_costs_the_same_however_many_came_before_it() -> None:
-    """Twice as many take at most three times as long."""
-    whole, half = (min(seconds(count) for _ in range(3)) for count in (4_000, 2_000))
-    assert whole < 3 * half
+    """Of 4,000 as of 1,000."""
+    assert is_linear(use, 1_000)
