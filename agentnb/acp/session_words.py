@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from agentnb.acp.fields import count, mapping, objects, text
+from agentnb.hidden_characters import CONTROLS, HIDDEN
 from agentnb.state import (
     AgentCommand,
     Cost,
@@ -34,11 +35,7 @@ LONGEST_SUGGESTION = 2_000
 _READ = 100
 """How many suggestions, and blocks of one, are looked at."""
 _LINE_END = re.compile("\r\n?|[\u2028\u2029]")
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e0fff]"
-)
-"""Control characters, and marks that reorder or hide text (`js/src/view/plain.ts` writes them out)."""
+_HIDDEN = re.compile(f"[{CONTROLS}{HIDDEN}]")
 _PLAIN_PATH = re.compile(r"/[\w./~-]*[\w/~-]")
 
 

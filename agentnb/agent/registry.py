@@ -20,6 +20,7 @@ import msgspec
 
 from agentnb.errors import UsageError
 from agentnb.folders import config_folder
+from agentnb.hidden_characters import CONTROLS, HIDDEN
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _VERSION = r"[0-9][0-9A-Za-z.+!-]{0,63}"
 _NPM = re.compile(rf"(?P<name>(?:@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*)(?:@(?P<version>{_VERSION}))?\Z")
 _PYTHON = re.compile(rf"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:(?:==|@)(?P<version>{_VERSION}))?\Z")
 _SHELL = re.compile(r"[;&|<>`$\n\r\\\"'(){}*?!^%]|[\x00-\x1f\x7f]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_UNSHOWN = re.compile(f"[{CONTROLS}\t\n\r{HIDDEN}]")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 _DECIDING = re.compile(
     r"(?:PATH|HOME|SHELL|ENV|BASH_ENV|IFS|PS4|TMPDIR|COMSPEC|SYSTEMROOT|EDITOR|PAGER|.*_PROXY"
@@ -159,7 +160,7 @@ def read_registry(data: bytes) -> Registry:
     try:
         registry = read_record(data, Registry)
     except ValueError as error:
-        _refuse(_CONTROL.sub(" ", str(error))[:200])
+        _refuse(_UNSHOWN.sub(" ", str(error))[:200])
     if len(registry.agents) > MOST_AGENTS:
         _refuse(f"it has {len(registry.agents):,} agents; the limit is {MOST_AGENTS}")
     seen: set[str] = set()
@@ -237,7 +238,7 @@ def _check(agent: RegistryAgent) -> None:
         _refuse(f"an agent's id is lower-case letters, digits and hyphens, not {_shown(agent.id)}")
     texts = {"name": agent.name, "description": agent.description, "license": agent.license, "icon": agent.icon}
     for field, text in {**texts, "repository": agent.repository, "authors": " ".join(agent.authors)}.items():
-        if text is not None and (len(text) > LONGEST_TEXT or _CONTROL.search(text)):
+        if text is not None and (len(text) > LONGEST_TEXT or _UNSHOWN.search(text)):
             _refuse_in(agent, f"its {field} is too long or has characters that are not shown")
     if not agent.name.strip():
         _refuse_in(agent, "it has no name")
@@ -292,7 +293,7 @@ def _is_inner_path(text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    return repr(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text[:60]))
+    return repr(_UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text[:60]))
 
 
 def _refuse_in(agent: RegistryAgent, why: str) -> NoReturn:

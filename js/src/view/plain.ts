@@ -2,11 +2,12 @@
  * Text that someone must be able to trust at a glance: titles, commands, paths, names of options.
  *
  * Marks that reorder or hide what stands next to them (bidi overrides, zero-width characters, control
- * characters) are written out, so that a command cannot look like another one.
+ * characters) are written out, so that a command cannot look like another one. `agentnb/hidden_characters.py`
+ * has the same list, and a test compares them.
  */
 
 const HIDDEN =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\u034f/gu;
 
 export function plain(text: unknown): string {
   if (typeof text !== "string") return text === undefined || text === null ? "" : String(text);
@@ -27,12 +28,12 @@ export function line(text: unknown, limit = 200): string {
 /** Twice the longest path that a system takes: a longer one is no file, and laying it out would hold up the page. */
 const LONGEST_PATH = 8_192;
 
-/** The last name of a path and what stands before it; one that is too long to be a path is cut in its middle. */
 /** An output as it was printed: without the fences that the kernel puts round a traceback and a picture's source. */
 export function withoutFences(output: string): string {
   return output.replace(/^(`{3,})\w*\n([\s\S]*?)\n\1$/gm, "$2");
 }
 
+/** The last name of a path and what stands before it; one that is too long to be a path is cut in its middle. */
 export function splitPath(path: string): { folder: string; name: string } {
   const half = LONGEST_PATH / 2;
   const near = path.length > LONGEST_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;

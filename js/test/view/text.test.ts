@@ -98,6 +98,17 @@ describe("plain text", () => {
     expect(plain("a\u202eb\u200bc\u0007")).toEqual("a⟨U+202E⟩b⟨U+200B⟩c⟨U+0007⟩");
   });
 
+  test("writes out what Unicode says can be ignored, but joiners and variations", () => {
+    const ignored = Array.from({ length: 0x110000 }, (_, number) => number)
+      .filter((number) => number < 0xd800 || number > 0xdfff)
+      .map((number) => String.fromCodePoint(number))
+      .filter((one) => /\p{Default_Ignorable_Code_Point}/u.test(one));
+    expect(ignored.length).toBeGreaterThan(4_000);
+    const shown = ignored.filter((one) => plain(one) === one);
+    const joiners = "\u200c \u200d".split(" ");
+    expect(shown.filter((one) => !joiners.includes(one) && !/\p{Variation_Selector}/u.test(one))).toEqual([]);
+  });
+
   test("one line is one line, and not too long", () => {
     expect(line(" a\n b\tc ")).toEqual("a b c");
     expect(line("x".repeat(300), 10)).toEqual(`${"x".repeat(9)}…`);

@@ -1,0 +1,18 @@
+"""Characters that nobody sees, and marks that change the order of what stands beside them.
+
+With them a command, a path or a name looks like another one. `js/src/view/plain.ts` writes the same ones out.
+"""
+
+from __future__ import annotations
+
+HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""Ranges for a set in a regular expression. Not among them: what emoji and scripts need (`JOINERS`, variations)."""
+
+JOINERS = "\u200c\u200d"
+"""They join letters and emoji, or keep them apart: seen by what they do there, and not at all in a command."""
+
+CONTROLS = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+"""Control characters but tab, line feed and carriage return."""
