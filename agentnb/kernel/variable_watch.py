@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 log = logger("agentnb.kernel")
 
 LOOK_SECONDS = 0.25
-"""How long the fingerprints of all variables may take; those of the rest are not taken."""
+"""Processor time that the fingerprints of all variables may take; those of the rest are not taken."""
+LONGEST_LOOK_SECONDS = 2.0
+"""And time in all: a busy machine takes longer, and so does an array that lies in a file far away."""
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
 
@@ -308,13 +310,13 @@ def _binding(name: str, value: Any) -> Binding | None:
 
 def _fingerprints(names: Mapping[str, Any]) -> dict[str, tuple[object, Binding]]:
     """The fingerprints of as many variables as can be looked at in a short time."""
-    until = time.monotonic() + LOOK_SECONDS
+    worked_until, until = time.thread_time() + LOOK_SECONDS, time.monotonic() + LONGEST_LOOK_SECONDS
     taken: dict[str, tuple[object, Binding]] = {}
     for name, value in names.items():
         print_now = fingerprint(value)
         if print_now is not None:
             taken[name] = print_now, _Large(name, value) if _is_large(value) else Binding(name, value)
-        if time.monotonic() > until:
+        if time.thread_time() > worked_until or time.monotonic() > until:
             break
     return taken
 
