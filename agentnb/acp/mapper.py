@@ -223,8 +223,8 @@ def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: b
     if call is None and not anew:
         place, call = of_call(chat, place, call_id)
     printed = terminal_actions(update, chat, place.time)
-    is_completed = update.get("status") == "completed"
-    terminals = (reduce(reduce_chat, printed, chat).terminals if is_completed else None) or ()
+    has_ended = update.get("status") in {"completed", "failed"}
+    terminals = (reduce(reduce_chat, printed, chat).terminals if has_ended else None) or ()
     return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
 
 

@@ -70,7 +70,7 @@ def tool_call_actions(
     if status == "in_progress" and (call is None or isinstance(call, ToolCallStreamingState)):
         actions.append(_ready(place, call_id, title, details))
     elif status in {"completed", "failed"}:
-        failure = _failure(details) if status == "failed" else _failed_command(details, terminals)
+        failure = _failure(details, terminals) if status == "failed" else _failed_command(details, terminals)
         actions += _end(place, call_id, call, title, details, failure=failure)
     return actions
 
@@ -203,12 +203,23 @@ def _failed_command(details: ToolCallDetails, terminals: Sequence[TerminalView])
     return f"The command ended with exit code {code}." if code else None
 
 
-def _failure(details: ToolCallDetails) -> str:
+def _failure(details: ToolCallDetails, terminals: Sequence[TerminalView]) -> str:
+    """Why a call failed: its text, an error that its raw output names, how its command ended, else the raw output."""
     said = next((item.text for item in details.content or () if isinstance(item, ToolTextContent)), None)
+    if said is None:
+        said = _named_error(details.raw_output) or _failed_command(details, terminals)
     if said is None and details.raw_output is not None:
-        said = details.raw_output if isinstance(details.raw_output, str) else _json(details.raw_output)
+        said = _json(details.raw_output)
     said = _exception_line((said or "").strip()) or "The tool call failed; the agent gave no reason."
     return said if len(said) <= _ERROR_CHARACTERS else f"{said[: _ERROR_CHARACTERS - 1]}…"
+
+
+def _named_error(raw: Any) -> str | None:
+    if isinstance(raw, str):
+        return raw
+    output = mapping(raw)
+    said = (output.get("error"), mapping(output.get("error")).get("message"), output.get("message"))
+    return next((each for each in said if isinstance(each, str) and each.strip()), None)
 
 
 def _exception_line(text: str) -> str:

@@ -133,7 +133,7 @@ _LOOKS = frozenset(
     }
     | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
 )
-_UNKNOWN = ", of which nothing is known here."
+_UNKNOWN = ", which agentnb does not know."
 _EDITORS = frozenset({"vi", "vim", "nvim", "ex", "view", "emacs", "ed", "nano"})
 
 

@@ -3,6 +3,7 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { table } from "../state/object";
+import { useArmed } from "./armed";
 
 export interface MenuItem {
   /** What tells it from others of the same name. */
@@ -28,6 +29,8 @@ interface Props {
   inFlow?: boolean;
   /** Whether choosing does nothing yet. */
   inert?: boolean;
+  /** Whether choosing does nothing for the first half second: the list may come up under the pointer. */
+  settles?: boolean;
   /** Of the button: -1 where the arrow keys go to it. */
   tabIndex?: number;
   children: ComponentChildren;
@@ -41,11 +44,15 @@ export function Menu({
   disabled = false,
   className = "icon-button",
   inFlow,
-  inert,
+  inert: inertNow,
+  settles,
   tabIndex,
   children,
 }: Props) {
   const [open, setOpen] = useState(false);
+  const [openings, setOpenings] = useState(0);
+  const isSettled = useArmed(String(openings));
+  const inert = inertNow || (settles && !isSettled);
   const holder = useRef<HTMLDivElement>(null);
   const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   useLayoutEffect(() => {
@@ -92,7 +99,10 @@ export function Menu({
         aria-haspopup="menu"
         aria-expanded={open}
         disabled={disabled}
-        onClick={() => setOpen(!open)}
+        onClick={() => {
+          setOpen(!open);
+          setOpenings(openings + 1);
+        }}
       >
         {children}
       </button>

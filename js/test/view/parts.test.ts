@@ -59,6 +59,14 @@ describe("a tool call", () => {
     expect(page.text()).toContain("No such file");
   });
 
+  test("a failed one says once what its text says, too", () => {
+    const store = started({ content: [{ type: "text", text: "Nothing found.\n" }] });
+    ready(store);
+    complete(store, { success: false, error: { message: "Nothing found." } });
+    const page = show(store);
+    expect(page.text().split("Nothing found.")).toHaveLength(2);
+  });
+
   test("shows a change line by line with its counts", () => {
     const content = [{ type: "diff", path: "/a/fit.py", oldText: "a\nb\nc\n", newText: "a\nB\nc\nd\n" }];
     const store = started({ kind: "edit", content });

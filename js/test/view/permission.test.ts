@@ -67,6 +67,7 @@ async function moreOptions(page: Page, card = 0): Promise<(string | null)[]> {
   const button = page.all(".permission .more")[card] as HTMLElement;
   if (button.ariaExpanded !== "true") button.click();
   await page.until(() => page.find("[role=menuitem]"));
+  await page.until(() => expect(page.all("[role=menuitem][aria-disabled=true]")).toEqual([]));
   return page.all("[role=menuitem]").map((one) => one.textContent);
 }
 
@@ -87,7 +88,7 @@ describe("who answered", () => {
     [{ ...NO, answeredBy: { kind: "client", clientId: "11111111" } }, "Denied in another window"],
     [{ ...NO, answeredBy: { kind: "client", clientId: "remote:phone:x:1", name: "phone" } }, "Denied by phone"],
     [{ ...NO, answeredBy: { kind: "python" } }, "Denied by Python code"],
-    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a ruledenied by a rule"],
+    [{ ...NO, answeredBy: { kind: "rule" }, reasonMessage: "denied by a rule" }, "Denied by a rule denied by a rule"],
     [{ ...NO, answeredBy: { kind: "nobody" } }, "Denied automatically: no one could be asked"],
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Denied"],
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
@@ -175,6 +176,7 @@ describe("the policy on a permission card", () => {
     page.button("Allow edits this turn").click();
     expect(store.dispatched[0]?.action).toMatchObject({ approved: true, selectedOptionId: "agentnb:turn" });
     await page.until(() => expect(page.find(".decision.allowed").textContent).toEqual("Allowed Allow edits this turn"));
+    expect(page.find(".decision.allowed").children, "one text beside the icon: it breaks as a text").toHaveLength(2);
   });
 
   test("a command can be changed before it is allowed, where the host runs it", async () => {
@@ -315,6 +317,27 @@ describe("a permission card", () => {
     await vi.advanceTimersByTimeAsync(INERT_FOR);
     await armed(page);
     page.button("Allow once").click();
+    expect(store.dispatched.length).toEqual(1);
+  });
+
+  test("a second click on More options chooses nothing, though the list moves under the pointer", async () => {
+    fakeTimers();
+    const { store, page } = await askedAll(["a"]);
+    await vi.advanceTimersByTimeAsync(INERT_FOR);
+    await armed(page);
+    for (const again of [false, true]) {
+      page.button("More options").click();
+      await page.until(() => page.button("Allow edits always"));
+      page.button("Allow edits always").click();
+      expect(store.dispatched, again ? "opened again" : "opened").toEqual([]);
+      press(page.button("Allow edits always"), "Escape");
+      await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
+    }
+    page.button("More options").click();
+    await page.until(() => page.button("Allow edits always"));
+    await vi.advanceTimersByTimeAsync(INERT_FOR);
+    await armed(page);
+    page.button("Allow edits always").click();
     expect(store.dispatched.length).toEqual(1);
   });
 

@@ -565,6 +565,31 @@ def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed
     assert (state.success, state.error and state.error.message) == (failure is None, expected)
 
 
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ({"rawOutput": {"exitCode": 1, "output": "1\n2\n3"}}, "The command ended with exit code 1."),
+        (
+            {"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 2}}, "rawOutput": {}},
+            "The command ended with exit code 2.",
+        ),
+        ({"rawOutput": {"error": "no such file", "exitCode": 1}}, "no such file"),
+        ({"rawOutput": {"error": {"message": "no such file"}}}, "no such file"),
+        ({"rawOutput": {"message": "no such file"}}, "no such file"),
+        ({"rawOutput": {"error": {"code": 5}}}, '{"error":{"code":5}}'),
+        ({"rawOutput": ["odd"]}, '["odd"]'),
+    ],
+)
+def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], said: str) -> None:
+    """Its error is no JSON where the raw output has an error's text or an exit code."""
+    terminal = [{"type": "terminal", "terminalId": "z"}]
+    info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
+    begun = call("in_progress", "tool_call", kind="execute", title="make", content=terminal, _meta=info)
+    state = only_call(begun, call("failed", **ended))
+    assert isinstance(state, ToolCallCompletedState)
+    assert (state.error and state.error.message) == said
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

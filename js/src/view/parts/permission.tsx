@@ -130,7 +130,7 @@ export function Permission({ turnId, call }: Props) {
         {button(allow, isCritical ? "secondary danger" : "primary")}
         {!isCritical && button(reject, "secondary")}
         {others.length > 0 && (
-          <Menu label="More options" items={others} className="button secondary more" inFlow inert={!armed}>
+          <Menu label="More options" items={others} className="button secondary more" inFlow inert={!armed} settles>
             More options
             <Icon name="chevron" className="menu-mark" />
           </Menu>

@@ -71,9 +71,18 @@ export function ToolBody({ id, call }: { id: string; call: ToolCallState }) {
           {(text = "") => <OutputBox text={text} />}
         </Whole>
       )}
-      {!run && "error" in call && call.error && <p class="error-text">{line(call.error.message, 2000)}</p>}
+      {!run && "error" in call && call.error && !isShown(call.error.message, content, shown) && (
+        <p class="error-text">{line(call.error.message, 2000)}</p>
+      )}
     </>
   );
+}
+
+/** Whether the text of an error is one of the texts above it. */
+function isShown(message: string, ...lists: (readonly (ToolContent | ToolResultContent)[])[]): boolean {
+  return lists
+    .flat()
+    .some((piece) => piece.type === "text" && "text" in piece && piece.text?.trim() === message.trim());
 }
 
 /** What the tool was given: a command as typed, code for the kernel as code, anything else as JSON. */

@@ -159,9 +159,11 @@ function Decision({ call }: { call: ToolCallState }) {
   return (
     <div class={`decision ${isAllowed ? "allowed" : "denied"}`}>
       <Icon name="shield" />
-      <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
-      {chosen && <span class="dim"> {coded(chosen)}</span>}
-      {why && <span class="dim">{why}</span>}
+      <span>
+        <span class="label">{verdict(isAllowed, by, store.clientId)}</span>
+        {chosen && <span class="dim"> {coded(chosen)}</span>}
+        {why && <span class="dim"> {why}</span>}
+      </span>
     </div>
   );
 }
