@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys", "/proc"),
@@ -26,6 +27,8 @@ _TOOLS = (
 )
 """Programs and Pythons that users install for themselves; no secrets are there."""
 _MOST_INTERPRETER = 200
+_MOST_LINKS = 5_000
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 _SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
@@ -49,7 +52,7 @@ def readable_paths(
     """
     package = str(Path(__file__).parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
-    here = [*_install(program, env, folder), *repository_of(cwd, folder)]
+    here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
     return [*_SYSTEM, *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
 
@@ -91,6 +94,25 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
     found += [str(each) for each in paths if _is_narrow(each, folder)]
     return found
+
+
+def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """Where Python finds modules besides its own folders (``PYTHONPATH``: clusters, ``pip install --target``).
+
+    Some of these folders hold only links to packages that are installed elsewhere. Other links are not followed: the
+    agent could have made them, where the folder is in the workspace.
+    """
+    for path in map(Path, env.get("PYTHONPATH", "").split(os.pathsep)):
+        if not _is_narrow(path, folder):
+            continue
+        yield str(path)
+        try:
+            with os.scandir(path) as entries:
+                links = [each.path for each in islice(entries, _MOST_LINKS) if each.is_symlink()]
+        except OSError:
+            continue
+        targets = {Path(os.path.realpath(each)).parent for each in links}
+        yield from (str(each) for each in targets if each.name in _INSTALLED)
 
 
 def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:

@@ -77,6 +77,11 @@ class Side:
         """See a text in the chat."""
         expect(self.chat.get_by_text(text).first).to_be_visible(timeout=PATIENCE_MS)
 
+    def expect_answer(self, text: str) -> None:
+        """See what the agent has said, whole; a prompt that asks for it has the text, too."""
+        said = self.chat.locator(".answer").get_by_text(text, exact=True)
+        expect(said.first).to_be_visible(timeout=PATIENCE_MS)
+
     def resize(self, width: int) -> None:
         """Drag the panel's edge until it is so wide, in pixels."""
         box = self.panel.bounding_box()

@@ -17,6 +17,7 @@ from tests.mcp_client import PATIENCE, McpClient, said
 CELL = "limits = {'upper': 5}"
 CHANGE = "limits['upper'] = {}"
 VALUE = "limits['upper']"
+IS_PAIRED = "__import__('agentnb.host.host', fromlist=['host']).current_host().pairing.on"
 CONNECTED = "Paired: Claude Code (terminal)"
 
 Press = Callable[[Locator], None]
@@ -89,7 +90,8 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
         lab.expect_in_kernel(VALUE, 8)
         assert serious(lab.page) == []
         press(side.chat.get_by_role("button", name="Unpair"))
-        expect(side.chat.get_by_text(CONNECTED)).to_have_count(0)
+        expect(side.chat.get_by_text(CONNECTED)).to_have_count(0)  # at once; the kernel hears of it a moment later
+        lab.expect_in_kernel(IS_PAIRED, False)
         assert "pair it again" in client.call("variables")
 
 

@@ -60,7 +60,7 @@ def test_one_click_opens_the_chat_and_a_reload_keeps_it(classic: Classic, lab: L
     classic.button.click()
     classic.side.start()
     classic.side.say("/say in Notebook 7")
-    classic.side.expect_text("in Notebook 7")
+    classic.side.expect_answer("in Notebook 7")
     lab.picture("sidebar-notebook7")
     _the_chats_own_items(classic.side)
     lab.cell(1).write("other = 'typed'")

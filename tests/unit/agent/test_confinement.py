@@ -215,6 +215,34 @@ def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Pat
 
 
 @needs_landlock
+@pytest.mark.parametrize("is_linked", [False, True], ids=["installed", "linked"])
+def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_linked: bool) -> None:
+    """Where packages were put apart, as on clusters; also where that folder only links to them."""
+    modules, store = folder.parent / "modules", folder.parent / "store/lib/site-packages"
+    place = store if is_linked else modules
+    modules.mkdir()
+    (place / "kept").mkdir(parents=True)
+    (place / "kept/__init__.py").write_text("print('imported')")
+    if is_linked:
+        (modules / "kept").symlink_to(store / "kept")
+    env = {**os.environ, "PYTHONPATH": f"{modules}{os.pathsep}"}
+    made = confinement_of(Needs(), sys.executable, folder, Confine(), env)
+    command = made.command([sys.executable, "-c", "import kept"])
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("imported\n", "")
+
+
+def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folder: Path) -> None:
+    """It could have made them itself; and the home folder is no folder of modules."""
+    home = folder.parent
+    (folder / "keys").symlink_to(home / ".ssh")
+    (folder / "id_test").symlink_to(home / ".ssh/id_test")
+    for path in (folder, home, home.parent, "", "modules"):
+        read = {*readable_paths("/bin/sh", folder, {"PYTHONPATH": str(path)}, home)}
+        assert not {str(home / ".ssh"), str(home / ".ssh/id_test"), str(home), str(home.parent), "modules"} & read
+
+
+@needs_landlock
 def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path: Path) -> None:
     """A script and what lies beside it, a folder; not what is hidden in the home folder, nor all of that."""
     home = tmp_path / "home"
