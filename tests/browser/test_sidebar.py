@@ -375,8 +375,8 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     side.allow()
     expect(side.chat.locator(".permission, .tool").last).not_to_contain_text("No newline")
     inserted = re.compile(r"Inserted a cell \(id ([\w-]+)\)")
-    expect(side.chat).to_contain_text(inserted, timeout=PATIENCE_MS)
-    cell_id = inserted.findall(side.chat.text_content() or "")[-1]
+    answer = side.chat.locator(".answer", has_text=inserted).last
+    [cell_id] = inserted.findall(answer.text_content(timeout=PATIENCE_MS) or "")
     assert sources(lab)[2:] == ["print(x)"]
     side.say(f"/kernel run-cell {cell_id}")
     expect(side.chat.locator(".permission-head")).to_contain_text("Run the cell print(x)")
