@@ -94,6 +94,9 @@ def length_of(inputs: Any) -> int | None:
 def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
     """The prompts, in the order of the inputs; each is made when it is wanted.
 
+    What can be seen to be wrong before is said at once: inputs without elements, a template without a field, and fields
+    that the first of inputs with a length lacks.
+
     Args:
         prompt: A template, or a function that is given each row.
         inputs: As for :func:`agentnb.map`.
@@ -109,6 +112,13 @@ def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
         'Translate: guten Tag'
     """
     make = prompt if callable(prompt) else template(prompt)
+    _check_kind(inputs)
+    if not callable(prompt) and length_of(inputs):
+        make(next(rows_of(inputs))[1])
+    return _prompts(make, inputs)
+
+
+def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
     for number, (label, row) in enumerate(rows_of(inputs)):
         made = make(row)
         text, context = made if isinstance(made, tuple) and len(made) == 2 else (made, ())  # noqa: PLR2004 - text, context
@@ -161,8 +171,7 @@ def template(text: str) -> Callable[[Row], str]:
 
 def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
     """Each input with its label: a mapping of columns, or the input itself."""
-    if isinstance(inputs, (str, bytes)):
-        raise UsageError("The inputs are one text.", hint="Give a list of texts: [text].")
+    _check_kind(inputs)
     if hasattr(inputs, "to_delayed"):  # Dask: a part at a time, so that it need not fit into memory
         for part in inputs.to_delayed():
             yield from rows_of(part.compute())
@@ -174,9 +183,14 @@ def rows_of(inputs: Any) -> Iterator[tuple[Any, Row]]:
         yield from enumerate(inputs.iter_rows(named=True))
     elif hasattr(inputs, "items") and (isinstance(inputs, Mapping) or hasattr(inputs, "index")):  # a dict, a Series
         yield from inputs.items()
-    elif isinstance(inputs, Iterable):
-        yield from enumerate(inputs)
     else:
+        yield from enumerate(inputs)
+
+
+def _check_kind(inputs: Any) -> None:
+    if isinstance(inputs, (str, bytes)):
+        raise UsageError("The inputs are one text.", hint="Give a list of texts: [text].")
+    if not isinstance(inputs, Iterable) and not hasattr(inputs, "to_delayed"):
         raise UsageError(
             f"The inputs are {type(inputs).__name__}, which has no elements.",
             hint="Give a list, a dict, a Series, a DataFrame or a generator.",

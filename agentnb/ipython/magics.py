@@ -193,16 +193,18 @@ class AgentMagics(Magics):
         Without NAME it is the current tab.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
-        from agentnb.ipython.manage import COMMANDS
+        from agentnb.ipython.manage import COMMANDS, OTHER_WORDS
 
         command, _, rest = line.strip().partition(" ")
         if not command:
             command = "list"
         action = COMMANDS.get(command)
         if action is None:
-            close = difflib.get_close_matches(command, COMMANDS, n=1)
-            guess = f"Did you mean `%agents {close[0]}`? " if close else ""
-            raise UsageError(f"%agents has no command {command!r}.", hint=f"{guess}It has {', '.join(COMMANDS)}.")
+            close = difflib.get_close_matches(command, COMMANDS, n=1) if command != "help" else []
+            meant = OTHER_WORDS.get(command) or next(iter(close), None)
+            guess = f"Did you mean `%agents {meant}`? " if meant else ""
+            hint = f"{guess}It has {', '.join(COMMANDS)}. `%agents?` says what each does."
+            raise UsageError(f"%agents has no command {command!r}.", hint=hint)
         return action(self.tabs, rest.strip().strip("\"'"))
 
     def show(self, turn: Turn) -> None:

@@ -232,3 +232,16 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "sidebar": lambda *_: sidebar(),
 }
 """What `%agents` does, by its first word; each gets the tabs and the rest of the line."""
+
+OTHER_WORDS = {
+    "add": "new",
+    "install": "known",
+    "interrupt": "cancel",
+    "ls": "list",
+    "quit": "close",
+    "start": "new",
+    "status": "health",
+    "stop": "cancel",
+    "switch": "use",
+}
+"""What else people call these commands; a guess by spelling would be another one (`start`: `restart`)."""

@@ -111,7 +111,7 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
     side.expect_chat()
     lab.command("agentnb:settings")
     panel = side.chat.get_by_role("region", name="Settings", exact=True)
-    expect(panel).to_be_focused()
+    expect(panel.get_by_role("searchbox", name="Find a setting")).to_be_focused()
     panel.get_by_role("combobox", name="Agent to describe").select_option(label="an agent of your own")
     panel.get_by_role("textbox", name="Name of the agent").fill("mine")
     panel.get_by_role("textbox", name="Command of the agent").fill(f"{sys.executable} -m agentnb eliza")

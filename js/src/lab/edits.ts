@@ -69,6 +69,11 @@ export class NotebookEdits implements NotebookActions {
     }
   }
 
+  hasRun(id: string): boolean {
+    const cell = this.#panel.content.widgets.find(({ model }) => model.id === id)?.model;
+    return cell?.executionState === "running" || (!!cell?.executionCount && !cell.isDirty);
+  }
+
   /** Adds a code cell under the active one and makes it active; says where, if anywhere. */
   #insert(source: string): number | undefined {
     const { content } = this.#panel;

@@ -150,6 +150,12 @@ declare module "@jupyterlab/notebook" {
     readonly model: {
       readonly id: string;
       readonly sharedModel: SharedCell;
+      /** Of code cells only, as the next two. */
+      readonly executionCount?: number | null;
+      /** Whether its text has changed since it ran. */
+      readonly isDirty?: boolean;
+      /** From JupyterLab 4.3 on. */
+      readonly executionState?: string;
       readonly contentChanged: Signal<unknown>;
       readonly selections: { readonly changed: Signal<unknown> };
     };

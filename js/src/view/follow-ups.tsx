@@ -38,7 +38,8 @@ function AfterTurn({ turn }: { turn: Turn }) {
   const changed = tally?.cells && notebook?.runCells && !hasRun ? changesOf(store.changeset(channel).value) : [];
   const cells = changed
     .filter(({ kind, state, status }) => kind === "cell" && state === "open" && status !== "deleted")
-    .map(({ id }) => id.slice(CELL.length));
+    .map(({ id }) => id.slice(CELL.length))
+    .filter((id) => !notebook?.hasRun?.(id));
   const run = () => {
     setRun(true);
     notebook?.runCells?.(cells);

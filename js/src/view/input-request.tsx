@@ -1,6 +1,6 @@
 /** A question of the agent to the reader (ACP elicitation): a form by its fields, or an address to visit. */
 
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { own } from "../state/object";
 import type { ChatInputRequest } from "../state/types.gen";
 import { type Answers, answersOf, type Given, initial, trouble } from "./answers";
@@ -30,7 +30,11 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
   const [given, setGiven] = useMemory<Answers>(key, initial(questions));
   // Two fields may change before the form is drawn again.
   const give = (id: string, value: Given) => setGiven({ ...((memory.get(key) as Answers) ?? given), [id]: value });
-  const [tried, setTried] = useState(false);
+  const [tried, setTried] = useState(0);
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    form.current?.querySelector("[role=alert]")?.parentElement?.querySelector("input")?.focus();
+  }, [tried]);
   const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, own(given, one.id))]));
   const complete = (response: "accept" | "decline" | "cancel") =>
     store.dispatch(chat, {
@@ -40,11 +44,12 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
       ...(response === "accept" && { answers: answersOf(questions, given) }),
     });
   const submit = () => {
-    setTried(true);
+    setTried(tried + 1);
     if (Object.values(troubles).every((one) => one === "")) complete("accept");
   };
   return (
     <form
+      ref={form}
       class="input-request"
       aria-labelledby={title}
       noValidate

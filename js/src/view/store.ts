@@ -78,6 +78,8 @@ export interface NotebookActions {
   run(source: string): void;
   /** Runs the code cells with these ids, in this order; one that is gone is left out. */
   runCells?(ids: readonly string[]): void;
+  /** Whether the code cell with this id has run as it reads now, or is running. */
+  hasRun?(id: string): boolean;
   /** Shows changes side by side; absent where there is no room for it. */
   compare?(review: Review): void;
   /** Shows, in its cells, the changes that agents ask leave for now: all of them, each time that one comes or goes. */

@@ -89,4 +89,16 @@ describe("running cells by their ids", () => {
     new NotebookEdits(panel, helpers).runCells(["b", "gone", "text", "a"]);
     expect(ran).toEqual(["third", "first"]);
   });
+
+  it.each([
+    [{ executionCount: 3, isDirty: false }, true],
+    [{ executionCount: 3, isDirty: true }, false],
+    [{ executionCount: null, isDirty: false }, false],
+    [{ executionCount: null, isDirty: true, executionState: "running" }, true],
+    [{ executionCount: null, isDirty: true, executionState: "idle" }, false],
+  ])("knows of %j whether it has run as it reads: %s", (state, hasRun) => {
+    const panel = { content: { widgets: [{ model: { id: "a", ...state } }] } } as unknown as NotebookPanel;
+    const edits = new NotebookEdits(panel, {} as Helpers);
+    expect([edits.hasRun("a"), edits.hasRun("gone")]).toEqual([hasRun, false]);
+  });
 });

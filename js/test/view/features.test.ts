@@ -792,12 +792,15 @@ describe("a form of the agent", () => {
       ]),
     );
     expect(store.dispatched).toEqual([]);
+    expect(page.root.activeElement, "the first that is wrong").toBe(page.find(".question input"));
     fill(page, "Name", "Ada");
     await page.until(() => expect(page.text()).not.toContain("This field is required."));
     fill(page, "How many?", "4.5");
     await page.until(() => expect(page.text()).toContain("whole number"));
     fill(page, "How many?", "12");
     await page.until(() => expect(page.text()).toContain("Enter at most 9."));
+    page.button("Send").click();
+    await page.until(() => expect(page.root.activeElement).toBe(page.all(".question input")[1]));
     fill(page, "How many?", "7");
     for (const label of ["Sure?", "B", "X", "Y"]) {
       tick(page, label);

@@ -49,6 +49,15 @@ describe("what follows a turn", () => {
     expect(run).toEqual([["a", "b"]]);
   });
 
+  test("does not run again what ran since it was changed", () => {
+    const store = ended([], [change("cell:a"), change("cell:b")]);
+    const ran = new Set(["a"]);
+    store.notebook = { runCells: (_ids) => undefined, hasRun: (id) => ran.has(id) } as NotebookActions;
+    expect(next(show(store))).toEqual(["Run the changed cell", "Undo the changes"]);
+    ran.add("b");
+    expect(next(show(store))).toEqual(["Undo the changes"]);
+  });
+
   test("undoes its changes; what was changed since is shown before", async () => {
     const store = ended([], [change("file:a")]);
     const conflict = { id: "file:a", path: "a", base: "1", current: "2", target: "3" };

@@ -168,6 +168,13 @@ describe("the policy on a permission card", () => {
     expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
   });
 
+  test("says once what it is about, though the agent sets a name in it as code", async () => {
+    const { page } = await askedAll(["`b`", { confirmationTitle: "Write b" }]);
+    expect(page.all(".permission-what, .permission-why")).toEqual([]);
+    const other = await askedAll(["c", { confirmationTitle: "Tidy up?" }]);
+    expect(other.page.find(".permission-what").textContent).toEqual("Write c");
+  });
+
   test("the wider answers are in one menu, and are sent by their own id", async () => {
     const { store, page } = await askedAll(["a"]);
     expect(page.all(".permission-options > .button").map((one) => one.textContent)).toEqual(["Allow", "Reject"]);

@@ -12,6 +12,7 @@ const NOTEBOOK: Required<NotebookActions> = {
   replaceActive: () => undefined,
   run: () => undefined,
   runCells: () => undefined,
+  hasRun: () => false,
   compare: () => undefined,
   propose: () => undefined,
   applied: () => undefined,

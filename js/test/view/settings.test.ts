@@ -203,6 +203,18 @@ test("settings are found by their words, and axe finds nothing wrong", async () 
   await until(() => expect(into.querySelectorAll("[aria-labelledby^=setting-]")).toHaveLength(1));
 });
 
+test.each([true, false])(
+  "the search has the focus once the settings are listed (in the panel: %s)",
+  async (isInPanel) => {
+    const { into, named } = shown();
+    into.className = isInPanel ? "panel" : "";
+    into.tabIndex = -1;
+    into.focus();
+    await ready(into);
+    await until(() => expect(document.activeElement).toBe(isInPanel ? named("Find a setting") : into));
+  },
+);
+
 test("agents are put in order and hidden by buttons, without typing a name", async () => {
   const { into, named, changes } = shown();
   await ready(into);

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import agentnb
 from agentnb.batch.inputs import asked, length_of
 from agentnb.errors import UsageError
 
@@ -87,3 +88,13 @@ def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
 def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
     """A generator and a Dask collection are gone through as they are needed."""
     assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
+
+
+def test_inputs_that_cannot_be_asked_about_are_refused_before_anything_starts() -> None:
+    """By the call, not by a batch without rows: the kind of the inputs, the template, the fields of the first row."""
+    with pytest.raises(UsageError, match="which has no elements"):
+        agentnb.map("Say {input}", 5)
+    with pytest.raises(UsageError, match="has no field"):
+        agentnb.map("Say something", ["a"])
+    with pytest.raises(UsageError, match=r"has no 'text'. It has input"):
+        agentnb.map("Say {text}", ["a"])

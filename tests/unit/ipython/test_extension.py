@@ -179,3 +179,23 @@ tell("agent", "timeout", "permissions")
         "claude 9.0 ask",
     ]
     assert "settings.toml, line 3: view cannot be 'wrong'." in said
+
+
+def test_an_unknown_command_of_agents_names_the_one_that_does_it() -> None:
+    """By what people call it elsewhere, else by spelling; `%agents?` explains all."""
+    code = """
+for word in ("start", "stop", "helth", "help"):
+    try:
+        magic("agents", word)
+    except Exception as error:
+        print(str(error).partition(" It has ")[0] + " " + str(error).rpartition(". ")[2])
+"""
+    printed, said = tell(code)
+    explained = "`%agents?` says what each does."
+    assert printed == [
+        f"%agents has no command 'start'. Did you mean `%agents new`? {explained}",
+        f"%agents has no command 'stop'. Did you mean `%agents cancel`? {explained}",
+        f"%agents has no command 'helth'. Did you mean `%agents health`? {explained}",
+        f"%agents has no command 'help'. {explained}",
+    ]
+    assert said == ""

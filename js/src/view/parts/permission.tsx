@@ -56,6 +56,7 @@ export function Permission({ turnId, call }: Props) {
       send(toolCallId, once(one) as ConfirmationOption, changed);
     }
   };
+  const why = textOf(call.invocationMessage);
   const isCritical = call.risk?.severity === "critical";
   const allow = narrowest(options, "approve");
   const reject = narrowest(options, "deny");
@@ -94,7 +95,7 @@ export function Permission({ turnId, call }: Props) {
           <strong>{coded(line(textOf(call.confirmationTitle)) || "Permission required")}</strong>
         </span>
       </div>
-      {textOf(call.confirmationTitle) !== call.displayName && !isCommand(call) && (
+      {!isTitle(call, call.displayName) && !isCommand(call) && (
         <div class="permission-what">
           <Icon name={kindIcon(call)} />
           <span>{coded(toolTitle(call))}</span>
@@ -106,7 +107,7 @@ export function Permission({ turnId, call }: Props) {
           <b>{line(call.risk.severity, 20)}</b> {line(call.risk.reason, 400)}
         </p>
       )}
-      {!["", call.displayName, textOf(call.confirmationTitle)].includes(textOf(call.invocationMessage)) && (
+      {!["", call.displayName].includes(why) && !isTitle(call, why) && (
         <div class="permission-why">
           <Text text={call.invocationMessage} />
         </div>
@@ -138,6 +139,11 @@ export function Permission({ turnId, call }: Props) {
       </div>
     </div>
   );
+}
+
+/** Whether the card's title says this already, set as code or not. */
+function isTitle(call: ToolCallPendingConfirmationState, text: string): boolean {
+  return textOf(call.confirmationTitle).replaceAll("`", "") === text.replaceAll("`", "");
 }
 
 /** Whether the title says no more than the command, which the card shows below. */

@@ -39,6 +39,10 @@ export function mountSettings(into: HTMLElement, context: SettingsContext): () =
   };
 }
 
+function focusedIn(at: HTMLElement | null): Element | null | undefined {
+  return (at?.getRootNode() as ShadowRoot | undefined)?.activeElement;
+}
+
 /** Asks the kernel for a change; what must be confirmed comes back as a sentence. */
 export type Change = (method: string, params: object, done: string) => Promise<void>;
 
@@ -64,6 +68,12 @@ function Settings({ context }: { context: SettingsContext }) {
   const [asked, ask] = useState<Asked>();
   const [said, say] = useState<Said>();
   const root = useRoot(context.root);
+  const search = useRef<HTMLInputElement>(null);
+  const isListed = listed !== undefined;
+  useLayoutEffect(() => {
+    // The panel had the focus while the settings were read, unless the reader went elsewhere meanwhile.
+    if (focusedIn(search.current)?.matches(".panel")) search.current?.focus();
+  }, [isListed]);
   const change = async (at: string, method: string, params: object, done: string): Promise<void> => {
     ask(undefined);
     say(undefined);
@@ -125,6 +135,7 @@ function Settings({ context }: { context: SettingsContext }) {
       <div class="settings-head">
         <input
           class="field"
+          ref={search}
           type="search"
           aria-label="Find a setting"
           placeholder="Find a setting"
