@@ -59,6 +59,19 @@ describe("a tool call", () => {
     expect(page.text()).toContain("No such file");
   });
 
+  test.each([
+    ["ls -l", ".command-box", "$ ls -l"],
+    ["{ ls; }", ".command-box", "$ { ls; }"],
+    ["true", ".command-box", "$ true"],
+    ['{"shell":3}', ".input", '{\n  "shell": 3\n}'],
+  ])("what is run has a prompt sign where it is a command: %s", async (toolInput, where, said) => {
+    const store = started({ kind: "execute" });
+    ready(store, { toolInput });
+    complete(store, { success: false, error: { message: "No" } });
+    const page = show(store);
+    expect(page.find(where).textContent).toEqual(said);
+  });
+
   test("a failed one says once what its text says, too", () => {
     const store = started({ content: [{ type: "text", text: "Nothing found.\n" }] });
     ready(store);

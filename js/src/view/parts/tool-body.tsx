@@ -89,7 +89,8 @@ function isShown(message: string, ...lists: (readonly (ToolContent | ToolResultC
 export function ToolInput({ call }: { call: ToolCallState }) {
   const input = inputOf(call);
   if (input.trim() === "" || input.trim() === "{}") return null;
-  if ((call.details?.kind ?? call.toolName) === "execute") {
+  const isObject = input.trimStart().startsWith("{") && indented(input) !== undefined;
+  if ((call.details?.kind ?? call.toolName) === "execute" && !isObject) {
     return (
       <pre class="command-box">
         <span class="sign" aria-hidden="true">
