@@ -167,7 +167,7 @@ class JobQueue:
         Args:
             owner: The tab's id.
             wake: Makes the body call :meth:`run_pending`; may be called from any thread. None where the thread's event
-                loop keeps running, which then calls it.
+                loop keeps running, which then calls it: `schedule`'s, or without that the one that runs now.
 
         Raises:
             UsageError: If the body belongs to code that a turn of this very tab runs: it would wait for itself.
@@ -176,6 +176,8 @@ class JobQueue:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
+        if wake is None and self.schedule is None:
+            wake = self._wake_by_running_loop()
         waiter = _Waiter(wake)
         with self._lock:
             self._stack.append(waiter)
@@ -187,6 +189,14 @@ class JobQueue:
         finally:
             with self._lock:
                 self._stack.remove(waiter)
+
+    def _wake_by_running_loop(self) -> Call | None:
+        """Has the loop that runs on this thread run the jobs, as in a script or a terminal; None where none runs."""
+        try:
+            schedule = scheduler_of(asyncio.get_running_loop())
+        except RuntimeError:
+            return None
+        return lambda: schedule(self.run_pending)
 
     @property
     def has_waiter(self) -> bool:

@@ -78,3 +78,11 @@ def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_ty
     terminal.expect(r"In \[3\]: ")
     terminal.sendline("mine")
     terminal.expect(r"Out\[3\]: 42")
+
+
+def test_an_agent_runs_code_while_python_awaits_its_turn(terminal: pexpect_types.spawn) -> None:
+    """The loop that awaits the turn runs the code."""
+    terminal.sendline("import agentnb; session = agentnb.start(permissions='allow', kernel_tools=True)")
+    terminal.expect(r"In \[3\]: ")
+    terminal.sendline("turn = await session.prompt('/kernel run mine = 6 * 7'); turn.tool_calls[0].status, mine")
+    terminal.expect(r"Out\[3\]: \('completed', 42\)")

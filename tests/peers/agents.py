@@ -28,7 +28,7 @@ class Peer:
         version: The version to drive.
         program: Its program.
         configure: Writes its settings into a home, given the model server's address; returns its environment.
-        finds_sessions: Whether it loads a session that another process of it had.
+        finds_sessions: Whether it always loads a session that another process of it had.
         python: For an agent from PyPI: the oldest Python that it runs on.
         beside: Packages of npm that are installed with it, and whose programs it finds first: a newer Node.
 

@@ -76,15 +76,18 @@ def spec(peer: Peer, program: str) -> AgentSpec:
 
 @pytest.fixture
 def host() -> Iterator[Host]:
-    """A host with somebody to ask; when it is closed, no process that it started is left."""
-    host, before = Host(), set(psutil.Process().children(recursive=True))
+    """A host with somebody to ask; when it is closed, no process that it started is left.
+
+    A browser of an earlier test still runs in this process and may start more processes: those are not the host's.
+    """
+    host, before = Host(), set(psutil.Process().children())
     host.environment.connect(attached=lambda: True)
     yield host
-    started = set(psutil.Process().children(recursive=True)) - before
+    started = {each for child in set(psutil.Process().children()) - before for each in _with_descendants(child)}
     agents = {process for process in started if "watchdog" not in " ".join(_words(process))}
     host.close(END_SECONDS)
     _, alive = psutil.wait_procs(agents, timeout=END_SECONDS)
-    assert alive == []
+    assert [(process, _words(process)) for process in alive] == []
 
 
 @pytest.fixture
@@ -95,6 +98,13 @@ def start(host: Host, spec: AgentSpec, environment: dict[str, str], workspace: P
         return Session(host.loop.call(lambda: host.open(spec, cwd=workspace, env=environment, mode=mode)))
 
     return begin
+
+
+def _with_descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _words(process: psutil.Process) -> list[str]:

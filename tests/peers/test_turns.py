@@ -5,6 +5,7 @@ Behind each test no process of the agent's is left (the ``host`` fixture looks).
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallResponsePart
-from tests.peers.agents import PEERS, Peer
+from tests.peers.agents import PEERS
 from tests.unit.host.conftest import hosted, until
 
 pytestmark = pytest.mark.peers
@@ -84,13 +85,17 @@ def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace
     assert list(workspace.iterdir()) == []
 
 
-def reopened(host: Host, start: Start, peer: Peer) -> tuple[Session, str, str]:
-    """A session that another process of the agent had, what the host made of it, and what had been said."""
+def reopened(host: Host, start: Start, meanwhile: Callable[[], object] = lambda: None) -> tuple[Session, str, str]:
+    """A session that another process of the agent had, what the host made of it, and what had been said.
+
+    *meanwhile* is called when no process of the agent runs.
+    """
     first = start("allow")
     said = first.prompt("Remember the tulips. [[text]]").wait(timeout=SECONDS).raise_for_error().text
     session_id = hosted(host, first).session_id
     assert session_id is not None
     first.close(timeout=60)
+    meanwhile()
     second = start("allow")
     return second, host.loop.submit(hosted(host, second).reopen(session_id)).result(SECONDS), said
 
@@ -106,9 +111,9 @@ def again(session: Session) -> str:
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
-def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, peer: Peer, start: Start) -> None:
+def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, start: Start) -> None:
     """With what was said; after a restart of that process nothing is shown twice, nothing is forgotten."""
-    session, how, said = reopened(host, start, peer)
+    session, how, said = reopened(host, start)
     assert how == "loaded"
     until(host, session, lambda: said in "".join(turn.text for turn in session.turns), SECONDS)
     assert "tulips" in session.chat.turns[0].message.text
@@ -117,10 +122,13 @@ def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
 def test_an_agent_that_does_not_find_its_own_session_is_said_to_have_forgotten(
-    host: Host, peer: Peer, start: Start
+    host: Host, start: Start, tmp_path: Path
 ) -> None:
-    """Gemini CLI 0.61 offers ``session/load`` and does not find what it had: a new session, and the user is told."""
-    session, how, _ = reopened(host, start, peer)
+    """Gemini CLI offers ``session/load``; where its files are gone there is a new session, and the user is told.
+
+    With its files 0.61 finds it where the minute has changed since: it names them by the minute, and writes over one.
+    """
+    session, how, _ = reopened(host, start, lambda: shutil.rmtree(tmp_path / "agent-home/.gemini/tmp"))
     assert how == "new"
     assert session.turns == ()
     assert "does not remember" in again(session)

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { lex } from "../../src/view/markdown/lexer";
 import { MarkdownStream } from "../../src/view/markdown/stream";
 import type { Token } from "../../src/view/markdown/token";
+import { shortest } from "../growth";
 import { drawn } from "./markdown-page";
 
 const MARKS = [..."*_~[](<`\\&!|#>\t x\n\r"].concat(
@@ -59,17 +60,6 @@ const MIXED = [
 const UNITS = [...MARKS, ...AROUND, ...LINES.map((line) => `${line}\n`), ...MIXED];
 const SHORT = 6_000;
 
-/** Processor time in milliseconds; the best of some runs, since what else the machine does only adds to it. */
-function cost(run: () => void, runs: number): number {
-  const times = Array.from({ length: runs }, () => {
-    const start = process.cpuUsage();
-    run();
-    const { user, system } = process.cpuUsage(start);
-    return (user + system) / 1000;
-  });
-  return Math.min(...times);
-}
-
 function read(text: string): Token[] {
   const stream = new MarkdownStream();
   while (!stream.update(text, 0)) stream.open(false);
@@ -78,15 +68,15 @@ function read(text: string): Token[] {
 
 test.each(UNITS)("four times as much of %j takes less than ten times as long to read", (unit) => {
   const text = unit.repeat(SHORT / unit.length);
-  read(text);
-  const growth = (runs: number) =>
-    cost(() => read(text.repeat(4)), runs) /
-    Math.max(
-      cost(() => read(text), runs),
-      15,
-    );
-  const first = growth(2);
-  expect(first < 10 ? first : growth(8)).toBeLessThan(10);
+  const long = text.repeat(4);
+  read(text); // the code is warm
+  const isFine = (small: number, large: number) => large < 10 * Math.max(small, 15);
+  const took = shortest(
+    () => read(text),
+    () => read(long),
+    isFine,
+  );
+  expect(isFine(...took), `${took} ms`).toBe(true);
 });
 
 test.each(UNITS)("a text of %j arrives whole, in steps of a few thousand characters", (unit) => {

@@ -129,3 +129,19 @@ def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
     assert said.startswith("The cell that waits for this turn blocks the loop")
     with pytest.raises(UsageError):
         raise UsageError(said)
+
+
+def test_work_is_done_by_the_loop_that_awaits_where_no_kernel_has_one(tools: Tools) -> None:
+    """As in a script or in IPython in a terminal, for work that waits already and for work that comes later."""
+
+    async def program() -> list[Ran]:
+        work = [tools.runner.work(f"done_{number} = await asyncio.sleep(0, {number})") for number in (1, 2)]
+        run = [tools.loop.submit(tools.job_queue.run(each, OWNER, patience=60)) for each in work[:1]]
+        with tools.job_queue.waiting("tab-2"):
+            await asyncio.wrap_future(run[0])
+            run.append(tools.loop.submit(tools.job_queue.run(work[1], OWNER, patience=60)))
+            return [await asyncio.wrap_future(each) for each in run]
+
+    tools.shell.user_ns["asyncio"] = asyncio
+    assert asyncio.run(program()) == [Ran(), Ran()]
+    assert [tools.shell.user_ns[f"done_{number}"] for number in (1, 2)] == [1, 2]
