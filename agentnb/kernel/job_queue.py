@@ -146,7 +146,7 @@ class JobQueue:
 
     def _busy(self) -> KernelBusy:
         if self.schedule is None and not self.has_waiter:
-            hint = "In a terminal, agents' code runs only while a %agent command waits for its turn."
+            hint = "In a terminal, agents' code runs only while a %agent command or your own code waits for a turn."
             return KernelBusy("Nothing can run code in this terminal now.", hint=hint)
         return KernelBusy("The kernel is busy with a cell.", hint="Try again when the cell has ended.")
 
