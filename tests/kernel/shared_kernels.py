@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import psutil
+
 from tests.kernel.running_kernel import RunningKernel
 
 if TYPE_CHECKING:
@@ -25,6 +27,14 @@ LEFT = """
 [name for name in {*get_ipython().user_ns} - {*get_ipython().user_ns_hidden} if not name.startswith('__')]
 """
 """The user's names; those between underscores are Python's own."""
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """What a process was started with; nothing of one that has ended meanwhile."""
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
 
 
 class SharedKernels:
@@ -50,7 +60,7 @@ class SharedKernels:
         yield running
         back = running.run(BACK)
         assert back.status == "ok", back.error
-        agents = [each.cmdline() for each in running.descendants() if "eliza" in each.cmdline()]
+        agents = [words for each in running.descendants() if "eliza" in (words := _words(each))]
         assert (agents, running.run(LEFT).values) == ([], ["[]"])
         self._running[kernel_name] = running
 

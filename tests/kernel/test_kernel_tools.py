@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.conftest import ROOT
+from tests.kernel.running_kernel import WAIT_S
 
 if TYPE_CHECKING:
     from tests.kernel.running_kernel import RunningKernel
@@ -128,7 +129,7 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
     assert folder.is_dir()
     below = kernel.descendants()
     os.kill(kernel.pid, signal.SIGKILL)
-    psutil.wait_procs(below, timeout=15)
+    psutil.wait_procs(below, timeout=WAIT_S)
     assert not folder.exists()
 
 

@@ -50,7 +50,7 @@ def facts():
 def pipes():
     found = [f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd")]
     return len([each for each in found if os.path.lexists(each) and os.readlink(each).startswith("pipe:")])
-def told(code, seconds=5):
+def told(code, seconds=60):
     found = agentnb.rehearse(code, seconds=seconds)
     return {"error": found.error, "stdout": found.stdout, "result": found.result, "available": found.available,
             "variables": {each.name: each.status for each in found.variables},
@@ -232,7 +232,7 @@ def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: Run
     slow = "total = sum(range(2_000_000))"
     shown = [kernel.run(f"told({slow!r})['files']").values[0] for _ in range(5)]
     code = f"{slow}; log.write('mine\\n'); log.flush(); long.write('mine\\n'); long.flush()"
-    kernel.run(f"found = agentnb.rehearse({code!r}); stopped.set(); writer.join()")
+    kernel.run(f"found = agentnb.rehearse({code!r}, seconds=60); stopped.set(); writer.join()")
     assert shown == ["{}"] * 5
     told = "{each.path: [line for line in each.diff.splitlines() if line[0] in '+-'][2:] for each in found.files}"
     assert kernel.run(told).values == ["{'app.log': ['+mine'], 'long.log': []}"]

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from agentnb.ahp.runtime_file import ServedKernel, served_kernels
 from agentnb.cli import main
+from tests.kernel.running_kernel import WAIT_S
 from tests.unit.ahp.client import Client, Failed
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
     with contextlib.suppress(ConnectionClosed, OSError):  # how it hears of that depends on what was on the way
         client.hear(lambda _message: False)
     client.close()
-    kernel.client.wait_for_ready(timeout=60)
+    kernel.client.wait_for_ready(timeout=WAIT_S)
     assert listed() == {}
     assert main(["serve", "--kernel", connection_file]) == 0
     again = listed()["client"]

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PendingPrompt } from "../../src/lab/pending-prompt";
+import { eventually } from "../eventually";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,7 +39,7 @@ test("it waits in sight until a conversation is open, and goes once", async () =
   expect(pending.node.hidden).toEqual(false);
   expect(pending.node.textContent).toContain("The error of [3] waits to be sent");
   begin();
-  await vi.waitFor(() => expect(sent).toEqual(["Fix it"]));
+  await eventually(() => expect(sent).toEqual(["Fix it"]));
   begin();
   await vi.runAllTimersAsync();
   expect([sent, pending.node.hidden]).toEqual([["Fix it"], true]);
@@ -63,7 +64,7 @@ test("the latest prompt takes the place of one that waits", async () => {
   await pending.send(root, "The error of [3]", Promise.resolve("first"));
   await pending.send(root, "The error of [4]", Promise.resolve("second"));
   begin();
-  await vi.waitFor(() => expect(sent).toEqual(["second"]));
+  await eventually(() => expect(sent).toEqual(["second"]));
   await vi.runAllTimersAsync();
   expect(sent).toEqual(["second"]);
 });

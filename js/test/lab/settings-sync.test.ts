@@ -2,6 +2,7 @@
 import type { Settings } from "@jupyterlab/settingregistry";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SettingsSync } from "../../src/lab/settings-sync";
+import { eventually } from "../eventually";
 
 type Values = Record<string, unknown>;
 const NAMES = ["agent", "cwd", "warm", "timeout"];
@@ -114,8 +115,8 @@ function joined(editor: Editor, ...kernels: Kernel[]) {
   return { sync, said, asked, answers, ready: Promise.all(kernels.map(({ access }) => sync.join(access))) };
 }
 
-const written = (kernel: Kernel, file: Values) => vi.waitFor(() => expect(kernel.file).toEqual(file), 30_000);
-const shows = (editor: Editor, user: Values) => vi.waitFor(() => expect(editor.user).toEqual(user), 30_000);
+const written = (kernel: Kernel, file: Values) => eventually(() => expect(kernel.file).toEqual(file));
+const shows = (editor: Editor, user: Values) => eventually(() => expect(editor.user).toEqual(user));
 
 test("what the file says is shown when a chat opens, and what the editor alone has is written", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude", warm: ["a"] }), new Kernel({ agent: "codex", timeout: 60 })];
@@ -152,7 +153,7 @@ test.each(["watchSettings", "listSettings", "changeSetting"])(
     const { said, sync } = joined(editor);
     const ended = sync.join(gone.access);
     const ready = sync.join(kernel.access);
-    await vi.waitFor(() => expect(gone.hasIgnored).toBe(true), 30_000);
+    await eventually(() => expect(gone.hasIgnored).toBe(true));
     gone.end();
     await ended;
     await ready;
@@ -172,7 +173,7 @@ test("a change that no kernel has lived to write is written by the next one", as
   await ready;
   gone.ignores = "changeSetting";
   editor.edit({ agent: "claude" });
-  await vi.waitFor(() => expect(gone.hasIgnored).toBe(true), 30_000);
+  await eventually(() => expect(gone.hasIgnored).toBe(true));
   gone.end();
   await sync.join(kernel.access);
   expect([kernel.file, editor.user]).toEqual([{ agent: "claude" }, { agent: "claude" }]);

@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { passShortcuts } from "../../src/lab/cell-bar";
 import { ShownChanges } from "../../src/lab/shown-changes";
 import type { CellChange } from "../../src/view/store";
+import { eventually } from "../eventually";
 
 // jsdom has no layout.
 Element.prototype.scrollIntoView ??= () => {};
@@ -67,10 +68,9 @@ function change(more: Partial<CellChange> = {}): CellChange {
 }
 
 const bars = (node: Element) => [...node.querySelectorAll(".agentnb-cell-bar")];
-const PATIENCE = { timeout: 30_000 };
 /** Waits until so many bars are there and can be answered. */
 const armed = (node: Element, count: number) =>
-  vi.waitFor(() => expect(node.querySelectorAll("[data-armed=true]")).toHaveLength(count), PATIENCE);
+  eventually(() => expect(node.querySelectorAll("[data-armed=true]")).toHaveLength(count));
 const press = (node: Element, name: string) =>
   [...node.querySelectorAll("button")].find(({ textContent, hidden }) => textContent === name && !hidden)?.click();
 
@@ -79,13 +79,13 @@ test("a changed cell shows the lines that went above those that came, and Keep a
   const { node, shown } = notebook([one, cell("b", "z")]);
   const made = change();
   shown.show([made]);
-  await vi.waitFor(() => expect(node.querySelectorAll(".agentnb-old-lines del")).toHaveLength(1));
+  await eventually(() => expect(node.querySelectorAll(".agentnb-old-lines del")).toHaveLength(1));
   expect(node.querySelector(".agentnb-old-lines")?.textContent).toBe("x = 1");
   expect([...node.querySelectorAll(".agentnb-new-line")].map((line) => line.textContent)).toEqual(["x = 2"]);
   expect(bars(node)[0]?.textContent).toContain("The agent changed this cell.");
   await armed(node, 1);
   press(node, "Undo");
-  await vi.waitFor(() => expect(node.querySelector("[role=status]")?.textContent).toBe("You changed it since."));
+  await eventually(() => expect(node.querySelector("[role=status]")?.textContent).toBe("You changed it since."));
   press(node, "Keep");
   expect(made.keep).toHaveBeenCalledOnce();
   shown.show([]);
@@ -101,13 +101,13 @@ test("several changes are kept at once; of a cell that is not here, twice or und
   await armed(node, 2);
   expect(one.node.dataset.agentnbAdded).toBe("true");
   press(one.node, "Keep all");
-  await vi.waitFor(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
+  await eventually(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
 });
 
 test("a change that cannot be undone has no Undo, and what an agent wrote stays text", async () => {
   const { node, shown } = notebook([cell("a", "x")]);
   shown.show([change({ isUndoable: false, about: "<img src=x onerror=alert(1)> moved" })]);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  await eventually(() => expect(bars(node)).toHaveLength(1));
   expect(node.querySelector("img")).toBe(null);
   const seen = [...node.querySelectorAll("button")].filter(({ hidden }) => !hidden).map((one) => one.textContent);
   expect(seen).toEqual(["Keep"]);
@@ -117,10 +117,10 @@ test("the bar stays above the input when JupyterLab puts that back, and says tha
   const one = cell("a", "x");
   const { node, shown } = notebook([one], false);
   shown.show([change({ status: "added" })]);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  await eventually(() => expect(bars(node)).toHaveLength(1));
   expect(bars(node)[0]?.textContent).toContain("Its file is read-only: save the notebook under another name");
   one.node.prepend(one.node.querySelector(".jp-Cell-inputWrapper") as Element);
-  await vi.waitFor(() => expect(one.node.firstElementChild?.className).toBe("agentnb-cell-bar"));
+  await eventually(() => expect(one.node.firstElementChild?.className).toBe("agentnb-cell-bar"));
 });
 
 /** A deleted cell, by its id and the cell above it. */
@@ -141,7 +141,7 @@ test("a deleted cell stands where it was, with its text, Keep and Undo, and is r
   const { node, shown, content } = notebook([cell("a", "one"), cell("c", "three")]);
   const made = deleted("b", "a");
   shown.show([made]);
-  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of b", "three"]));
+  await eventually(() => expect(read(node)).toEqual(["one", "text of b", "three"]));
   const group = node.querySelector("[role=group]");
   expect(group?.getAttribute("aria-label")).toBe("Deleted cell");
   expect(bars(node)[0]?.getAttribute("aria-label")).toBe("The agent deleted this cell.");
@@ -201,28 +201,28 @@ test.each<[string, [string, string | undefined][], string[]]>([
 ])("deleted cells keep their order: %s", async (_, gone, wanted) => {
   const { node, shown } = notebook([cell("a", "text of a"), cell("b", "text of b")]);
   shown.show(gone.map(([id, below]) => deleted(id, below)));
-  await vi.waitFor(() => expect(read(node)).toEqual(wanted.map((id) => `text of ${id}`)));
+  await eventually(() => expect(read(node)).toEqual(wanted.map((id) => `text of ${id}`)));
 });
 
 test("the mark of a deleted cell stays where the cell was when its neighbour goes, too", async () => {
   const { node, shown, remove } = notebook([cell("a", "one"), cell("b", "two")]);
   shown.show([deleted("x", "b", { place: { notebook: "fit.ipynb", below: "b", index: 2, kind: "markdown" } })]);
-  await vi.waitFor(() => expect(read(node)).toEqual(["one", "two", "text of x"]));
+  await eventually(() => expect(read(node)).toEqual(["one", "two", "text of x"]));
   remove("b");
-  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of x"]));
+  await eventually(() => expect(read(node)).toEqual(["one", "text of x"]));
 });
 
 test("a cell that was deleted in another notebook, or nobody knows where, has no mark here", async () => {
   const { node, shown } = notebook([cell("a", "one")]);
   const place = { notebook: "other.ipynb", below: undefined, index: 0, kind: "code" as const };
   shown.show([deleted("x", "a", { place }), deleted("y", "a", { place: undefined }), deleted("z", "a")]);
-  await vi.waitFor(() => expect(read(node)).toEqual(["one", "text of z"]));
+  await eventually(() => expect(read(node)).toEqual(["one", "text of z"]));
 });
 
 test("shortcuts with Alt reach the notebook from a bar, other keys press its buttons", async () => {
   const { node, shown } = notebook([cell("a", "x"), cell("b", "y")]);
   shown.show([change({ status: "added" }), change({ cellId: "b", status: "added" })]);
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  await eventually(() => expect(bars(node)).toHaveLength(2));
   passShortcuts();
   const held: (string | null | undefined)[] = [];
   document.addEventListener("keydown", ({ target }) => {
@@ -244,7 +244,7 @@ test("next, previous, keep and undo go by keyboard through changed and deleted c
   for (const by of [1, 1, 1, -1] as const) {
     const last = document.activeElement;
     shown.step(by);
-    await vi.waitFor(() => expect(document.activeElement).not.toBe(last));
+    await eventually(() => expect(document.activeElement).not.toBe(last));
     seen.push(said());
   }
   const sentence = (what: string) => `The agent ${what} this cell.`;
@@ -259,12 +259,12 @@ test("a change that was kept here goes at once, as long as no other word of it c
   shown.show(made);
   await armed(node, 2);
   press(bars(node)[0] as Element, "Keep");
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  await eventually(() => expect(bars(node)).toHaveLength(1));
   shown.show(made);
   expect(bars(node)).toHaveLength(1);
   shown.show(made.slice(1));
   shown.show(made); // undone and done again
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(2));
+  await eventually(() => expect(bars(node)).toHaveLength(2));
 });
 
 test("a new bar answers nothing for a moment, and none answers the second click of a double click", async () => {
@@ -289,6 +289,6 @@ test("a new bar answers nothing for a moment, and none answers the second click 
   const calls = [first.keep, first.undo, second.keep, second.undo].map((one) => vi.mocked(one).mock.calls.length);
   expect(calls).toEqual([0, 0, 0, 0]);
   press(node, "Keep");
-  await vi.waitFor(() => expect(bars(node)).toHaveLength(1));
+  await eventually(() => expect(bars(node)).toHaveLength(1));
   expect(first.keep).toHaveBeenCalledOnce();
 });

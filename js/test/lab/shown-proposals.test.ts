@@ -1,14 +1,13 @@
 import { EditorView } from "@codemirror/view";
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ShownProposals } from "../../src/lab/shown-proposals";
 import type { CellProposal } from "../../src/view/store";
+import { eventually } from "../eventually";
 
 // jsdom has no layout.
 Element.prototype.scrollIntoView ??= () => {};
 Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
-
-const PATIENCE = { timeout: 30_000 };
 
 /** A bar of another test, or of another file in the same process, is armed already: nobody shall take it for the new one. */
 beforeEach(() => document.body.replaceChildren());
@@ -105,7 +104,7 @@ function proposal(more: Partial<CellProposal> = {}): CellProposal & { answers: s
 }
 
 const drawn = async (): Promise<void> => {
-  await vi.waitFor(() => expect(document.querySelector(".agentnb-cell-bar[data-armed=true]")).not.toBe(null), PATIENCE);
+  await eventually(() => expect(document.querySelector(".agentnb-cell-bar[data-armed=true]")).not.toBe(null));
 };
 const button = (node: Element, name: string): HTMLButtonElement =>
   [...node.querySelectorAll("button")].find(
@@ -163,16 +162,16 @@ test("a move marks the place, a split shows the new cell, and a merge strikes th
     "The agent proposes to move this cell to the marked place.",
   ]);
   shown.show([proposal({ ...move, id: "2", cellId: "c", oldText: "3" })]);
-  await vi.waitFor(() => expect(one.node.firstElementChild?.className).toBe("agentnb-move-place"), PATIENCE);
+  await eventually(() => expect(one.node.firstElementChild?.className).toBe("agentnb-move-place"));
   expect(place()).toHaveLength(1);
   shown.show([proposal({ id: "3", action: "split", newText: "x = 1", moreText: "y = 2" })]);
-  await vi.waitFor(() => expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toBe("y = 2"), PATIENCE);
+  await eventually(() => expect(one.node.querySelector(".agentnb-new-cell-text")?.textContent).toBe("y = 2"));
   expect([...node.querySelectorAll(".agentnb-old-line, .agentnb-new-lines")].map((line) => line.textContent)).toEqual([
     "y = 2",
   ]);
   expect(button(node, "Accept and run")).toBe(undefined);
   shown.show([proposal({ id: "4", action: "merge", newText: "x = 1\ny = 2\n\n2\n\n3", others: ["b", "c", "gone"] })]);
-  await vi.waitFor(() => expect(three.node.classList).toContain("agentnb-proposed-delete"), PATIENCE);
+  await eventually(() => expect(three.node.classList).toContain("agentnb-proposed-delete"));
   expect([two.node.classList.contains("agentnb-proposed-delete"), said()]).toEqual([
     true,
     "The agent proposes to merge this cell with the next 3.",
@@ -246,11 +245,11 @@ test("a cell that is deleted under review takes its marks along, and one that co
   await drawn();
   content.widgets.splice(0, 1);
   cellsChanged.emit();
-  await vi.waitFor(() => expect(shown.isEmpty).toBe(true), PATIENCE);
+  await eventually(() => expect(shown.isEmpty).toBe(true));
   expect(marks(one.node)).toEqual([]);
   content.widgets.unshift(one);
   cellsChanged.emit();
-  await vi.waitFor(() => expect(marks(one.node)).toContain("agentnb-cell-bar"), PATIENCE);
+  await eventually(() => expect(marks(one.node)).toContain("agentnb-cell-bar"));
   shown.show([]);
 });
 
@@ -300,7 +299,7 @@ test("next and previous go through the changes of a cell and on to the next cell
   const first = proposal({ oldText: lines.join("\n"), newText: changed });
   const second = proposal({ id: "2", cellId: "b", oldText: "x", newText: "y" });
   shown.show([second, first]);
-  await vi.waitFor(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(2), PATIENCE);
+  await eventually(() => expect(node.querySelectorAll(".agentnb-cell-bar[data-armed=true]")).toHaveLength(2));
   const at = (): number => [one.node, two.node].findIndex((each) => each.contains(document.activeElement));
   const seen = [1, 1, 1, 1, -1].map((by) => {
     shown.step(by as 1 | -1);
@@ -319,7 +318,7 @@ test("of two proposals for a cell the one for the cell itself is answered first,
   const below = proposal({ id: "0", action: "insert", newText: "b = 2" });
   const own = proposal();
   shown.show([below, own]);
-  await vi.waitFor(() => expect(document.querySelectorAll("[data-armed=true]")).toHaveLength(2), PATIENCE);
+  await eventually(() => expect(document.querySelectorAll("[data-armed=true]")).toHaveLength(2));
   shown.answer("run");
   expect([own.answers, below.answers]).toEqual([["accept"], []]);
 });

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import callUser from "../../src/attention";
 import type { NotebookActions } from "../../src/view/store";
+import { eventually } from "../eventually";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 import { open } from "./page";
 
@@ -78,7 +79,7 @@ function ask(store: MemoryStore, id: string): void {
   status(store, WAITING);
 }
 
-const notified = (count: number) => vi.waitFor(() => expect(FakeNotification.shown).toHaveLength(count));
+const notified = (count: number) => eventually(() => expect(FakeNotification.shown).toHaveLength(count));
 
 test("a question is called once, in the title, on the icon and in a notification; all go with its answer", async () => {
   const { store, marks, begin } = world();
@@ -94,7 +95,7 @@ test("a question is called once, in the title, on the icon and in a notification
   await notified(2);
   expect(document.title).toBe("(2) fit.ipynb");
   document.title = "other.ipynb";
-  await vi.waitFor(() => expect(document.title).toBe("(2) other.ipynb"));
+  await eventually(() => expect(document.title).toBe("(2) other.ipynb"));
   for (const id of ["c1", "c2"])
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: id, approved: true });
   status(store, WORKING);
@@ -195,6 +196,8 @@ test("a question that was seen is not notified of when one leaves; the next one 
 
 test("who looks at the conversation is not called", async () => {
   const { store, marks, onScreen, begin } = world();
+  vi.useFakeTimers({ toFake: ["performance"] }); // an end is called a second after it was last in sight
+  onTestFinished(() => void vi.useRealTimers());
   focus(true);
   onScreen.value = [SESSION];
   begin();
@@ -272,11 +275,11 @@ test("notifications are switched on with a click, which alone asks the browser",
   expect([off?.textContent, FakeNotification.requestPermission.mock.calls.length]).toEqual(["NotificationsOff", 0]);
   off?.click();
   const set = (value: boolean) => ({ method: "changeSetting", params: { name: "notifications", value } });
-  await vi.waitFor(() => expect(store.requested.at(-1)).toEqual(set(true)));
+  await eventually(() => expect(store.requested.at(-1)).toEqual(set(true)));
   const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
   store.root.value = { ...root, config: { schema: {}, values: { look: { notifications: true } } } };
   const on = await entry();
   expect(on?.textContent).toBe("NotificationsOn");
   on?.click();
-  await vi.waitFor(() => expect(store.requested.at(-1)).toEqual(set(false)));
+  await eventually(() => expect(store.requested.at(-1)).toEqual(set(false)));
 });

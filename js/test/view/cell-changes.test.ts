@@ -5,6 +5,7 @@ import follow from "../../src/cell-changes";
 import type { ToolCallCell, TurnChanges } from "../../src/state/types.gen";
 import { followCellChanges } from "../../src/view/followers";
 import type { CellChange, NotebookActions } from "../../src/view/store";
+import { eventually } from "../eventually";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
 
 const OPEN = { status: "ready", files: 0, cells: 2, variables: 0, undone: 0, kept: 0 } as TurnChanges;
@@ -108,7 +109,7 @@ test.each([
   Object.assign(store, { module: fetched });
   const end = followCellChanges(store);
   turn(store, "t1", [{ id: "cell:a" }]);
-  if (times) await vi.waitFor(() => expect(cells(given)).toEqual(["a changed"]));
+  if (times) await eventually(() => expect(cells(given)).toEqual(["a changed"]));
   expect(fetched).toHaveBeenCalledTimes(times);
   end();
 });

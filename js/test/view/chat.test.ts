@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../eventually";
 import { AGENT, addSession, CHAT, MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { fetchModule } from "./modules";
 import { open, press, type } from "./page";
@@ -239,7 +240,7 @@ describe("a conversation", () => {
       turnId: "t1",
       part: { kind: "reasoning", id: "p1", content: "Hm." },
     });
-    await vi.waitFor(() => expect(page.find(".reasoning").textContent).toContain("Thinking…"));
+    await eventually(() => expect(page.find(".reasoning").textContent).toContain("Thinking…"));
     await vi.advanceTimersByTimeAsync(12_000);
     await page.until(() => expect(page.find(".reasoning .elapsed").textContent).toMatch(/^1\d s$/));
     expect(page.find(".thinking").tabIndex).toEqual(0);
@@ -327,6 +328,8 @@ describe("a conversation", () => {
   });
 
   test("10,000 deltas in a row are drawn in a few redraws", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] }); // no redraw runs out of time, however busy the machine is
+    onTestFinished(() => void vi.useRealTimers());
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     startTurn(store, "t1", "Hi");

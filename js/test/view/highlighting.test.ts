@@ -1,5 +1,6 @@
 /** What colours code: fetched once, when code is shown first. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { eventually } from "../eventually";
 import { MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
 
@@ -23,17 +24,15 @@ test("text without a language fetches nothing", () => {
   expect(asked).toEqual([]);
 });
 
-const PATIENCE = { timeout: 30_000 };
-
 test("code is coloured once the colours are here; a failed fetch is tried again with the next code", async () => {
   const first = show(PYTHON);
-  await vi.waitFor(() => expect(asked).toEqual(["highlighting"]), PATIENCE);
+  await eventually(() => expect(asked).toEqual(["highlighting"]));
   const pages = [first];
-  await vi.waitFor(() => {
+  await eventually(() => {
     pages.push(show("```java\nclass A {}\n```"));
     expect(asked).toEqual(["highlighting", "highlighting"]);
-  }, PATIENCE);
-  await vi.waitFor(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]), PATIENCE);
+  });
+  await eventually(() => expect(pages.slice(0, 2).map(keyword)).toEqual(["def", "class"]));
   expect([keyword(show("```js\nlet a;\n```")), keyword(show("```c\nint a;\n```"))]).toEqual(["let", undefined]);
   expect(asked).toEqual(["highlighting", "highlighting"]);
 });

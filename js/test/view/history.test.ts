@@ -1,5 +1,6 @@
 /** The history: found by the menu and the keyboard, listed, searched, previewed, opened, and deleted with undo. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../eventually";
 import { AGENT, MemoryStore, readyStore, SESSION, summary } from "./memory-store";
 import { fetchModule } from "./modules";
 import { fakeTimers, open, type Page, press } from "./page";
@@ -135,7 +136,14 @@ describe("the history", () => {
 
 describe("the list", () => {
   test("is by day, with agent, turns, and where each was begun", async () => {
-    const sessions = [kept("a", { turns: 1 }), kept("b", { modifiedAt: TODAY - DAY }), kept("c", { modifiedAt: 0 })];
+    const noon = new Date(2026, 5, 15, 12).getTime();
+    vi.setSystemTime(noon); // no midnight and no change to summer time lies between the days
+    onTestFinished(() => void vi.useRealTimers());
+    const sessions = [
+      kept("a", { turns: 1, modifiedAt: noon }),
+      kept("b", { modifiedAt: noon - DAY }),
+      kept("c", { modifiedAt: 0 }),
+    ];
     const page = await opened(new HistoryStore({ listSessions: () => ({ sessions }) }));
     expect(page.all(".history h4").map((one) => one.textContent)).toEqual([
       "Today",
@@ -462,6 +470,7 @@ describe("several conversations", () => {
       deleteSession: () => new Promise<void>((done) => ends.push(done)),
     });
     const page = await opened(store);
+    fakeTimers(); // they can be brought back for ten seconds
     await select(page, "About a", "About c");
     page.button("Delete…").click();
     await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
@@ -472,7 +481,6 @@ describe("several conversations", () => {
     await select(page, "About a", "About c");
     page.button("Delete…").click();
     await page.until(() => expect(page.text()).toContain("Delete 2 conversations?"));
-    fakeTimers();
     page.find(".danger").click();
     await page.until(() => page.find("[data-undo]"));
     vi.advanceTimersByTime(11_000);
@@ -672,6 +680,8 @@ describe("the filters", () => {
   });
 
   test("pinned conversations stand before the days", async () => {
+    vi.setSystemTime(TODAY);
+    onTestFinished(() => void vi.useRealTimers());
     const sessions = [kept("a", { pinned: true, modifiedAt: 0 }), kept("b")];
     const page = await opened(new HistoryStore({ listSessions: () => ({ sessions }) }));
     expect(page.all(".history h4").map((one) => one.textContent)).toEqual(["Pinned", "Today"]);
@@ -716,6 +726,7 @@ describe("a deletion", () => {
   test("that is undone is not sent", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
+    fakeTimers(); // it can be undone for ten seconds
     await remove(page);
     page.button("Undo: keep About a").click();
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
@@ -733,7 +744,7 @@ describe("a deletion", () => {
     const page = await opened(store);
     await remove(page);
     leave(page);
-    await vi.waitFor(() => expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
+    await eventually(() => expect(store.asked("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
   });
 
   test("that the kernel refuses shows the conversation again, and why", async () => {
@@ -758,6 +769,7 @@ describe("a deletion", () => {
       deleteSession: ({ channel }) => void gone.add(channel),
     });
     const page = await opened(store);
+    fakeTimers(); // each can be undone for ten seconds
     await remove(page);
     await remove(page);
     await page.until(() => expect(page.all("[data-undo]")).toHaveLength(2));

@@ -1,5 +1,5 @@
 /** The card of a tool call that runs code in the kernel: while it runs, and afterwards. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { ToolCallRun } from "../../src/state/types.gen";
 import { chatMarkdown } from "../../src/view/export";
 import { CHAT, type MemoryStore, readyStore, SESSION, startTurn } from "./memory-store";
@@ -33,6 +33,8 @@ function ends(store: MemoryStore, success: boolean): void {
 }
 
 test("while code runs, its card shows what it has printed, for how long, and stops it alone", async () => {
+  vi.setSystemTime(1_700_000_000_000); // the clock stands
+  onTestFinished(() => void vi.useRealTimers());
   const store = begun();
   const page = open(store, { kind: "chat" });
   runs(store, { startedAt: Date.now() - 75_500, content: [text("\u001b[31mepoch 1\u001b[0m\n")] });

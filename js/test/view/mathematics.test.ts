@@ -1,7 +1,8 @@
 /** Formulas in Markdown: what is one, what it becomes, and what it can never become. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import cases from "../../../tests/cases/mathematics/texts.json" with { type: "json" };
 import { formula } from "../../src/math";
+import { eventually } from "../eventually";
 import { MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
 
@@ -11,7 +12,6 @@ const module = async (name: string): Promise<{ default: unknown }> => {
   return fetchModule(name);
 };
 /** A machine under load takes its time to load Temml. */
-const PATIENCE = { timeout: 30_000 };
 const page = () => new MarkdownPage({ module });
 const maths = (one: MarkdownPage) => [...one.element.querySelectorAll("math")];
 
@@ -25,7 +25,7 @@ async function formulas(text: string): Promise<string[]> {
 
 async function ready(): Promise<void> {
   const one = page().draw("$x$", false);
-  await vi.waitFor(() => expect(maths(one).length).toEqual(1), PATIENCE);
+  await eventually(() => expect(maths(one).length).toEqual(1));
 }
 
 test("the module is fetched once, with the first formula, and until then the source is shown", async () => {
@@ -33,7 +33,7 @@ test("the module is fetched once, with the first formula, and until then the sou
   expect(asked).toEqual([]);
   const pages = [page().draw("Of $x^2$.", false), page().draw("$$y$$", false)];
   expect(pages.map((one) => one.text)).toEqual(["Of $x^2$.", "$$y$$"]);
-  await vi.waitFor(() => expect(pages.map((one) => maths(one).length)).toEqual([1, 1]), PATIENCE);
+  await eventually(() => expect(pages.map((one) => maths(one).length)).toEqual([1, 1]));
   expect(pages.map((one) => one.text)).toEqual(["Of x2.", "y"]);
   expect(asked).toEqual(["math"]);
 });

@@ -3,6 +3,7 @@ import { options } from "preact";
 import { onTestFinished, vi } from "vitest";
 import { mount } from "../../src/view/mount";
 import type { Store, What } from "../../src/view/store";
+import { eventually } from "../eventually";
 
 /** What is yet to be drawn: Preact's components, its effects, and texts that follow a signal. */
 const due = new Set<() => void>();
@@ -49,13 +50,10 @@ export function open(store: Store, what: What, into: HTMLElement = document.body
   ];
   /** Waits for an event, and for all that is drawn because of it: what an effect sets is drawn a moment later. */
   const until = (check: () => void) =>
-    vi.waitFor(
-      () => {
-        check();
-        if (due.size > 0) throw new Error("The view has not drawn everything yet.");
-      },
-      { timeout: 30_000, interval: 5 }, // the limit is for what never comes
-    );
+    eventually(() => {
+      check();
+      if (due.size > 0) throw new Error("The view has not drawn everything yet.");
+    });
   return {
     host,
     root,

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import axe from "axe-core";
 import { afterEach, expect, test, vi } from "vitest";
 import { mountSettings } from "../../src/view/settings/panel";
+import { eventually } from "../eventually";
 import { AGENT } from "./memory-store";
 
 const FILE = "/home/ada/.jupyter/agentnb/settings.toml";
@@ -99,7 +100,7 @@ function shown(answers: Record<string, unknown> = {}) {
 }
 
 /** Waits as long as a busy machine needs. */
-const until = <T>(check: () => T) => vi.waitFor(check, 30_000);
+const until = <T>(check: () => T) => eventually(check);
 
 const ready = async (into: HTMLElement) => until(() => expect(into.querySelector("h4")).not.toBeNull());
 

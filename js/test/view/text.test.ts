@@ -1,8 +1,9 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ansiRuns, ansiText } from "../../src/view/ansi";
 import { uuid } from "../../src/view/identity";
 import { audioSource, imageSource, safeHref } from "../../src/view/links";
 import { bytes, duration, inFolder, line, plain, splitPath } from "../../src/view/plain";
+import { eventually } from "../eventually";
 import { drawn, MarkdownPage } from "./markdown-page";
 import { fetchModule } from "./modules";
 
@@ -137,7 +138,7 @@ describe("markdown", () => {
     const module = fetchModule;
     const page = new MarkdownPage({ module }).draw("```python\ndef f(): return 'x'\n```", false);
     const keyword = () => page.element.querySelector(".hl-keyword")?.textContent;
-    await vi.waitFor(() => expect(keyword()).toEqual("def"), { timeout: 30_000 });
+    await eventually(() => expect(keyword()).toEqual("def"));
     expect(page.element.querySelector(".code-lang")?.textContent).toEqual("python");
     expect(page.element.querySelector("button")?.getAttribute("aria-label")).toEqual("Copy code");
     expect(page.element.querySelector("code")?.textContent).toEqual("def f(): return 'x'");
@@ -170,7 +171,7 @@ describe("markdown", () => {
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
     const module = fetchModule;
     const page = new MarkdownPage({ module }).draw(`\`\`\`${language}\n${code}\n\`\`\``, false);
-    await vi.waitFor(() => expect(page.element.querySelector("code span")).not.toEqual(null), { timeout: 30_000 });
+    await eventually(() => expect(page.element.querySelector("code span")).not.toEqual(null));
     expect(page.element.querySelector("code")?.textContent).toEqual(code);
   });
 
