@@ -95,7 +95,7 @@ def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
     """The prompts, in the order of the inputs; each is made when it is wanted.
 
     What can be seen to be wrong before is said at once: inputs without elements, a template without a field, and fields
-    that the first of inputs with a length lacks.
+    that the first of a list, a table or the like lacks.
 
     Args:
         prompt: A template, or a function that is given each row.
@@ -113,7 +113,7 @@ def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
     """
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
-    if not callable(prompt) and length_of(inputs):
+    if not callable(prompt) and length_of(inputs) and hasattr(inputs, "__getitem__"):  # tqdm is gone through once
         make(next(rows_of(inputs))[1])
     return _prompts(make, inputs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -34,6 +35,19 @@ class Parts:
 
     def to_delayed(self) -> list[Delayed]:
         return [Delayed(each) for each in self.parts]
+
+
+class Counted:
+    """As tqdm shows a generator: with a length, and gone through once."""
+
+    def __init__(self, rows: Iterator[Any], total: int) -> None:
+        self.rows, self.total = rows, total
+
+    def __len__(self) -> int:
+        return self.total
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.rows
 
 
 @pytest.mark.parametrize(
@@ -88,6 +102,12 @@ def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
 def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
     """A generator and a Dask collection are gone through as they are needed."""
     assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
+
+
+def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
+    """Looking at the first one before would take it."""
+    found = asked("Say {input}", Counted(iter("abc"), 3))
+    assert [each.text for each in found] == ["Say a", "Say b", "Say c"]
 
 
 def test_inputs_that_cannot_be_asked_about_are_refused_before_anything_starts() -> None:
