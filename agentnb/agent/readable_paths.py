@@ -28,6 +28,8 @@ _TOOLS = (
 """Programs and Pythons that users install for themselves; no secrets are there."""
 _MOST_INTERPRETER = 200
 _MOST_LINKS = 5_000
+_LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""Where programs find their libraries, on clusters mostly outside of the system's folders."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -92,6 +94,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
     paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
     paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
     paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
+    paths += [Path(each) for name in _LIBRARIES for each in env.get(name, "").split(os.pathsep)]
     found += [str(each) for each in paths if _is_narrow(each, folder)]
     return found
 

@@ -232,6 +232,19 @@ def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_link
     assert (done.stdout, done.stderr) == ("imported\n", "")
 
 
+@needs_landlock
+def test_confined_agent_reads_libraries_where_variables_say(folder: Path) -> None:
+    """As ``module load`` does on clusters; the home folder is no folder of libraries."""
+    library = folder.parent / "apps/libffi/lib"
+    library.mkdir(parents=True)
+    (library / "libffi.so.8").write_text("read")
+    env = {**os.environ, "LD_LIBRARY_PATH": f"{library}{os.pathsep}{folder.parent}{os.pathsep}"}
+    made = confinement_of(Needs(), "/bin/sh", folder, Confine(), env)
+    command = made.command(["/bin/sh", "-c", f"cat {library}/libffi.so.8; cat {folder.parent}/.ssh/id_test"])
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, "denied" in done.stderr) == ("read", True)
+
+
 def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folder: Path) -> None:
     """It could have made them itself; and the home folder is no folder of modules."""
     home = folder.parent
