@@ -63,7 +63,7 @@ $(VENV)/.created:
 $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet "$(PIP)"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
-	$(BIN)/python -m pip uninstall --quiet --yes agentnb # the name before it was jupyter-agentnb
+	$(BIN)/python -m pip uninstall --quiet --quiet --yes agentnb # the name before it was jupyter-agentnb
 	SKIP_JUPYTER_BUILDER=1 $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	@touch $@
 
@@ -79,7 +79,7 @@ $(VENV6)/.installed: pyproject.toml constraints.txt constraints-ipykernel6.txt |
 	cat constraints-ipykernel6.txt >> $(VENV6)/constraints.txt
 	$(VENV6)/bin/python -m pip install --quiet "$(PIP)"
 	$(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt $(BUILD_TOOLS)
-	$(VENV6)/bin/python -m pip uninstall --quiet --yes agentnb
+	$(VENV6)/bin/python -m pip uninstall --quiet --quiet --yes agentnb
 	SKIP_JUPYTER_BUILDER=1 $(VENV6)/bin/python -m pip install --quiet --constraint $(VENV6)/constraints.txt \
 		--no-build-isolation --editable . ipykernel
 	@touch $@

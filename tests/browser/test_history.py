@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
@@ -26,7 +26,18 @@ DELETE_AND_UNDO = """async (chat) => {
   chat.querySelector('[data-undo]').click();
 }"""
 """In the page itself, where the ten seconds for it are enough however busy the machine is."""
+TOP = "(button) => button.getBoundingClientRect().top - button.closest('.history-row').getBoundingClientRect().top"
 NARROW = "(host, width) => { host.style.width = width; }"
+
+
+def expect_menu_in_place(row: Locator) -> None:
+    """Open a row's menu, and see its button stay where it is in the row."""
+    more = row.get_by_role("button", name="More: ")
+    top = more.evaluate(TOP)
+    more.click()
+    expect(row.get_by_role("menu")).to_be_visible()
+    assert abs(more.evaluate(TOP) - top) < 2
+    more.page.keyboard.press("Escape")
 
 
 def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_deleted(lab: Lab) -> None:
@@ -43,6 +54,7 @@ def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_de
     expect(search).to_be_focused(timeout=PATIENCE_MS)
     expect(rows).to_have_count(2, timeout=PATIENCE_MS)
     assert serious(lab.page) == []
+    expect_menu_in_place(rows.first)
 
     search.fill("100% <B>FI")
     expect(chat.get_by_text("1 conversation found")).to_be_visible(timeout=PATIENCE_MS)
