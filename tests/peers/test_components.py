@@ -11,7 +11,7 @@ import pytest
 
 from agentnb.agent.catalog import AgentSpec
 from tests.conftest import ROOT
-from tests.peers.agents import CACHE
+from tests.peers.agents import CACHE, Peer
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import conducted, proxy
 
@@ -21,24 +21,22 @@ ESBUILD = ROOT / "js/node_modules/.bin/esbuild"
 
 
 @pytest.fixture
-def typescript(tmp_path: Path) -> AgentSpec:
-    """The component, built with the SDK that an agent from npm brings."""
-    found = sorted(CACHE.glob("*/node_modules/@agentclientprotocol/sdk"))
-    missing = [
-        name
-        for name, there in (("node", shutil.which("node")), ("esbuild", ESBUILD.exists()), ("the SDK", found))
-        if not there
-    ]
+def typescript(peer: Peer, program: str, tmp_path: Path) -> AgentSpec:
+    """The component, built with the SDK that the agent from npm brings."""
+    missing = [name for name, there in (("node", shutil.which("node")), ("esbuild", ESBUILD.exists())) if not there]
     if missing:
         pytest.skip(f"{' and '.join(missing)} not installed here (AGENTNB_PEERS, {CACHE})")
+    sdk = Path(program).parents[1] / "@agentclientprotocol/sdk"
+    assert sdk.is_dir(), f"{peer.package} {peer.version} brings the SDK no more: name an agent that does"
     source, built = tmp_path / "proxy_sdk.mts", tmp_path / "proxy_sdk.mjs"
     shutil.copy(ROOT / "tests/agents/proxy_sdk.mts", source)
-    (tmp_path / "node_modules").symlink_to(found[0].parents[1])
+    (tmp_path / "node_modules").symlink_to(sdk.parents[1])
     bundle = [str(ESBUILD), str(source), "--bundle", "--platform=node", "--format=esm", f"--outfile={built}"]
     subprocess.run(bundle, check=True, capture_output=True)
     return AgentSpec(name="shouts", title="shouts", command=("node", str(built)))
 
 
+@pytest.mark.parametrize("peer", ["claude"], indirect=True)
 async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
     """It is initialized by the form that it knows, changes the prompt, and passes on the rest; cancel goes through."""
     async with conducted(proxy(), typescript, proxy("plain", "old")) as client:
