@@ -100,6 +100,7 @@ test("a command that was changed is previewed as changed, and an older preview s
   await page.until(() => expect(page.all(".permission-options [aria-disabled=true]")).toEqual([]));
   page.find<HTMLButtonElement>(".permission .more").click();
   await page.until(() => page.button("Edit the command…"));
+  await page.until(() => expect(page.all("[role=menuitem][aria-disabled=true]")).toEqual([]));
   page.button("Edit the command…").click();
   await page.until(() => page.find(".permission-edit"));
   typed(page.find<HTMLTextAreaElement>(".permission-edit"), "tidy --less");
