@@ -25,6 +25,16 @@ BARS = """async () => (await axe.run('.agentnb-error-actions', { resultTypes: ['
 """What axe-core finds serious or critical in the buttons on failed cells."""
 
 
+COVERED = """(buttons) => {
+  const bar = buttons.getBoundingClientRect();
+  const text = document.createRange();
+  text.selectNodeContents(buttons.closest(".jp-Cell").querySelector(".jp-OutputArea-output pre"));
+  const lines = [...text.getClientRects()];
+  return lines.some((line) => line.right > bar.left && line.top < bar.bottom && line.bottom > bar.top);
+}"""
+"""Whether buttons stand on the text of their cell's output."""
+
+
 @pytest.fixture
 def side(lab: Lab, kernelspecs: Path) -> Side:
     """The sidebar of a page."""
@@ -72,6 +82,16 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     lab.cell(1).expect_done(4)
     expect(fixing(lab, 1)).to_have_count(0)
     expect(fixing(lab, 2)).to_have_count(1)
+
+
+def test_the_buttons_on_a_failed_cell_cover_no_error_of_one_line(lab: Lab) -> None:
+    """Without a traceback the error itself is where they are."""
+    lab.open("one-line.ipynb", notebook("import agentnb\nagentnb.map('hello', ['world'])", kernel="ipykernel7"))
+    lab.run_cells(1)
+    lab.cell(0).expect_text("The prompt has no field")
+    buttons = lab.cell(0).output.locator(".agentnb-error-actions")
+    expect(buttons).to_be_visible(timeout=PATIENCE_MS)
+    assert not buttons.evaluate(COVERED)
 
 
 def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_a_conversation_is_open(lab: Lab, side: Side) -> None:
