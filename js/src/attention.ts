@@ -211,7 +211,7 @@ async function isFirst(id: string, since: number): Promise<boolean> {
     try {
       const known: unknown = JSON.parse(localStorage.getItem(NOTIFIED) ?? "[]");
       const all = (Array.isArray(known) ? known : []).filter(Array.isArray);
-      if (all.some(([name, at]) => name === id && at >= since)) return false;
+      if (all.some(([name, at]) => name === id && at > since)) return false;
       localStorage.setItem(NOTIFIED, JSON.stringify([...all, [id, Date.now()]].slice(-MOST_NOTIFIED)));
     } catch {
       // No storage: the notification's tag lets the browser show one of those that are the same.

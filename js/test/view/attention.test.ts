@@ -142,6 +142,22 @@ test("each question and each end of a chat whose turns are not sent, for nobody 
   expect(FakeNotification.shown.map(({ title }) => title)).toEqual([asks, asks, ends, ends]);
 });
 
+test("a question that comes in the millisecond in which the one before was notified of is notified of, too", async () => {
+  const { store, begin } = world();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  status(store, WORKING);
+  begin();
+  follow(store); // another window
+  status(store, WAITING);
+  await vi.advanceTimersToNextTimerAsync();
+  expect(FakeNotification.shown).toHaveLength(1);
+  status(store, WORKING);
+  status(store, WAITING);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(FakeNotification.shown).toHaveLength(2);
+});
+
 test("a click on the notification goes to the conversation, in the page", async () => {
   const toWindow = vi.spyOn(window, "focus").mockImplementation(() => {});
   const { store, begin } = world();
