@@ -199,6 +199,8 @@ class AgentLifecycle:
         if stop and self._starting is not None:  # nobody waits for it any more
             self._starting.cancel()
         agent, session_id = self.agent, self.session_id
+        if self.closed:  # the log may be written later
+            self.former = session_id or self.former
         self.agent = self.session_id = None
         if agent is not None and session_id is not None:
             await agent.close_session(session_id)

@@ -94,6 +94,7 @@ class Recorder:
         self._waiting: list[Envelope] = []
         self._touched: set[str] = set()
         self._closed: set[str] = set()
+        self._leaving: set[str] = set()  # closed, and in the batch that is being written
         self._archived: set[str] = set()
         self._entries: dict[str, int] = {}
         self._turns: dict[str, int] = {}
@@ -117,6 +118,8 @@ class Recorder:
     def add(self, conversation: Recorded) -> None:
         """A conversation was opened, or restored: from here on it is kept."""
         uri = conversation.session.uri
+        self._closed.discard(uri)
+        self._leaving.discard(uri)
         self._conversations[uri] = conversation
         self._whole(uri)
         self._turns[uri] = 0
@@ -125,13 +128,13 @@ class Recorder:
 
     def closes(self, conversation: Recorded) -> None:
         """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
-        if conversation.session.uri in self._conversations:
+        if self._is_kept(conversation.session.uri):
             self._touched.add(conversation.session.uri)
             self._write()
 
     def archive(self, uri: str) -> None:
         """Lists leave this conversation out from the next batch on. No effect on one that is not kept."""
-        if uri in self._conversations:
+        if self._is_kept(uri):
             self._archived.add(uri)
             self._touch(uri)
 
@@ -153,16 +156,19 @@ class Recorder:
         if envelope.rejection_reason is not None:
             return
         uri = channel.uri.removesuffix("/chat")
-        if uri in self._conversations:
+        if self._is_kept(uri):
             self._waiting.append(envelope)
             conversation = self._conversations[uri]
             self._used += self._usage[uri].news(uri, conversation.session.state, conversation.chat.state)
             self._touch(uri)
             if isinstance(envelope.action, SessionIsArchivedChanged):
                 self.closes(conversation)
-        elif isinstance(envelope.action, XSessionRemoved) and envelope.action.resource in self._conversations:
+        elif isinstance(envelope.action, XSessionRemoved) and self._is_kept(envelope.action.resource):
             self._closed.add(envelope.action.resource)
             self._touch(envelope.action.resource)
+
+    def _is_kept(self, uri: str) -> bool:
+        return uri in self._conversations and uri not in self._leaving
 
     def _touch(self, uri: str) -> None:
         self._touched.add(uri)
@@ -193,11 +199,16 @@ class Recorder:
     def _done(self, error: LogError | None) -> None:
         self._writing = False
         self._mended = error is None
+        leaving, self._leaving = self._leaving, set()
         if error is not None:
             self.trouble = error
             self._complain(error)
             self._used = self._used_last + self._used
+            self._closed |= leaving
             self._begin_again()
+        else:
+            for uri in leaving:
+                self._forget(uri)
         if self._touched and not self._scheduled:
             self._schedule(BATCH_SECONDS if error is None else RETRY_SECONDS)
 
@@ -236,9 +247,7 @@ class Recorder:
                 if self._entries.get(channel.uri, 0) >= SNAPSHOT_EVERY:
                     self._entries[channel.uri] = 0
                     batch.snapshots[channel.uri] = (channel.index, channel.state)
-        for uri in self._closed:
-            self._forget(uri)
-        self._closed.clear()
+        self._leaving, self._closed = self._closed, set()
         return batch
 
     def _forget(self, uri: str) -> None:

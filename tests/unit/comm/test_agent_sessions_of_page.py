@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from agentnb.api.session import Session
 from agentnb.host import Host
+from agentnb.host.history.restore import recorder_of
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.comm.test_history_arrangement import refused
 from tests.unit.comm.test_history_requests import MakeHost, kernel, page_of, talk, uris
@@ -57,6 +60,35 @@ def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, fo
     assert [turn.message.text for turn in conversation.chat.state.turns] == ["/say forgotten here"]
     assert (conversation.cwd, theirs(page)) == (folder, [])
     assert set(uris(page)) == {stays, conversation.session.uri}
+
+
+def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agents_id(kernel: MakeHost) -> None:
+    """The file is slow, or another program has it: what is written after the end has what the conversation had."""
+    host = kernel()
+    page = page_of(host)
+    prompted(host, page, "/say the file is there")
+    recorder = recorder_of(host)
+    with closing(sqlite3.connect(recorder.store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        uri = prompted(host, page, "/say while another one writes")
+        other.execute("ROLLBACK")
+    assert theirs(page) == []
+    assert recorder.store.load(uri).record.agent_session is not None
+
+
+def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_that_is_possible(
+    kernel: MakeHost,
+) -> None:
+    """It is closed by then, and its agent is gone."""
+    host = kernel()
+    recorder = recorder_of(host)
+    recorder.store.path.mkdir()  # no file can be written there
+    uri = prompted(host, page_of(host), "/say kept here")
+    assert recorder_of(host).trouble is not None
+    recorder.store.path.rmdir()
+    [turn] = recorder_of(host).store.load(uri).chat.turns
+    assert turn.message.text == "/say kept here"
+    assert "Since then the log has been written again." in recorder.note
 
 
 def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel: MakeHost, tmp_path: Path) -> None:
