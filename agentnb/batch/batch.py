@@ -151,6 +151,8 @@ class Batch(Sequence[Any]):
         self._on_error = on_error
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
+        self.is_shown_here: Callable[[], bool] = lambda: False
+        """Says whether something shows how far it is in the cell that runs; then its table is left out there."""
         self._concurrency = concurrency
         self._cluster = cluster
         self._runner = Runner(question, inputs, records, cassette, self._notify, is_lazy=total is None, cluster=cluster)
@@ -375,6 +377,8 @@ class Batch(Sequence[Any]):
         return "\n".join([self.summary, *lines(self._table()), *self._notes()])
 
     def _repr_html_(self) -> str:
+        if not self.done and self.is_shown_here():  # a table would say for ever how far it was
+            return "<p>The bar above follows it; <code>wait()</code> waits for its end.</p>"
         head, *rows = self._table()
         notes = "".join(f"<p>{escape(each)}</p>" for each in self._notes())
         return f"<p>{escape(self.summary)}</p>{html(head, rows)}{notes}"

@@ -92,6 +92,8 @@ def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
     """An output that is updated by its id, so that it stays in its cell whatever runs meanwhile; the rows below it."""
     from IPython.display import HTML, display
 
+    cell = shell.execution_count
+    batch.is_shown_here = lambda: bool(shell.execution_count == cell)
     handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
     if "cellId" not in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
         return [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]

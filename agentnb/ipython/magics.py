@@ -193,7 +193,7 @@ class AgentMagics(Magics):
         Without NAME it is the current tab.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
-        from agentnb.ipython.manage import COMMANDS, OTHER_WORDS
+        from agentnb.ipython.manage import ALONE, COMMANDS, OTHER_WORDS
 
         command, _, rest = line.strip().partition(" ")
         if not command:
@@ -205,6 +205,8 @@ class AgentMagics(Magics):
             guess = f"Did you mean `%agents {meant}`? " if meant else ""
             hint = f"{guess}It has {', '.join(COMMANDS)}. `%agents?` says what each does."
             raise UsageError(f"%agents has no command {command!r}.", hint=hint)
+        if command in ALONE and rest.strip():
+            raise UsageError(f"%agents {command} takes nothing more, not {rest.strip()!r}.", hint="`%agents?` has all.")
         return action(self.tabs, rest.strip().strip("\"'"))
 
     def show(self, turn: Turn) -> None:

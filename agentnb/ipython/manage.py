@@ -192,6 +192,9 @@ def _serve(_: Tabs, words: str) -> Note:
         if server is not None:
             server.close()
         return Note("This kernel is not served any more.")
+    if name.startswith("-"):
+        hint = "From Python it has options: agentnb.serve(port=8765). `%agents serve NAME watch` lets a client connect."
+        raise UsageError(f"%agents serve has no option {name!r}.", hint=hint)
     server = serve() if server is None else server
     if not name:
         return Note(repr(server))
@@ -232,6 +235,9 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "sidebar": lambda *_: sidebar(),
 }
 """What `%agents` does, by its first word; each gets the tabs and the rest of the line."""
+
+ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
+"""Commands behind which nothing stands."""
 
 OTHER_WORDS = {
     "add": "new",

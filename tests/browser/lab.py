@@ -228,6 +228,16 @@ class Lab:
         if not busy:
             self.page.evaluate(CONNECTED)
 
+    def load_again(self) -> None:
+        """Load the page again, and open the notebook that it shows, and nothing else.
+
+        The page's address names the notebook, too: where that is loaded, JupyterLab opens it a second time, at some
+        time later, even when it was closed meanwhile.
+        """
+        name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+        self.page.goto(f"{self.server.url}/lab/workspaces/{self.workspace}?reset")
+        self.open(name)
+
     def reopen(self) -> None:
         """Save the notebook, leave the page, end the kernel; open it anew, in a page just loaded, with a new kernel."""
         name = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")

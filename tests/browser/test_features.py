@@ -108,7 +108,7 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
     """Typed and not sent: there after a reload; offered after the kernel was started anew."""
     box(chat).press_sequentially("half a thought")
     lab.save()
-    lab.page.reload()
+    lab.load_again()
     again = lab.cell(0)
     expect(box(again)).to_have_value("half a thought", timeout=PATIENCE_MS)
     lab.restart()

@@ -53,14 +53,12 @@ def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernel_name
 
 def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> None:
     """The others come when they are wanted, once each, in order."""
-    name = "long-chat.ipynb"
-    lab.open(name, notebook(MANY, "session", kernel="ipykernel7"))
+    lab.open("long-chat.ipynb", notebook(MANY, "session", kernel="ipykernel7"))
     first = lab.cell(0)
     first.run()
     first.expect_done(1)
     lab.save()
-    lab.page.reload()
-    lab.open(name)
+    lab.load_again()
     cell = lab.cell(1)
     cell.run()
     cell.expect_text("answer 63")

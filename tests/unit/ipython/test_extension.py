@@ -199,3 +199,27 @@ for word in ("start", "stop", "helth", "help"):
         f"%agents has no command 'help'. {explained}",
     ]
     assert said == ""
+
+
+def test_words_that_a_command_of_agents_does_not_know_are_refused() -> None:
+    """They were passed over, or taken for a client's name; nothing is done."""
+    code = """
+for words in ("pair now", "known claude", "serve --port 8765"):
+    try:
+        magic("agents", words)
+    except Exception as error:
+        print(error)
+from agentnb.api.serving import serving
+print(serving())
+"""
+    printed, said = tell(code)
+    assert printed == [
+        "%agents pair takes nothing more, not 'now'. `%agents?` has all.",
+        "%agents known takes nothing more, not 'claude'. `%agents?` has all.",
+        (
+            "%agents serve has no option '--port'. From Python it has options: agentnb.serve(port=8765). "
+            "`%agents serve NAME watch` lets a client connect."
+        ),
+        "None",
+    ]
+    assert said == ""
