@@ -84,11 +84,12 @@ def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_th
     recorder = recorder_of(host)
     recorder.store.path.mkdir()  # no file can be written there
     uri = prompted(host, page_of(host), "/say kept here")
-    assert recorder_of(host).trouble is not None
+    recorder_of(host)
+    assert host.loop.call(lambda: recorder.trouble) is not None
     recorder.store.path.rmdir()
     [turn] = recorder_of(host).store.load(uri).chat.turns
     assert turn.message.text == "/say kept here"
-    assert "Since then the log has been written again." in recorder.note
+    assert "Since then the log has been written again." in host.loop.call(lambda: recorder.note)
 
 
 def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel: MakeHost, tmp_path: Path) -> None:
