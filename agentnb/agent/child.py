@@ -255,17 +255,19 @@ class Child(asyncio.SubprocessProtocol):
         await self.stop(0)
 
     async def _stop(self, patience: float) -> None:
-        self.close_stdin()
-        await self._wait(patience)
-        if sys.platform == "win32":
-            await self._terminate()
-        else:
-            await self._end_group()
-        await self._wait(1.0)
-        self._ended()
-        if self._transport is not None:
-            self._transport.close()
-        self._close_link()
+        try:
+            self.close_stdin()
+            await self._wait(patience)
+            if sys.platform == "win32":
+                await self._terminate()
+            else:
+                await self._end_group()
+            await self._wait(1.0)
+            self._ended()
+        finally:  # also where the loop ends meanwhile: the subreaper then ends what is left
+            if self._transport is not None:
+                self._transport.close()
+            self._close_link()
 
     async def _terminate(self) -> None:
         if self._transport is not None and self.returncode is None:

@@ -156,6 +156,34 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
     assert [str(each.message) for each in seen] == []
 
 
+def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_path: Path) -> None:
+    """As where the kernel ends while an agent is given time to leave by itself."""
+    pids: list[int] = []
+
+    async def begin_to_stop() -> None:
+        options: Any = {"cwd": tmp_path, "env": dict(os.environ)}
+        handlers: Any = {"on_output": lambda *_: None, "on_end": lambda: None}
+        child = await Child.spawn(["sleep", "60"], **options, **handlers)
+        pids.append(child.pid)
+        stopping = asyncio.ensure_future(child.stop(PATIENCE))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await stopping
+        await asyncio.sleep(0)
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(begin_to_stop())
+        loop.run_until_complete(until_dead(*pids))
+        loop.close()
+        gc.collect()
+    assert [str(each.message) for each in seen] == []
+
+
 async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> None:
     """Keys and proxies reach the agent."""
     output: list[bytes] = []
