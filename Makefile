@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 VENV6 := .venv-ipykernel6
 FLOORS := .venv-floors
 PROXY := .venv-proxy
+# Newer Pythons than $(VENV)'s, for the tests of how programs end: that differs from one Python to the next.
+OTHER_PYTHONS := 3.12 3.13
+PROCESS_TESTS := tests/unit/api/test_exit.py tests/unit/api/test_processes.py tests/unit/agent/test_process.py
 MODELS := .venv-models
 RESULTS := test-results
 LAB_ARGS ?=
@@ -45,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -97,6 +100,14 @@ js/node_modules/.installed: js/package.json js/package-lock.json
 	cd js && $(NPM) ci --no-fund --no-audit --no-update-notifier --loglevel=error
 	@touch $@
 
+# With what the wheel needs and what those tests need, no more.
+.venv-3.%/.installed: pyproject.toml constraints.txt scripts/floors.py | $(VENV)/.created $(STATIC)
+	found=$$($(BIN)/python scripts/floors.py --python 3.$*) && { test -x $(@D)/bin/python || $$found -m venv $(@D); }
+	$(@D)/bin/python -m pip install --quiet --constraint constraints.txt $(BUILD_TOOLS)
+	SKIP_JUPYTER_BUILDER=1 $(@D)/bin/python -m pip install --quiet --constraint constraints.txt --no-build-isolation \
+		--editable . hypothesis psutil pytest pytest-asyncio pytest-xdist
+	@touch $@
+
 environments: env $(VENV6)/.installed chromium
 
 static: $(STATIC) ## build the front end (10 s)
@@ -124,7 +135,7 @@ lab: $(LABEXTENSION) ## open JupyterLab on the quickstart (about 10 s; LAB_ARGS:
 SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that must pass (17 min, with a fresh environment)
-	+@$(SIDE_BY_SIDE) environments check test-js
+	+@$(SIDE_BY_SIDE) environments check test-js test-pythons
 	@$(MAKE) --no-print-directory test-unit
 	+@$(SIDE_BY_SIDE) test-kernel test-notebooks
 	@$(MAKE) --no-print-directory test-browser
@@ -158,6 +169,14 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+test-pythons: $(OTHER_PYTHONS:%=test-python-%) ## how programs end, on newer Pythons where they are installed (1 min, with their environments)
+
+$(OTHER_PYTHONS:%=test-python-%): test-python-%: $(VENV)/.created | $(STATIC)
+	+@if $(VENV)/bin/python scripts/floors.py --python $* > /dev/null; then \
+		$(MAKE) --no-print-directory .venv-$*/.installed && \
+		.venv-$*/bin/python -m pytest $(PLUGINS) -p no:cacheprovider $(PROCESS_TESTS) --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS); \
+	else echo "$@: skipped: no Python $* on this machine"; fi
 
 test-kernel: $(VENV)/.installed $(VENV6)/.installed | $(STATIC) ## real kernels (ipykernel 7 and 6), no front end (2 min)
 	$(PYTEST) tests/kernel --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
@@ -253,4 +272,4 @@ clean: ## delete what builds and tests made (at once)
 	find agentnb tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments (about 10 s)
-	rm -rf $(VENV) $(VENV6) $(FLOORS) js/node_modules .cache
+	rm -rf $(VENV) $(VENV6) $(FLOORS) $(OTHER_PYTHONS:%=.venv-%) js/node_modules .cache

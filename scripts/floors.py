@@ -4,6 +4,7 @@ Usage:
     ``python scripts/floors.py`` prints a pip requirement for each lower bound in ``pyproject.toml``.
     ``python scripts/floors.py --check`` fails if a package of the running environment has any other version.
     ``python scripts/floors.py --python`` prints the path of the oldest supported Python on this machine.
+    ``python scripts/floors.py --python 3.12`` prints the path of a Python 3.12.
 """
 
 from __future__ import annotations
@@ -47,13 +48,12 @@ def oldest_python() -> str:
     return str(project["requires-python"]).removeprefix(">=")
 
 
-def find_python() -> str | None:
-    """The path of the oldest supported Python: ``$FLOOR_PYTHON``, one on the PATH, or pyenv's newest of that series."""
-    wanted = oldest_python()
+def find_python(wanted: str, named: str | None = None) -> str | None:
+    """The path of a Python of the series *wanted*: the one *named*, one on the PATH, or pyenv's newest."""
     name = f"python{wanted}"
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     installed = sorted(pyenv.glob(f"versions/{wanted}.*/bin/{name}"), reverse=True)
-    for candidate in (os.environ.get(VARIABLE), shutil.which(name), *map(str, installed)):
+    for candidate in (named, shutil.which(name), *map(str, installed)):
         if candidate and _version(candidate) == wanted:
             return candidate
     return None
@@ -92,10 +92,12 @@ def main() -> None:
     """Do what the one option says."""
     option = sys.argv[1] if len(sys.argv) > 1 else ""
     if option == "--python":
-        found = find_python()
+        wanted = sys.argv[2] if len(sys.argv) > 2 else oldest_python()  # noqa: PLR2004 - a word behind the option
+        is_oldest = wanted == oldest_python()
+        found = find_python(wanted, os.environ.get(VARIABLE) if is_oldest else None)
         if found is None:
-            wanted = oldest_python()
-            sys.exit(f"No Python {wanted} was found on this machine. Install it, or set {VARIABLE} to its path.")
+            or_else = f", or set {VARIABLE} to its path" if is_oldest else ""
+            sys.exit(f"No Python {wanted} was found on this machine. Install it{or_else}.")
         print(found)
     elif option == "--check":
         if found_lines := differences():

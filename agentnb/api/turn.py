@@ -19,6 +19,7 @@ from agentnb.api.interrupts import CountedInterrupts
 from agentnb.api.loops import nest, running_loop
 from agentnb.api.text_reader import TextReader
 from agentnb.api.tool_call import ToolCall, tool_call
+from agentnb.api.unattended import give_up
 from agentnb.api.user_code import start_user_code
 from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused, TurnTimeout
 from agentnb.host.changes.change_tracker import END_SECONDS
@@ -288,7 +289,8 @@ class FollowedTurn:
 
         Raises:
             TurnFailed: With *check*, if it ended with an error. The error's ``turn`` is this turn.
-            TurnTimeout: If it has not ended by then; it goes on.
+            TurnTimeout: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
+                papermill), it is cancelled when the cell that gave up ends.
             CassetteMismatch: If it is not as recorded in the cassette that is replayed, whatever *check* says: this
                 failure is the test's, not the agent's.
             CassetteBroken: If that cassette cannot be used.
@@ -511,6 +513,10 @@ class FollowedTurn:
     def _timeout(self, timeout: float | None) -> TurnTimeout:
         message = f"The turn did not end in {timeout:g} s; it is still running."
         hint = "Wait again with turn.wait(), or stop it with turn.cancel()."
+        if give_up(self):
+            hint = (
+                "Wait again with turn.wait() in this cell: no user is attached, so the turn is cancelled when it ends."
+            )
         return TurnTimeout(message, hint=hint, turn=self)
 
 

@@ -6,7 +6,8 @@ for (``%agent -b``, `agentnb.Session.prompt`) can be finished, and where its fai
 
 - At the end of the notebook's last cell, turns and batches that still run are waited for; what fails then fails that
   cell.
-- At the end of each cell, a prompt that differs from the cassette fails that cell.
+- At the end of each cell, a prompt that differs from the cassette fails that cell, and what the cell gave up on (its
+  wait raised a timeout) is cancelled: nobody waits for that any more.
 """
 
 from __future__ import annotations
@@ -102,6 +103,16 @@ def follow_work(work: Work) -> None:
         unattended.add_work(work)
 
 
+def give_up(what: FollowedTurn | Work) -> bool:
+    """Cancel *what* when the running cell ends: code waited for it in vain. Where somebody watches, do nothing.
+
+    Returns:
+        Whether it will be cancelled.
+    """
+    unattended = _unattended()
+    return unattended is not None and unattended.give_up(what)
+
+
 def _unattended() -> UnattendedTurns | None:
     get = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get() if get is not None else None
@@ -125,6 +136,7 @@ class UnattendedTurns:
         self._turns: list[FollowedTurn] = []
         self._new: list[FollowedTurn] = []
         self._works: list[Work] = []
+        self._given_up: list[FollowedTurn | Work] = []
         self._places: dict[str, str] = {}  # where a turn was prompted, by its id
         self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
@@ -141,6 +153,13 @@ class UnattendedTurns:
         """Follow *work*."""
         self._works.append(work)
 
+    def give_up(self, what: FollowedTurn | Work) -> bool:
+        """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
+        is_followed = any(each is what for each in (*self._turns, *self._works))
+        if is_followed:
+            self._given_up.append(what)
+        return is_followed
+
     def _on_cell_end(self, result: Any) -> None:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
         if current_environment().job_queue.is_running_job or result is None:
@@ -149,6 +168,7 @@ class UnattendedTurns:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)
+        self._cancel_given_up()
         error = result.error_before_exec or result.error_in_exec
         failures: list[BaseException] = []
         if not isinstance(error, KeyboardInterrupt):
@@ -159,6 +179,12 @@ class UnattendedTurns:
         self._forget_ended(error)
         if failures and error is None:
             self._fail(result, failures)
+
+    def _cancel_given_up(self) -> None:
+        given_up, self._given_up = self._given_up, []
+        for each in given_up:
+            each.cancel()
+        self._works = [work for work in self._works if not any(each is work for each in given_up)]
 
     def _settle(self, *, is_last: bool) -> list[BaseException]:
         """Wait for what must be waited for; what has failed."""

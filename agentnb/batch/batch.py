@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.unattended import give_up
 from agentnb.batch.asking import CANCEL_SECONDS
 from agentnb.batch.runner import Runner, money
 from agentnb.batch.workspaces import WorkspaceChange, put_into
@@ -313,10 +314,12 @@ class Batch(Sequence[Any]):
 
         Raises:
             BatchFailed: If an input failed, or the batch ended before its inputs did.
-            TimeoutError: If it has not ended by then; it goes on.
+            TimeoutError: If it has not ended by then; it goes on. Where nobody watches the notebook (nbconvert,
+                papermill), it is cancelled when the cell that gave up ends.
         """
         if not self._wait_for(lambda: self.done, timeout):
-            raise TimeoutError(f"The batch has not ended within {timeout:g} s; it goes on.")
+            until = "is cancelled when this cell ends" if give_up(self) else "goes on"
+            raise TimeoutError(f"The batch has not ended within {timeout:g} s; it {until}.")
         return self._checked(check)
 
     def wait_until_begun(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+import agentnb.events.kinds  # noqa: F401 - each kind enters itself in KINDS
 from agentnb.errors import UsageError
 from agentnb.events.kind import KINDS, listening
 

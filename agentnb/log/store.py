@@ -152,6 +152,10 @@ class Store:
         self._writer = Writer(path, host_id, on_done)
         self._index = SearchIndex(path)
 
+    def begin(self) -> None:
+        """There will be something to write: the thread for it starts now, as it cannot when the interpreter ends."""
+        self._writer.begin()
+
     def write(self, batch: Batch) -> None:
         """Write *batch* soon; never waits."""
         self._writer.put(batch)

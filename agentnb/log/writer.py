@@ -59,11 +59,16 @@ class Writer:
         self._file: database.FileId = None
         self._thread: threading.Thread | None = None
 
+    def begin(self) -> None:
+        """Start the thread. From Python 3.12 on an interpreter that ends starts none, and runs those that there are."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
+            thread.start()
+            self._thread = thread
+
     def put(self, batch: Batch) -> None:
         """Write *batch* soon; never waits."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
-            self._thread.start()
+        self.begin()
         self._batches.put(batch)
 
     def wait(self, timeout: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from agentnb.cassette import file
@@ -110,3 +111,45 @@ def test_background_turn_that_a_later_cell_cancels_is_not_waited_for_before(tmp_
     path = notebook(tmp_path / "hangs.ipynb", *CANCELLED)
     done = run_with(runner, path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+GAVE_UP = """
+import agentnb, asyncio
+%config Agentnb.headless_timeout = 60
+session, other = agentnb.start(), agentnb.start()
+blocked, awaited = session.prompt("/hang"), other.prompt("/hang")
+batch = agentnb.map("/hang {input}", [1])
+try:
+    blocked.wait(1)
+except agentnb.TurnTimeout as error:
+    print(error.hint)
+try:
+    await awaited.wait_async(1)
+except agentnb.TurnTimeout:
+    print(awaited.state)
+try:
+    batch.wait(1)
+except TimeoutError as error:
+    print(error)
+"""
+
+
+def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_cell(tmp_path: Path) -> None:
+    """The last cell does not wait for it; within the cell it can be waited for again."""
+    path = notebook(tmp_path / "gives-up.ipynb", LOAD, GAVE_UP, "print(blocked.state, awaited.state, batch.done)")
+    execute_here(path, without_agents())
+    first, second = ("".join(output.text for output in cell.outputs) for cell in nbformat.read(path, 4).cells[1:])
+    assert first.splitlines() == [
+        "Wait again in this cell: no user is attached, so the turn is cancelled when the cell ends.",
+        "running",
+        "The batch has not ended within 1 s; it is cancelled when this cell ends.",
+    ]
+    assert second == "cancelled cancelled True\n"
+
+
+def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) -> None:
+    """The run ends with that error, at once, though the cell is the last one."""
+    path = notebook(tmp_path / "fails.ipynb", START, "session.prompt('/hang').wait(1)")
+    done = run_with("nbconvert", path)
+    assert done.returncode != 0
+    assert "TurnTimeout: The turn did not end in 1 s" in done.stderr

@@ -117,6 +117,7 @@ class Recorder:
 
     def add(self, conversation: Recorded) -> None:
         """A conversation was opened, or restored: from here on it is kept."""
+        self.store.begin()
         uri = conversation.session.uri
         self._closed.discard(uri)
         self._leaving.discard(uri)

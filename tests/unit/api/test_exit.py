@@ -1,4 +1,4 @@
-"""The end of a program that used agents: nothing is said, nothing is left."""
+"""The end of a program that used agents: nothing is said, nothing is left, and the conversation is in the log."""
 
 from __future__ import annotations
 
@@ -11,21 +11,45 @@ import pytest
 
 from tests.unit.api.conftest import PATIENCE
 
-TALK = """
+START = """
 import logging
 import agentnb
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # a busy machine makes callbacks "slow": a warning of dev mode
 session = agentnb.start("eliza")
+"""
+TALK = f"""{START}
 print(session.prompt("/say hello").wait(120).text, flush=True)
 print(session.health().pid)
 """
+LISTED = "import agentnb; print(*(each.title for each in agentnb.sessions()))"
 
 
-@pytest.mark.parametrize("last", ["", "session.prompt('/hang')", "session.close()"])
-def test_a_script_ends_quietly_and_takes_its_agent_along(tmp_path: Path, last: str) -> None:
-    """Whether the session was closed, idle, or in the middle of a turn."""
-    command = [sys.executable, "-X", "dev", "-c", TALK + last]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A program of its own, with what Python says in its development mode."""
+    command = [sys.executable, "-X", "dev", "-c", code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.mark.parametrize(
+    "last", ["", "session.prompt('/hang')", "session.prompt('/write a.txt hello')", "session.close()"]
+)
+def test_a_script_ends_quietly_and_takes_its_agent_along(
+    tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the session was closed, idle, or in the middle of a turn; what was said is kept."""
+    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
+    done = ran(TALK + last, tmp_path)
     text, pid = done.stdout.split()
     assert (done.returncode, done.stderr, text) == (0, "", "hello")
     assert not psutil.pid_exists(int(pid))
+    assert ran(LISTED, tmp_path).stdout == "/say hello\n"
+
+
+def test_a_script_that_ends_before_the_log_was_written_for_the_first_time_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From Python 3.12 on no thread can be started any more when the interpreter ends: the log's runs by then."""
+    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
+    done = ran(START, tmp_path)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert (tmp_path / "log.db").exists()

@@ -185,6 +185,20 @@ session.close()
 """
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "with events('turn') as heard: print(heard.names, heard.of('turn.ended'))",
+        "with events(name='turn.ended') as heard: print(heard.names, heard.of(category='agent'))",
+    ],
+)
+def test_events_are_known_by_name_in_a_program_that_has_used_nothing_else(code: str) -> None:
+    """The kinds of events come with what collects them."""
+    command = [sys.executable, "-c", f"from agentnb.testing import events\n{code}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("[] []\n", "")
+
+
 def run_in(folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", WRITES]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,7 @@ def test_a_snapshot_takes_the_place_of_what_led_to_it(path: Path) -> None:
     kernel.writes()
     kernel.snapshot()
     kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute("SELECT count(*) FROM entries WHERE channel = ?", (CHAT,)).fetchone() == (0,)
     assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
 
@@ -147,7 +148,7 @@ def test_text_is_stored_once_and_not_by_the_chunk(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("Why?", "x" * 5_000)
     kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         assert connection.execute("SELECT count(*), sum(length(envelope)) < 6000 FROM entries").fetchone() == (4, 1)
 
 
@@ -290,7 +291,7 @@ def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Pa
 
 def rot(path: Path) -> None:
     """Rubbish inside the file, as it lies on the disk."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
         file.seek(4096 * 3)
@@ -360,7 +361,7 @@ def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
     kernel.writes()
     kernel.turn("c", "d")
     kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE entries SET envelope = replace(envelope, 't1', 'tX') WHERE at = 5")
     read = kernel.store.load(URI)
     assert encode(read.chat) == encode(whole)
@@ -373,7 +374,7 @@ def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
     for number in range(6):
         kernel.turn(f"old {number}", "x")
         kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE entries SET envelope = replace(envelope, 't2', 'tX') WHERE at = 9")
     later = Kernel(path, "later")
     read = later.store.load(URI)
@@ -395,7 +396,7 @@ def test_a_missing_entry_ends_the_session_there_and_says_so(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("a", "b")
     kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM entries WHERE at = 2")
     read = kernel.store.load(URI)
     assert read.chat_index == 1
@@ -406,7 +407,7 @@ def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> No
     kernel = Kernel(path)
     kernel.turn("a", "b")
     kernel.writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE snapshots SET state = x'7b7d' WHERE channel = ?", (CHAT,))
     with pytest.raises(LogDamaged, match=f"{URI} cannot be read"):
         kernel.store.load(URI)
@@ -417,7 +418,7 @@ def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> No
 
 def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
     Kernel(path).writes()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {len(database.MIGRATIONS) + 1}")
     newer = Kernel(path)
     newer.turn("a", "b")
@@ -433,7 +434,7 @@ def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
     for version in range(len(database.MIGRATIONS)):
         old = path.with_name(f"v{version}.db")
         old.parent.mkdir(exist_ok=True)
-        with sqlite3.connect(old) as connection:
+        with closing(sqlite3.connect(old)) as connection, connection:
             for script in database.MIGRATIONS[:version]:
                 connection.executescript(script)
             connection.execute(f"PRAGMA user_version = {version}")
