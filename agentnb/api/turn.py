@@ -514,9 +514,7 @@ class FollowedTurn:
         message = f"The turn did not end in {timeout:g} s; it is still running."
         hint = "Wait again with turn.wait(), or stop it with turn.cancel()."
         if give_up(self):
-            hint = (
-                "Wait again with turn.wait() in this cell: no user is attached, so the turn is cancelled when it ends."
-            )
+            hint = "Wait again in this cell: no user is attached, so the turn is cancelled when the cell ends."
         return TurnTimeout(message, hint=hint, turn=self)
 
 
