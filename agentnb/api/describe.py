@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import reprlib
+import sys
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.api.cell_place import cell_place
 from agentnb.kernel.error_summary import summarize_error
 from agentnb.state import SimpleMessageAttachment
 
@@ -135,7 +138,13 @@ def _text(value: str) -> str:
 
 
 def _error(value: BaseException) -> str:
-    return summarize_error(value).text
+    return summarize_error(value, cell_of=cell_place, script=_script()).text
+
+
+def _script() -> Path | None:
+    """The file that this Python was started with; None in a kernel and at a prompt."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    return Path(file).resolve() if isinstance(file, str) else None
 
 
 _BODIES: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (

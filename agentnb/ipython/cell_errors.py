@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.api.cell_place import cell_place
 from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError
@@ -34,7 +34,6 @@ MOST = 30
 """Errors that are remembered; the oldest are forgotten first."""
 _ATTRIBUTE = "_agentnb_errors"
 _NO_FAILURES = (AgentnbError, KeyboardInterrupt, SystemExit, asyncio.CancelledError)
-_IN = re.compile(r"In ?\[(?P<count>\d+)\]")
 
 
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,15 +131,8 @@ class CellErrors:
 
     def _cell_of(self, file: str, failed: Place) -> Place | None:
         """The cell that IPython has compiled under a file name."""
-        named = self._shell.compile.format_code_name(file)
-        match = _IN.search(named[1]) if named else None
-        if match is None:
-            return None
-        count = int(match["count"])
-        if count == failed.count:
-            return failed
-        cell = _cell(lambda each: each.count == count)
-        return Place(count, cell.id if cell else None)
+        found = cell_place(file, self._shell)
+        return failed if found is not None and found.count == failed.count else found
 
     def _displayed(self) -> str | None:
         """The traceback that was just displayed: ipykernel keeps it for its reply."""
@@ -194,8 +186,3 @@ def _from_output(params: FailedParams) -> CellError:
         fenced(traceback),
     ]
     return CellError(name=name, message=message, text="\n".join(lines), count=params.count, cell_id=params.cell_id)
-
-
-def _cell(is_meant: Any) -> NotebookCell | None:
-    notebook = current_notebook()
-    return None if notebook is None else next((each for each in notebook.cells if is_meant(each)), None)

@@ -87,6 +87,7 @@ def summarize_error(
     cell_of: Callable[[str], Place | None] = lambda _: None,
     failed: Place | None = None,
     root: Path | None = None,
+    script: Path | None = None,
     displayed: str | None = None,
 ) -> ErrorSummary:
     """Tell of *error*.
@@ -96,6 +97,7 @@ def summarize_error(
         cell_of: The cell that a code's file name stands for.
         failed: The cell that was run.
         root: The workspace; the current folder by default.
+        script: The user's program; it, and what is in its folder, is the user's own, too.
         displayed: The traceback as it was displayed; the message of an error with a ``__str__`` of its own is taken
             from it.
 
@@ -106,7 +108,8 @@ def summarize_error(
         ...     summarize_error(error).text.splitlines()[0]
         "KeyError: 'a'"
     """
-    telling = _Telling(error, cell_of, failed, (root or Path.cwd()).resolve())
+    roots = ((root or Path.cwd()).resolve(), *([script.parent] if script else []))
+    telling = _Telling(error, cell_of, failed, roots)
     name, message = _class_name(error), telling.message(error, displayed)
     lines = [*telling.error(error, displayed), *telling.chain(error), *telling.sources()]
     text = cut(masked("\n".join(lines), telling.credentials), LONGEST)
@@ -125,12 +128,16 @@ class _Telling:
     """One error being told."""
 
     def __init__(
-        self, error: BaseException, cell_of: Callable[[str], Place | None], failed: Place | None, root: Path
+        self,
+        error: BaseException,
+        cell_of: Callable[[str], Place | None],
+        failed: Place | None,
+        roots: tuple[Path, ...],
     ) -> None:
         self.credentials = Credentials({**os.environ, **_secrets(error)})
         self._cell_of = cell_of
         self._failed = failed
-        self._root = root
+        self._roots = roots
         self._own: dict[str, bool] = {}
         self._cells: dict[str, Place] = {}
         self._told: set[int] = set()
@@ -277,7 +284,7 @@ class _Telling:
     def _place(self, file: str) -> str:
         if self._is_own(file):
             place = self._cells.get(file)
-            return _named(place) if place is not None else Path(file).relative_to(self._root).as_posix()
+            return _named(place) if place is not None else _below(Path(file), self._roots)
         return "The text given" if file.startswith("<") else _short(file)
 
     def _is_own(self, file: str) -> bool:
@@ -294,7 +301,8 @@ class _Telling:
         libraries = {sys.prefix, sys.base_prefix, str(Path(os.__file__).parent)}
         if "site-packages" in path.parts or "dist-packages" in path.parts or not path.is_absolute():
             return False
-        return path.is_relative_to(self._root) and not any(path.is_relative_to(each) for each in libraries)
+        is_below = any(path.is_relative_to(root) for root in self._roots)
+        return is_below and not any(path.is_relative_to(each) for each in libraries)
 
 
 def _message(error: BaseException, displayed: str | None, credentials: Credentials, depth: int = 0) -> str:
@@ -434,6 +442,11 @@ def _library_frames(runs: list[_Run]) -> list[str]:
 
 def _library_frame(code: CodeType, line: int) -> str:
     return f"{_short(code.co_filename)}, line {line}, in {code.co_name}"
+
+
+def _below(path: Path, roots: tuple[Path, ...]) -> str:
+    """*path* relative to the first of *roots* that it is in."""
+    return next(path.relative_to(root).as_posix() for root in roots if path.is_relative_to(root))
 
 
 def _short(file: str) -> str:
