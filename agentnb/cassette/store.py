@@ -8,6 +8,7 @@ from agentnb.cassette import mcp
 from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
 from agentnb.cassette.recording import OPENERS, PROMPT
 from agentnb.cassette.session_marks import SessionMarks
+from agentnb.cassette.value_forms import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +177,7 @@ class Store:
         ]
 
     def _prompt(self, playing: ReplayedSession, params: dict[str, Any]) -> Exchange:
-        today = described(self._today(playing, params.get("prompt")))
+        today = comparable(described(self._today(playing, params.get("prompt"))))
         if not playing.begun and not self._matches(playing.section, today):
             self._rebind(playing, today)
         playing.begun = True
@@ -207,7 +208,8 @@ class Store:
         return bool(section.turns) and self._recorded(section.turns[0]) == today
 
     def _recorded(self, turn: Exchange) -> list[str]:
-        return described(self.ruled(turn.params.get("prompt") if isinstance(turn.params, dict) else None))
+        prompt = turn.params.get("prompt") if isinstance(turn.params, dict) else None
+        return comparable(described(self.ruled(prompt)))
 
     def _rebind(self, playing: ReplayedSession, today: list[str]) -> None:
         """Find the session by its first prompt: today sessions may be opened in another order."""

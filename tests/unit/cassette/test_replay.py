@@ -131,6 +131,42 @@ async def test_another_attachment_fails_with_a_diff(tmp_path: Path) -> None:
         await patient.prompt(await patient.session(), "Look", link)
 
 
+PANDAS_3 = """df: pandas.DataFrame, shape (2, 2)
+columns:
+  name: str
+  day: datetime64[us]
+head:
+  name        day
+0  Ada 2026-11-21"""
+PANDAS_2 = """df: pandas.core.frame.DataFrame, shape (2, 2)
+columns:
+  name: object
+  day: datetime64[ns]
+head:
+  name        day
+0  Ada 2026-11-21"""
+
+
+@pytest.mark.parametrize(("then", "now"), [(PANDAS_3, PANDAS_2), (PANDAS_2, PANDAS_3)])
+async def test_data_frame_in_a_prompt_is_as_recorded_with_another_version_of_pandas(
+    tmp_path: Path, then: str, now: str
+) -> None:
+    """Only the names of the class and of the column types differ; another shape is another prompt."""
+    path = tmp_path / "a.cassette.jsonl"
+    async with recording(path) as patient:
+        await patient.prompt(await patient.session(), "Look", shown(then))
+    async with replaying(path) as patient:
+        await patient.prompt(await patient.session(), "Look", shown(now))
+    async with replaying(path) as patient:
+        with pytest.raises(acp.RequestError, match=r"\+  df: pandas\.DataFrame, shape \(3, 2\)"):
+            await patient.prompt(await patient.session(), "Look", shown(now.replace("(2, 2)", "(3, 2)")))
+
+
+def shown(text: str) -> acp.schema.EmbeddedResourceContentBlock:
+    """A value that is attached."""
+    return acp.resource_block(acp.embedded_text_resource("agentnb://context/df", text))
+
+
 async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None:
     """With the number that was recorded."""
     path = tmp_path / "a.cassette.jsonl"
