@@ -5,7 +5,7 @@ last cell's reply, and ignore its exit status. So the end of a cell is the only 
 for (``%agent -b``, `agentnb.Session.prompt`) can be finished, and where its failure can fail the run:
 
 - At the end of the notebook's last cell, turns and batches that still run are waited for; what fails then fails that
-  cell.
+  cell. Answers that no cell has shown are shown there.
 - At the end of each cell, a prompt that differs from the cassette fails that cell, and what the cell gave up on (its
   wait raised a timeout) is cancelled: nobody waits for that any more.
 """
@@ -34,7 +34,7 @@ from agentnb.errors import (
 from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentnb.api.turn import FollowedTurn
 
@@ -103,6 +103,13 @@ def follow_work(work: Work) -> None:
         unattended.add_work(work)
 
 
+def show_at_end(what: FollowedTurn | Work, show: Callable[[], object]) -> None:
+    """Call *show* at the end of the notebook's last cell, when *what* has ended; where somebody watches, never."""
+    unattended = _unattended()
+    if unattended is not None:
+        unattended.show_at_end(what, show)
+
+
 def give_up(what: FollowedTurn | Work) -> bool:
     """Cancel *what* when the running cell ends: code waited for it in vain. Where somebody watches, do nothing.
 
@@ -137,6 +144,7 @@ class UnattendedTurns:
         self._new: list[FollowedTurn] = []
         self._works: list[Work] = []
         self._given_up: list[FollowedTurn | Work] = []
+        self._unshown: list[tuple[FollowedTurn | Work, Callable[[], object]]] = []
         self._places: dict[str, str] = {}  # where a turn was prompted, by its id
         self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
@@ -153,6 +161,10 @@ class UnattendedTurns:
         """Follow *work*."""
         self._works.append(work)
 
+    def show_at_end(self, what: FollowedTurn | Work, show: Callable[[], object]) -> None:
+        """Call *show* in the last cell, when *what* has ended."""
+        self._unshown.append((what, show))
+
     def give_up(self, what: FollowedTurn | Work) -> bool:
         """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
         is_followed = any(each is what for each in (*self._turns, *self._works))
@@ -164,7 +176,7 @@ class UnattendedTurns:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
         if current_environment().job_queue.is_running_job or result is None:
             return
-        if not self._turns and not self._works:
+        if not self._turns and not self._works and not self._unshown:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)
@@ -192,6 +204,12 @@ class UnattendedTurns:
         if not is_last:
             self._wait_until_compared()
             return self._deviations()
+        failures = self._ended(running)
+        self._show_ended()
+        return self._deviations() + failures
+
+    def _ended(self, running: list[FollowedTurn]) -> list[BaseException]:
+        """Wait for turns and batches; what has failed."""
         failures: list[BaseException] = []
         deadline = time.monotonic() + (self._timeout() or threading.TIMEOUT_MAX / 2)
         for turn in running:
@@ -214,7 +232,13 @@ class UnattendedTurns:
                 pass  # among the deviations below
             except TurnError as error:
                 failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint, turn=turn))
-        return self._deviations() + failures + self._finish_works(deadline)
+        return failures + self._finish_works(deadline)
+
+    def _show_ended(self) -> None:
+        ended = [each for each in self._unshown if each[0].done]
+        self._unshown = [each for each in self._unshown if not each[0].done]
+        for _, show in ended:
+            show()
 
     def _finish_works(self, deadline: float) -> list[BaseException]:
         """Wait for the batches; what has failed."""

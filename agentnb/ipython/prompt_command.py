@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from agentnb.api.unattended import show_at_end
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
@@ -16,8 +18,8 @@ from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
 from agentnb.ipython.error_prompts import expanded
 from agentnb.ipython.mentions import attachments, represented, scope_of
 from agentnb.ipython.notes import say
-from agentnb.ipython.record import value_record, workspace
-from agentnb.ipython.turn_display import LiveDisplay, display_for
+from agentnb.ipython.record import record, value_record, workspace
+from agentnb.ipython.turn_display import display_for
 from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
@@ -48,13 +50,14 @@ class PromptCommand:
         self.tabs = tabs
         self._shown = shown
         self.look_seconds = LOOK_SECONDS
+        self._unshown: set[str] = set()
 
     def run(self, line: str, cell: str | None) -> Turn | Batch:
         """Prompt, and hold the thread until the turn, or the batch, ends."""
         arguments = parse(line, cell)
         batch = batch_of(arguments, self.shell, self.settings)
         if batch is not None:
-            return batch if arguments.background else batch.wait()
+            return _begun(batch) if arguments.background else batch.wait()
         turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
@@ -74,7 +77,7 @@ class PromptCommand:
         arguments = parse(line, cell)
         batch = batch_of(arguments, self.shell, self.settings)
         if batch is not None:
-            return batch if arguments.background else await batch
+            return _begun(batch) if arguments.background else await batch
         turn = self._begin(arguments)
         if arguments.background:
             return self._leave_running(turn)
@@ -85,6 +88,8 @@ class PromptCommand:
     def show(self, turn: Turn) -> None:
         """Display *turn* where it is the value of a cell, unless that cell has shown it already."""
         if turn.id not in self._shown:
+            if turn.done:
+                self._unshown.discard(turn.id)
             display(value_record(turn), raw=True)
         elif audience_of(self.shell) is Audience.TERMINAL:
             sys.stdout.write(f"{turn!r}\n")  # the terminal has printed its "Out[3]: " already
@@ -128,13 +133,25 @@ class PromptCommand:
         return arguments.timeout or self.settings.timeout or alone or None
 
     def _leave_running(self, turn: Turn) -> Turn:
-        """Show *turn* while it goes on behind the next cells: live where a page is there, else only a word."""
+        """Show *turn* while it goes on behind the next cells: here where a page is there, else in the last cell."""
         shown = self._display_for(turn, blocking=False)
-        if isinstance(shown, LiveDisplay) and audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
+        if audience_of(self.shell) is Audience.PAGE and in_notebook(self.shell):
             shown.open()
             turn.add_done_callback(lambda _: shown.close())
         else:
             name = self.tabs.name_of(turn.session)
             words = f"Runs in the background, in the tab {name!r}. `%agents cancel` stops it, `await turn` waits."
             display({"text/plain": words}, raw=True)
+            self._unshown.add(turn.id)
+            show_at_end(turn, partial(self._show_unshown, turn))
         return turn
+
+    def _show_unshown(self, turn: Turn) -> None:
+        if turn.id in self._unshown:
+            self._unshown.discard(turn.id)
+            display(record(turn), raw=True)
+
+
+def _begun(batch: Batch) -> Batch:
+    show_at_end(batch, partial(display, batch))
+    return batch

@@ -96,6 +96,16 @@ def as_changed(path: Path) -> str:
     return text.replace("150 old", "150 new")
 
 
+def test_table_of_a_background_batch_is_whole_in_the_saved_notebook(tmp_path: Path) -> None:
+    """In the last cell: the one below the prompt is as it was at the beginning."""
+    cells = (f"{LOAD}\nxs = [1, 2]", "%%agent -b map xs\n/say answer {input}", "print('done')")
+    path = notebook(tmp_path / "batch.ipynb", *cells)
+    execute_here(path, without_agents())
+    last = nbformat.read(path, 4).cells[-1].outputs[-1]["data"]["text/plain"]
+    assert last.splitlines()[0] == "2 of 2 done"
+    assert "answer 2" in last
+
+
 @pytest.mark.parametrize("runner", ["nbconvert", "nbval"])
 def test_turn_that_fails_after_the_last_cell_fails_the_run(tmp_path: Path, runner: str) -> None:
     """An agent that dies in the background, without any cassette."""
@@ -153,3 +163,22 @@ def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) ->
     done = run_with("nbconvert", path)
     assert done.returncode != 0
     assert "TurnTimeout: The turn did not end in 1 s" in done.stderr
+
+
+def test_answer_of_a_background_turn_is_in_the_saved_notebook_once(tmp_path: Path) -> None:
+    """In the last cell, in the order of the prompts; an answer that a cell has shown is not shown again."""
+    cells = (
+        LOAD,
+        "turn = %agent -b /say shown",
+        "await turn",
+        "%agent -b /slow 2 300 late\n%agent -b -t other /say two",
+    )
+    path = notebook(tmp_path / "saved.ipynb", *cells, "print('done')")
+    execute_here(path, without_agents())
+    outputs = [cell.outputs for cell in nbformat.read(path, 4).cells]
+    answers = [[text for each in cell if (text := each.get("data", {}).get("text/markdown"))] for cell in outputs]
+    assert [len(cell) for cell in answers] == [0, 0, 1, 0, 2]
+    assert "shown" in answers[2][0]
+    assert "late" in answers[4][0]
+    assert "two" in answers[4][1]
+    assert "*The turn is still running" not in str(answers)
