@@ -9,6 +9,7 @@ import msgspec
 
 from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.rows import Rows
+from agentnb.components.named_things import missing, missing_things
 from agentnb.configuration.shown import shown_value
 from agentnb.configuration.sources import SOURCES, read_settings
 from agentnb.configuration.table import setting
@@ -63,7 +64,7 @@ class Settings(Rows[SettingRow]):
 
     def __init__(self, sources: Sources, environment: Environment | None = None) -> None:
         super().__init__(_row(value) for _, values in sources.grouped() for value in values)
-        self.problems = sources.problems
+        self.problems = (*sources.problems, *missing_things(sources))
         self._environment = environment
 
     def __repr__(self) -> str:
@@ -88,7 +89,8 @@ class Settings(Rows[SettingRow]):
             The file that it was written to; None with *here*.
 
         Raises:
-            UsageError: If there is no such setting, or it does not take that value.
+            UsageError: If there is no such setting, it does not take that value, or that names what is not there.
+            UnknownAgent: If it names an agent that is not there.
             SettingsError: If the file cannot be changed.
 
         Example:
@@ -194,6 +196,8 @@ class Settings(Rows[SettingRow]):
 
     def _change(self, name: str, value: Any, *, here: bool) -> Path | None:
         which = setting(name)
+        if value is not None and (error := missing(name, which.check(value))) is not None:
+            raise error
         if not here:
             path = change_setting(name, value)
             self._read()

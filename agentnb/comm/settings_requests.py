@@ -17,6 +17,7 @@ from agentnb.agent.mcp import mcp_servers
 from agentnb.comm import settings_messages as sm
 from agentnb.comm.folder_listing import folders_in
 from agentnb.comm.own_agent_requests import listed_agents, offered_models
+from agentnb.components.named_things import missing, missing_things
 from agentnb.configuration.shown import public_value, shown_value
 from agentnb.configuration.table import is_wider, setting
 from agentnb.configuration.what_if import WORDS, what_if
@@ -57,7 +58,13 @@ class SettingsRequests:
         sources = self._host.environment.sources()
         files, folder = self._host.policy.files, Path.cwd()
         user, project = files.user, files.project(folder)
-        problems = [*sources.problems, *user.warnings, *project.warnings, *filter(None, [project.problem])]
+        problems = [
+            *sources.problems,
+            *missing_things(sources),
+            *user.warnings,
+            *project.warnings,
+            *filter(None, [project.problem]),
+        ]
         self._host.take_settings()
         agents = listed_agents()
         problems += [each["problem"] for each in agents if "problem" in each]
@@ -83,6 +90,8 @@ class SettingsRequests:
         now = environment.sources()[which.name]
         if value is not None:
             value = which.check(value)
+            if (error := missing(which.name, value)) is not None:
+                raise error
             question = _question(which.title, which.name, value) if is_wider(which, now.value, value) else ""
             question = question or await self._deletion(which.name, value)
             if question and params.confirmed != question:

@@ -46,11 +46,13 @@ class Layer(msgspec.Struct, frozen=True):
         source: The place.
         value: The value there.
         where: The file or the variable.
+        line: The line in that file; 0 where it is none, or not found.
     """
 
     source: Source
     value: Any
     where: str = ""
+    line: int = 0
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +82,19 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     def where(self) -> str:
         """The file or the variable that it comes from; empty for the default."""
         return self.layers[0].where
+
+    @property
+    def origin(self) -> str:
+        """The place that says it, for an error: file, line and key, the variable, or what was typed."""
+        layer, which = self.layers[0], self.setting
+        if layer.source in ("user", "project"):
+            line = f", line {layer.line}" if layer.line else ""
+            return f"{layer.where}{line}, {which.file_key}"
+        if layer.source == "environment":
+            return f"The environment variable {layer.where}"
+        if layer.source == "startup":
+            return f"c.Agentnb.{which.name} in ipython_config.py"
+        return f"%config Agentnb.{which.name}" if layer.source == "%config" else f"The default of {which.name}"
 
     @property
     def in_file(self) -> Any:
@@ -205,9 +220,13 @@ def _unknown(file: _File) -> list[str]:
 
 
 def _at(file: _File, key: str) -> str:
-    wanted = re.compile(rf"\s*\[?[\"']?{re.escape(key)}\b")
-    line = next((number for number, each in enumerate(file.lines, 1) if wanted.match(each)), 0)
+    line = _line_of(file, key)
     return f"{file.path}, line {line}" if line else str(file.path)
+
+
+def _line_of(file: _File, key: str) -> int:
+    wanted = re.compile(rf"\s*\[?[\"']?{re.escape(key)}\b")
+    return next((number for number, each in enumerate(file.lines, 1) if wanted.match(each)), 0)
 
 
 class _Reader:
@@ -218,15 +237,16 @@ class _Reader:
         self.layers = [Layer("default", which.default)]
         self.problems: list[str] = []
 
-    def add(self, source: Source, value: Any, where: str, place: str) -> None:
+    def add(self, source: Source, file: _File, key: str) -> None:
         """Take what a file says, where the setting takes it."""
+        place = _at(file, key)
         try:
-            checked = self.which.check(value)
+            checked = self.which.check(file.data[key])
         except UsageError as error:
             self.problems.append(f"{place}: {error} It does not count.")
             return
         if source != "project" or self._is_narrower(checked, place):
-            self.layers.insert(0, Layer(source, checked, where))
+            self.layers.insert(0, Layer(source, checked, str(file.path), _line_of(file, key)))
 
     def variable(self, environ: Mapping[str, str]) -> Layer | None:
         """What the environment variable says, where the setting takes it."""
@@ -271,10 +291,9 @@ def _value(
         return _default(which.name)
     reader = _Reader(which)
     if which.file and which.file_key in files[which.file].data:
-        file = files[which.file]
-        reader.add("user", file.data[which.file_key], str(file.path), _at(file, which.file_key))
+        reader.add("user", files[which.file], which.file_key)
     if which.file == USER and which.name in project.data:
-        reader.add("project", project.data[which.name], str(project.path), _at(project, which.name))
+        reader.add("project", project, which.name)
     variable, own = reader.variable(environ), kernel.get(which.name)
     above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]
     found = [each for each in (reversed(above) if which.variable_first else above) if each is not None]

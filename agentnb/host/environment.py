@@ -260,8 +260,18 @@ class Environment:
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """What stands between client and agent in a session that does not say."""
-        return () if self.settings is None else tuple(self.settings.default_components())
+        """What stands between client and agent in a session that does not say.
+
+        Raises:
+            UsageError: If the settings name what is not there.
+        """
+        chain = () if self.settings is None else tuple(self.settings.default_components())
+        if chain and self.cassette.path() is None:
+            from agentnb.components.named_things import missing
+
+            if (error := missing("components", chain)) is not None:
+                raise type(error)(f"{self.sources()['components'].origin}: {error.message}", hint=error.hint)
+        return chain
 
     def sources(self) -> Sources:
         """All settings as they are now, and where each comes from."""
@@ -282,7 +292,7 @@ class Environment:
             return Path.cwd()
         folder = Path(said).expanduser().absolute()
         if not folder.is_dir():
-            message = f"The working folder of the settings, {said!r}, is not a folder."
+            message = f"{self.sources()['cwd'].origin}: The working folder {said!r} is not a folder."
             raise UsageError(message, hint="Choose another one: `%config Agentnb.cwd`, or in the settings.")
         return folder.resolve()
 

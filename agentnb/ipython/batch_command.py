@@ -41,14 +41,15 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
         raise UsageError(f"%%agent map takes no {wrong[0]}.", hint="Each input has a conversation of its own.")
     from agentnb.batch.start import map as ask
 
-    batch = ask(
-        match["prompt"],
-        shell.user_ns[name],
-        agent=arguments.agent or settings.agent,
-        cwd=settings.cwd or None,
-        permissions=arguments.permissions or "deny",
-        timeout=arguments.timeout,
-    )
+    with settings.named_agent(arguments.agent) as agent:
+        batch = ask(
+            match["prompt"],
+            shell.user_ns[name],
+            agent=agent,
+            cwd=settings.cwd or None,
+            permissions=arguments.permissions or "deny",
+            timeout=arguments.timeout,
+        )
     if arguments.output:
         shell.user_ns[arguments.output] = batch
     return batch

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
+from agentnb.components.named_things import missing, missing_things
 from agentnb.configuration.sources import USER, Layer, Sources, read_settings
 from agentnb.configuration.table import SETTINGS, Setting
-from agentnb.errors import UsageError
+from agentnb.errors import UnknownAgent, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from traitlets import Bunch
 
 
@@ -82,7 +87,8 @@ class Agentnb(Configurable):
         """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more.
 
         Raises:
-            UsageError: If ``%config`` does not know it, or it does not take that value.
+            UsageError: If ``%config`` does not know it, it does not take that value, or that names what is not there.
+            UnknownAgent: If it names an agent that is not there.
         """
         which = SETTINGS[name]
         if not which.trait:
@@ -100,12 +106,28 @@ class Agentnb(Configurable):
                     self._is_reading = False
                 self.refresh()
             else:
-                setattr(self, name, which.check(value))
+                checked = which.check(value)
+                if (error := missing(name, checked)) is not None:
+                    raise error
+                setattr(self, name, checked)
                 self._chosen.add(name)
+
+    @contextlib.contextmanager
+    def named_agent(self, given: str | None) -> Iterator[str]:
+        """The agent *given*, else the one of the settings: where that is not there, the error says who names it."""
+        try:
+            yield given or self.agent
+        except UnknownAgent as error:
+            if given:
+                raise
+            origin = self.refresh()["agent"].origin
+            raise UnknownAgent(f"{origin}: {error.message}", hint=error.hint) from None
 
     def _changed(self, change: Bunch) -> None:
         if not self._is_reading and change.name in SETTINGS:
             self._chosen.add(change.name)
+            if (error := missing(change.name, change.new)) is not None and not _is_replayed():
+                _say(f"%config Agentnb.{change.name}: {error}")
 
 
 def settings_of(shell: Any) -> Agentnb:
@@ -121,9 +143,15 @@ def settings_of(shell: Any) -> Agentnb:
             del section[name]
             _say(f"The setting Agentnb.{name} is left out. {error}")
     settings = Agentnb(parent=shell)
-    for problem in settings.refresh().problems:
+    sources = settings.refresh()
+    for problem in (*sources.problems, *([] if _is_replayed() else missing_things(sources))):
         _say(problem)
     return settings
+
+
+def _is_replayed() -> bool:
+    """Whether a cassette describes the agents: then it does not matter which are here."""
+    return bool(os.environ.get("AGENTNB_CASSETTE"))
 
 
 def _say(text: str) -> None:

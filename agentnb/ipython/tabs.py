@@ -93,8 +93,8 @@ class Tabs:
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
         mode: Any = permissions or self.settings.permissions
-        session = _start(
-            agent or self.settings.agent,
+        session = self._started(
+            agent,
             cwd=self.cwd,
             permissions=mode,
             title=name,
@@ -108,8 +108,8 @@ class Tabs:
     def take_up(self, agent: str | None, session_id: str) -> Session:
         """Open one of an agent's own sessions in a tab, and make that the current one."""
         mode: Any = self.settings.permissions
-        session = _start(
-            agent or self.settings.agent,
+        session = self._started(
+            agent,
             cwd=self.cwd,
             permissions=mode,
             mcp_servers=self.settings.mcp_servers or (),
@@ -140,6 +140,10 @@ class Tabs:
         """*name*, else the agent of the current tab, else the configured one."""
         tabs = self.all()
         return name or (tabs[self.current].agent if self.current in tabs else self.settings.agent)
+
+    def _started(self, agent: str | None, **options: Any) -> Session:
+        with self.settings.named_agent(agent) as name:
+            return _start(name, **options)
 
     def adopt(self, session: Session) -> Session:
         """Make a session that was opened elsewhere the current one."""

@@ -199,15 +199,18 @@ def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folde
 
 
 def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(page: Page, tmp_path: Path) -> None:
-    """A folder that is gone is said, and no tab opens."""
-    for name, value in (("cwd", str(tmp_path)), ("permissions", "deny")):
+    """A folder that is not there cannot be set; where it is gone later, that is said, and no tab opens."""
+    there = tmp_path / "there"
+    there.mkdir()
+    assert "is not a folder" in change(page, "cwd", f"{tmp_path}/gone")["error"]["message"]
+    for name, value in (("cwd", str(there)), ("permissions", "deny")):
         sentence = change(page, name, value)["result"].get("confirm", "")
         change(page, name, value, confirmed=sentence)
     opened = page.host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
-    assert (opened.cwd, opened.mode) == (tmp_path, "deny")
-    change(page, "cwd", f"{tmp_path}/gone", confirmed=change(page, "cwd", f"{tmp_path}/gone")["result"]["confirm"])
+    assert (opened.cwd, opened.mode) == (there, "deny")
+    there.rmdir()
     error = page.ask("createSession", {"agent": "eliza"})["error"]["message"]
-    assert "The working folder of the settings" in error
+    assert f"settings.toml, line 2, cwd: The working folder '{there}' is not a folder." in error
     assert len(page.host.conversations) == 1
 
 

@@ -10,13 +10,13 @@ import pytest
 from agentnb.errors import UsageError
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.batch_command import batch_of
+from agentnb.ipython.config import Agentnb
 
 
 def batch(line: str, cell: str, **variables: Any) -> Any:
     """What the magic begins in a shell with these variables."""
     shell = SimpleNamespace(user_ns=variables)
-    settings: Any = SimpleNamespace(agent="eliza", cwd="")
-    return batch_of(parse(line, cell), shell, settings), shell.user_ns
+    return batch_of(parse(line, cell), shell, Agentnb(agent="eliza")), shell.user_ns
 
 
 def test_each_row_of_a_variable_is_asked_about_and_the_batch_is_bound() -> None:

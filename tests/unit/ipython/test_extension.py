@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from agentnb.components.shipped_components import SHIPPED
+
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -223,3 +227,69 @@ print(serving())
         "None",
     ]
     assert said == ""
+
+
+def test_a_setting_that_names_what_is_not_there_is_told_at_once_with_the_place_that_names_it(tmp_path: Path) -> None:
+    """Your file, `ipython_config.py` and `%config`; the error of its use names the place, too."""
+    path = tmp_path / "settings.toml"
+    path.write_text('# mine\ncomponents = ["rules", "sparkle"]\nmcp_servers = "none.json"\n', encoding="utf-8")
+    code = f"""
+import os
+os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
+{SHELL.format(settings={"Agentnb": {"agent": "elisa"}})}
+import sys
+print("loaded", file=sys.stderr)
+def use(line):
+    try:
+        magic("agent", line)
+    except Exception as error:
+        print(type(error).__name__, error)
+use("Hello")
+magic("config", "Agentnb.agent = 'nope'")
+use("Hello")
+magic("config", "Agentnb.agent = 'eliza'")
+use("Hello")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    at_load, later = done.stderr.split("loaded\n")
+    agent, components, servers = at_load.splitlines()
+    assert agent.startswith(
+        "c.Agentnb.agent in ipython_config.py: There is no agent called 'elisa'. Did you mean 'eliza'?"
+    )
+    assert components == (
+        f"{path}, line 2, components: There is no component and no program called 'sparkle'. "
+        f"Shipped components: {', '.join(SHIPPED)}. Any other is a command."
+    )
+    assert servers.startswith(f"{path}, line 3, mcp_servers: 'none.json' is not a file.")
+    assert later.startswith("%config Agentnb.agent: There is no agent called 'nope'.")
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith("UnknownAgent c.Agentnb.agent in ipython_config.py: There is no agent called 'elisa'.")
+    assert second.startswith("UnknownAgent %config Agentnb.agent: There is no agent called 'nope'.")
+    assert third.startswith("UsageError")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("agent", "nope"), ("warm", ["eliza", "nope"]), ("components", ["sparkle --fast"]), ("cwd", "/no/such/folder")],
+)
+@pytest.mark.parametrize("here", [True, False])
+def test_python_refuses_a_setting_that_names_what_is_not_there(
+    name: str, value: object, here: bool, tmp_path: Path
+) -> None:
+    """In this kernel alone, and in the file, of which nothing is written."""
+    code = f"""
+import os
+os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
+import agentnb
+try:
+    agentnb.settings().set({name!r}, {value!r}, here={here})
+except agentnb.UsageError as error:
+    print("UsageError", error)
+except agentnb.UnknownAgent as error:
+    print("UnknownAgent", error)
+print(os.listdir({str(tmp_path)!r}), agentnb.settings().problems)
+"""
+    (said, left), problems = tell(code)
+    missing = {"cwd": "'/no/such/folder' is not a folder", "components": "no program called 'sparkle'"}
+    assert missing.get(name, "There is no agent called 'nope'") in said
+    assert (left, problems) == ("[] ()", "")
