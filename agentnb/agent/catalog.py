@@ -19,6 +19,7 @@ import msgspec
 from agentnb.agent import registry
 from agentnb.agent.confinement import Needs
 from agentnb.agent.confinement_choice import checked_confining
+from agentnb.agent.description_problem import problem
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
 from agentnb.agent.registry import Runner, older, runner_of
@@ -153,6 +154,9 @@ def find(name: str) -> AgentSpec:
     specs = _specs()
     if name in specs:
         return specs[name]
+    wrong = additions()[1]
+    if own := [each for each in wrong if Path(each.partition(": ")[0]).stem == name]:
+        raise UnknownAgent(f"The agent {name!r} cannot be read. {own[0]}", hint="Correct that file.")
     close = difflib.get_close_matches(name.lower(), specs, n=2)
     guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     hint = f"{guess}Known agents: {', '.join(sorted(specs))}; any other is started with its command."
@@ -354,23 +358,29 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
         bases: The agents that a file can be based on with ``based_on``; None where none can.
 
     Raises:
-        UsageError: If the text is no TOML, or not an agent.
+        UsageError: If the text is no TOML, or not an agent; the message names the line and the key.
 
     Example:
         >>> read('name = "mine"\ncommand = ["my-agent"]\ntitle = "Mine"').command
         ('my-agent',)
     """
+    key = ""
     try:
         data = parsed(text)
         if bases is not None and "based_on" in data:
+            key = "based_on"
             data = _on_base(data, bases())
+        key = ""
         spec = msgspec.convert(data, AgentSpec)
-    except (ValueError, msgspec.ValidationError, RecursionError) as error:
-        raise UsageError(f"This is not an agent's description: {error}.") from error
-    if not spec.name or not spec.command or not all(spec.command):
-        raise UsageError("This is not an agent's description: it needs a name and a command.")
-    mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
-    confine = None if spec.confine is None else checked_confining(spec.confine)
+        key = "name" if not spec.name else "command"
+        if not spec.name or not spec.command or not all(spec.command):
+            raise UsageError("it needs a name and a command")
+        key = "mcp_servers"
+        mcp_servers(spec.mcp_servers)  # a slip is told now, not when a session is opened
+        key = "confine"
+        confine = None if spec.confine is None else checked_confining(spec.confine)
+    except (AgentnbError, ValueError, RecursionError) as error:
+        raise UsageError(f"This is not an agent's description: {problem(text, error, key)}.") from error
     command = tuple(sys.executable if word == "{python}" else word for word in spec.command)
     return msgspec.structs.replace(spec, command=command, confine=confine)
 
@@ -380,7 +390,7 @@ def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, 
     named = data.pop("based_on")
     base = bases.get(named) if isinstance(named, str) else None
     if base is None:
-        raise UsageError(f"This is not an agent's description: there is no agent {named!r} to be based on.")
+        raise UsageError(f"there is no agent {named!r} to be based on")
     under = msgspec.to_builtins(base)
     command = data.get("command", under["command"])
     if command != under["command"]:  # what installs, runs and upgrades the other program is not about this one

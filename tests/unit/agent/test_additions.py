@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.catalog import additions, find, known
+from agentnb.errors import UnknownAgent
 
 MINE = 'name = "{name}"\ntitle = "{title}"\ncommand = ["my-agent", "--acp"]\n'
 
@@ -55,6 +56,20 @@ def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -
     assert "mine" in [spec.name for spec in known()]
     wrong = additions()[1]
     assert ["broken.toml: This is not an agent's description" in wrong[0], "needs a name" in wrong[1]] == [True, True]
+
+
+def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_is_used(
+    places: tuple[Path, Path],
+) -> None:
+    """Not as one that nobody has heard of."""
+    user, _ = places
+    (user / "mine.toml").write_text('name = "mine"\ntitle = "Mine"\ncommand = "mine"\n', encoding="utf-8")
+    with pytest.raises(UnknownAgent) as caught:
+        find("mine")
+    assert str(caught.value) == (
+        f"The agent 'mine' cannot be read. {user / 'mine.toml'}: This is not an agent's description: "
+        "line 3, command: Expected a list, got a text. Correct that file."
+    )
 
 
 def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None:

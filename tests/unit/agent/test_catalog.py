@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec, custom, find, installed, known, read
+from agentnb.agent.catalog import AgentSpec, catalogue, custom, find, installed, known, read
 from agentnb.agent.registry import older
 from agentnb.errors import UnknownAgent, UsageError
 
@@ -79,6 +80,31 @@ def test_a_broken_description_is_refused(text: str) -> None:
     """No TOML, something missing, something unknown."""
     with pytest.raises(UsageError, match="not an agent's description"):
         read(text)
+
+
+WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('# mine\nname = "x"\ntitle = "X"\ncommand = "x --acp"', "line 4, command: Expected a list, got a text."),
+        (f'{WHOLE}[capabilities]\nterminal = "no"', "line 5, terminal: Expected true or false, got a text."),
+        (f"{WHOLE}colour = 3", "line 4, colour: there is no such key."),
+        (f"{WHOLE}env = {{ KEY = 1 }}", "line 4, env: Expected a text, got a whole number."),
+        (f'{WHOLE}[mcp_servers.db]\nkommand = "x"', "line 4, mcp_servers: The MCP server 'db' wants"),
+        (f'{WHOLE}confine = "maybe"', "line 4, confine: confine is 'maybe'."),
+        ('name = "x"\nbased_on = "nope"', "line 2, based_on: there is no agent 'nope' to be based on."),
+        ('name = "x"\ntitle = "X"\ncommand = []', "line 3, command: it needs a name and a command."),
+        (f"{WHOLE}rank = ", "line 4, rank: Invalid value."),
+        (f'name = "y"\n{WHOLE}', "line 2, name: Cannot overwrite a value."),
+        (WHOLE.replace("title", "about"), "it lacks `title`."),
+    ],
+)
+def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, said: str) -> None:
+    """Whoever finds it: the reader of TOML, of the fields, of MCP servers."""
+    with pytest.raises(UsageError, match="This is not an agent's description: " + re.escape(said)):
+        read(text, catalogue)
 
 
 def test_the_versions_from_which_agents_work_are_known_where_they_are_facts() -> None:
