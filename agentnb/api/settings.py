@@ -13,7 +13,7 @@ from agentnb.components.named_things import missing, missing_things
 from agentnb.configuration.shown import shown_value
 from agentnb.configuration.sources import SOURCES, read_settings
 from agentnb.configuration.table import setting
-from agentnb.configuration.what_if import WORDS, what_if
+from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.rules import Rule
@@ -189,7 +189,7 @@ class Settings(Rows[SettingRow]):
             agent=agent or now["agent"].value,
             mode=now["permissions"].value,
         )
-        return " ".join(filter(None, [WORDS[verdict.outcome], verdict.reason, verdict.risk]))
+        return in_words(verdict)
 
     def _read(self) -> Sources:
         return read_settings() if self._environment is None else self._environment.sources()

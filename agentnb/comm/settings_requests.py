@@ -20,7 +20,7 @@ from agentnb.comm.own_agent_requests import listed_agents, offered_models
 from agentnb.components.named_things import missing, missing_things
 from agentnb.configuration.shown import public_value, shown_value
 from agentnb.configuration.table import is_wider, setting
-from agentnb.configuration.what_if import WORDS, what_if
+from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import UNKNOWN, change_setting
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import recorder_of
@@ -191,8 +191,7 @@ class SettingsRequests:
             agent=params.agent or sources["agent"].value,
             mode=sources["permissions"].value,
         )
-        said = [WORDS[verdict.outcome], verdict.reason, verdict.risk]
-        return {"outcome": verdict.outcome, "message": " ".join(each for each in said if each)}
+        return {"outcome": verdict.outcome, "message": in_words(verdict)}
 
     async def _list_folders(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=sm.ListFoldersParams)

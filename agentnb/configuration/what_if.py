@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from agentnb.policy.situation import Mode, Verdict
     from agentnb.policy.store import PolicyFiles
 
-WORDS = {"allow": "It would be allowed.", "ask": "You would be asked.", "deny": "It would be denied."}
+_WORDS = {"allow": "It would be allowed", "ask": "You would be asked", "deny": "It would be denied"}
+_SAID = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+"""The word that a reason begins with, which the sentence has said already."""
 
 
 def what_if(
@@ -59,3 +61,12 @@ def what_if(
     return judge(
         request, Situation(agent=agent, mode=mode, root=workspace, user=user, project=project, trusted=trusted)
     )
+
+
+def in_words(verdict: Verdict) -> str:
+    """What would happen, why, and how risky it is, in sentences."""
+    said, reason = _SAID[verdict.outcome], verdict.reason
+    why = reason.removeprefix(said) if reason.startswith((f"{said}: ", f"{said} by ")) else f": {reason}"
+    if reason in ("", "the user decides"):
+        why = ""
+    return " ".join(filter(None, [f"{_WORDS[verdict.outcome]}{why}.", verdict.risk]))

@@ -88,6 +88,8 @@ class _AwaitableCalls(ast.NodeVisitor):
 
 def _runs_agent(call: ast.Call) -> bool:
     match call:
+        case ast.Call(args=[_, _, ast.Constant(value="")]):  # an empty cell: IPython's error then names what was typed
+            return False
         case ast.Call(
             func=ast.Attribute(value=ast.Call(func=ast.Name(id="get_ipython"), args=[]), attr=runner),
             args=[ast.Constant(value=name), *_],

@@ -143,6 +143,9 @@ WITHOUT_CHANGES = (
 """What an export leaves out, for people."""
 
 
+_UNCHANGED = "Nothing was changed. Name a file that `agentnb storage --export` has written."
+
+
 def copy_out(path: Path, to: Path) -> int:
     """Write the whole log, as it is at one moment, to a new file; says how many sessions it has.
 
@@ -151,10 +154,10 @@ def copy_out(path: Path, to: Path) -> int:
     """
     if to.exists():
         raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
-    with database.explained(to):
-        to.parent.mkdir(parents=True, exist_ok=True)
+    if not to.parent.is_dir():
+        raise LogUnavailable(f"There is no folder {to.parent}.", hint="Make it, or name a file in another one.")
+    with _opened(path) as connection, _other_file(to, "written", "Name a file that can be written."):
         database.make_private(to)
-    with _opened(path) as connection, database.explained(to):
         connection.execute("VACUUM INTO ?", (str(to),))
         return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
 
@@ -171,17 +174,29 @@ def take_in(path: Path, source: Path) -> tuple[int, int]:
     if not source.is_file():
         raise LogUnavailable(f"{source} is no file.", hint="Name a file that `agentnb storage --export` has written.")
     copy = path.with_name(f"{path.name}.import-{os.getpid()}")
-    with database.explained(source):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with contextlib.closing(_raw(source)) as original, contextlib.closing(sqlite3.connect(copy)) as target:
-            original.backup(target)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        with contextlib.closing(database.connect(copy)) as theirs:  # brought up to this version
-            database.check(theirs, source)
+        with contextlib.ExitStack() as opened:
+            with _other_file(source, "imported", _UNCHANGED, copy):
+                with contextlib.closing(_raw(source)) as original, contextlib.closing(sqlite3.connect(copy)) as target:
+                    original.backup(target)
+                theirs = opened.enter_context(contextlib.closing(database.connect(copy)))  # brought up to this version
+                database.check(theirs, source)
             return _merged(path, theirs)
     finally:
         for suffix in (*SUFFIXES, ".lock"):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _other_file(file: Path, done: str, hint: str, copy: Path | None = None) -> Iterator[None]:
+    """Say of a file that is not this kernel's log what is wrong with it, or with its *copy*."""
+    try:
+        yield
+    except (LogError, sqlite3.Error, OSError) as error:
+        reason = error.message.replace(str(copy or file), str(file)) if isinstance(error, LogError) else f"{error}."
+        is_newer = isinstance(error, LogUnavailable)
+        raise LogUnavailable(f"{file} cannot be {done}: {reason}", hint=error.hint if is_newer else hint) from error
 
 
 def _merged(path: Path, theirs: sqlite3.Connection) -> tuple[int, int]:

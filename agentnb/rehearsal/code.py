@@ -234,6 +234,8 @@ def _fork(scene: Scene, notes: Notes, state: Any, pipes: tuple[int, int], play: 
             signal.signal(signal.SIGINT, signal.default_int_handler)
             tempfile.tempdir = None
             random.setstate(state)
+            sys.dont_write_bytecode = True  # what Python compiles by the way is not what the code is about
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
             sys.addaudithook(_Hook(notes, scene))
 
         supervise(scene, reporting, prepare, lambda: play(notes))

@@ -61,7 +61,8 @@ def rehearse_command(
     """
     if not limits.is_linux():
         return unavailable("Commands can be rehearsed on Linux only.")
-    environ = dict(os.environ if env is None else env)
+    # What Python compiles by the way is not what the command is about; a command that writes it itself is shown.
+    environ = {**(os.environ if env is None else env), "PYTHONDONTWRITEBYTECODE": "1"}
     folder = os.path.realpath(cwd)
     temporary = tempfile.mkdtemp(prefix="agentnb-rehearsal-")
     printed, printing = os.pipe()

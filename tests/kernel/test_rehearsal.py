@@ -236,3 +236,14 @@ def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: Run
     assert shown == ["{}"] * 5
     told = "{each.path: [line for line in each.diff.splitlines() if line[0] in '+-'][2:] for each in found.files}"
     assert kernel.run(told).values == ["{'app.log': ['+mine'], 'long.log': []}"]
+
+
+@needs_namespaces
+def test_what_python_compiles_by_the_way_is_no_change(kernel: RunningKernel) -> None:
+    """Of modules that the code imports, and that a program imports which it starts."""
+    (kernel.folder / "module.py").write_text("n = 1\n")
+    code = "import module, subprocess, sys; subprocess.run([sys.executable, '-c', 'import module'], check=True)"
+    begin = "import agentnb, os, sys; sys.dont_write_bytecode = False; os.environ.pop('PYTHONDONTWRITEBYTECODE', None)"
+    kernel.run(begin)
+    found = kernel.run(f"found = agentnb.rehearse({code!r}, seconds=30); (found.error, found.files)")
+    assert found.values == ["(None, ())"]

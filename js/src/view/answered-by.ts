@@ -41,6 +41,11 @@ export function verdict(isAllowed: boolean, by: Answerer | undefined, clientId: 
   return who ? `${answer} ${who}` : answer;
 }
 
+/** Why a call was denied or stopped: the word that says so stands in front of it already. */
+export function whyNot(reason: string): string {
+  return line(reason, 300).replace(/^denied: /, "");
+}
+
 function isHere(by: Answerer, clientId: string): boolean {
   return by.clientId === clientId || clients().includes(by.clientId ?? "");
 }

@@ -9,6 +9,7 @@ import type {
   Turn,
 } from "../state/types.gen";
 import { ansiText } from "./ansi";
+import { whyNot } from "./answered-by";
 import { compare } from "./parts/line-diff";
 import { textOf } from "./parts/text";
 import { toolTitle } from "./parts/tool-body";
@@ -92,7 +93,7 @@ function toolMarkdown(call: ToolCallState, chat: ChatState | undefined): string 
   const output = call.details?.rawOutput;
   const took = run?.endedAt === undefined ? "" : `, ${duration(run.endedAt - run.startedAt)}`;
   const error = "error" in call && !run && call.error;
-  const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
+  const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
   const body = [
     why && quoted(why),
     input ? fenced(plain(input)) : "",

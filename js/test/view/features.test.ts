@@ -719,7 +719,7 @@ test("what is copied of a turn says what was changed, decided and how a command 
     type: "chat/toolCallConfirmed",
     approved: false,
     reason: "denied",
-    reasonMessage: "by a rule",
+    reasonMessage: "denied: a rule says so",
     selectedOptionId: "no",
   });
   const state = store.chat(CHAT).peek() as ChatState;
@@ -729,7 +729,7 @@ test("what is copied of a turn says what was changed, decided and how a command 
   expect(text).toContain("```console\n$ make\nno\n[exit code 2]\n```");
   expect(text).toContain("(failed, allowed: Allow once)");
   expect(text).toContain("> **Failed:** make failed");
-  expect(text).toContain("<summary>rm (denied: Reject)</summary>\n\n> by a rule");
+  expect(text).toContain("<summary>rm (denied: Reject)</summary>\n\n> a rule says so");
 });
 
 describe("a form of the agent", () => {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.api.storage import Storage, kept_storage
-from agentnb.errors import LogDamaged, LogUnavailable, UsageError
+from agentnb.errors import LogUnavailable, UsageError
 from agentnb.host import Host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import ConversationRecord, record_file, write_record
@@ -223,6 +223,10 @@ def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
 def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp_path: Path) -> None:
     """On another machine they are listed, found and read as here; a second import adds nothing."""
     file = tmp_path / "out/all.db"
+    with pytest.raises(LogUnavailable, match="There is no folder"):
+        shell.export_to(file)
+    assert not file.parent.exists()
+    file.parent.mkdir()
     assert shell.export_to(file) == 4
     with pytest.raises(LogUnavailable, match="already"):
         shell.export_to(file)
@@ -243,8 +247,9 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
     storage = Storage((), log, None)
     try:
         assert storage.import_from(file) == (0, 0)
-    except (LogDamaged, LogUnavailable) as error:
-        assert "in.db" in str(error)  # noqa: PT017 - an empty file is an empty log
+    except LogUnavailable as error:
+        assert str(error).startswith(f"{file} cannot be imported: ")  # noqa: PT017 - an empty file is an empty log
+        assert error.hint == "Nothing was changed. Name a file that `agentnb storage --export` has written."  # noqa: PT017
     assert storage.check() == []
     with pytest.raises(LogUnavailable, match="is no file"):
         storage.import_from(tmp_path / "missing.db")

@@ -263,7 +263,12 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
     assert "secret-1" not in out
     assert cli.main(["settings", "--reset", "kernel_tools"]) == 0
     assert cli.main(["settings", "--what-if", "rm -rf /"]) == 0
-    assert "You would be asked." in capfd.readouterr().out
+    assert "You would be asked. Deletes a whole home" in capfd.readouterr().out
+    assert cli.main(["settings", "permissions", "deny"]) == 0
+    assert cli.main(["settings", "--what-if", "git push"]) == 0
+    assert capfd.readouterr().out.splitlines()[1:] == [
+        'It would be denied: this session has permissions="deny". Sends commits to another machine.'
+    ]
     assert cli.main(["settings", "permissions", "yes"]) == 1
     assert "It is one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
     assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")

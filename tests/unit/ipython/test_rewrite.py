@@ -37,6 +37,7 @@ def c(line: str, cell: str) -> str:
 
 CASES = [
     # prompts
+    ("%%agent\n", "get_ipython().run_cell_magic('agent', '', '')\n"),  # IPython says that it is empty
     ("%agent hello", a("hello") + "\n"),
     ("%agent Why?", a("Why?") + "\n"),
     ("%agent Why??", a("Why??") + "\n"),

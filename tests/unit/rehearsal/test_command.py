@@ -149,6 +149,19 @@ def test_rehearse_command_that_misbehaves_leaves_nothing(
 
 
 @needs_namespaces
+def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_compiles(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that writes such a file itself is shown: it could plant code."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    (folder / "module.py").write_text("n = 1\n")
+    found = rehearse_command(f"{sys.executable} -c 'import module; print(module.n)'", folder)
+    assert (found.stdout, found.files) == ("1\n", ())
+    planted = rehearse_command("mkdir __pycache__; touch __pycache__/module.cpython-311.pyc", folder)
+    assert [each.path for each in planted.files] == ["__pycache__/module.cpython-311.pyc"]
+
+
+@needs_namespaces
 def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Path, nothing_left: None) -> None:
     """After as many as fit there is no room, as on a full disk; some are named, the others counted."""
     (folder / "make.py").write_text("for n in range(1_000_000): open(f'f{n}', 'w').close()")

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
-import { isChosen, verdict } from "../answered-by";
+import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
 import { RunTime } from "../elapsed";
 import { Fold } from "../fold";
@@ -149,7 +149,7 @@ function Decision({ call }: { call: ToolCallState }) {
   const { store } = useView();
   const option = "selectedOption" in call ? call.selectedOption : undefined;
   const denied = call.status === "cancelled" && call.reason === "denied";
-  const why = call.status === "cancelled" ? line(textOf(call.reasonMessage), 300) : "";
+  const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
   const asked = "confirmed" in call && call.confirmed === "user-action";
   const by = "answeredBy" in call ? call.answeredBy : undefined;
   const unanswered = by?.kind === "cancelled";
