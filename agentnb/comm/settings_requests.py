@@ -138,8 +138,6 @@ class SettingsRequests:
         if name not in {"log_days", "log_max"} or not value:
             return ""
         before, most = limits_of(value, "") if name == "log_days" else limits_of(0, value)
-        if before is None and most is None:
-            raise UsageError(f"{value!r} is no size.", hint="For example 500M or 2G.")
         count = 0
         if self._host.recorder is not None:
             store = recorder_of(self._host).store

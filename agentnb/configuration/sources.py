@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from agentnb.configuration.table import GROUPS, SETTINGS, Setting, setting
+from agentnb.configuration.variables import wrong_variables
 from agentnb.errors import UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
@@ -151,6 +152,7 @@ def read_settings(
     if policy.data or policy.problem:
         problems.append(_policy_problem(policy.path))
     problems += [*_unknown(files[USER]), *_unknown(project), *(value.problem for value in values.values())]
+    problems += wrong_variables(environ)
     return Sources(values, tuple(each for each in problems if each))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -125,6 +126,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 _ON = ("on", "1", "yes", "true")
 _OFF = ("off", "0", "no", "false")
 _LONGEST = 4_000
+_SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
 
 
 def _wrong(setting: Setting, value: Any) -> str | None:
@@ -147,9 +149,24 @@ def _wrong(setting: Setting, value: Any) -> str | None:
     if kind == "servers":
         is_mapping = isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
         return None if is_mapping or _is_line(value) else "It maps names to servers, or is the path of a file."
-    if kind == "agent" and _is_line(value) and not value.strip():
+    return _wrong_text(setting, value) if _is_line(value) else "It is a text on one line."
+
+
+def _wrong_text(setting: Setting, value: str) -> str | None:
+    if setting.kind == "agent" and not value.strip():
         return "It is the name of an agent."
-    return None if _is_line(value) else "It is a text on one line."
+    is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
+    return "It is a size, as 500M or 2G." if is_wrong else None
+
+
+def is_size(text: str) -> bool:
+    """Whether *text* is a number of bytes, or one with K, M or G behind.
+
+    Example:
+        >>> is_size("2 GB"), is_size("500"), is_size("lots")
+        (True, True, False)
+    """
+    return _SIZE.fullmatch(text.strip()) is not None
 
 
 def _is_line(value: Any) -> bool:

@@ -19,6 +19,7 @@ from agentnb.agent.installation import install_words
 from agentnb.agent.process import missing_installer
 from agentnb.agent.programs import each_found_once
 from agentnb.clock import now_ms
+from agentnb.configuration.variables import tell_wrong_variables
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, UnknownSession, UsageError
 from agentnb.events.event_file import write_down
@@ -359,6 +360,8 @@ if hasattr(os, "register_at_fork"):
 def _process_host() -> Host:
     if _current is not None:
         current_environment().forget_front_end()
+    if current_environment().settings is None:  # else the extension has said it
+        tell_wrong_variables()
     return Host(log=log_location(), place=log_place(), environment=current_environment())
 
 

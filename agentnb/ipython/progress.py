@@ -32,7 +32,7 @@ class Progress:
         self._turn = turn
         self._terminal = terminal()
         self._since = time.monotonic()
-        self._next = self._since + float(os.environ.get("AGENTNB_PROGRESS_SECONDS", FIRST_S))
+        self._next = self._since + _first_seconds()
 
     def tick(self) -> None:
         """Write a line where it is time for one."""
@@ -57,6 +57,13 @@ class Progress:
         if not isinstance(last, ToolCallResponsePart):
             return ""
         return f": {printable(tool_line(last.tool_call))[:_LONGEST]}"
+
+
+def _first_seconds() -> float:
+    try:
+        return float(os.environ.get("AGENTNB_PROGRESS_SECONDS", FIRST_S))
+    except ValueError:  # it was said when the settings were read
+        return FIRST_S
 
 
 def terminal() -> int | None:

@@ -195,8 +195,8 @@ def _other_file(file: Path, done: str, hint: str, copy: Path | None = None) -> I
         yield
     except (LogError, sqlite3.Error, OSError) as error:
         reason = error.message.replace(str(copy or file), str(file)) if isinstance(error, LogError) else f"{error}."
-        is_newer = isinstance(error, LogUnavailable)
-        raise LogUnavailable(f"{file} cannot be {done}: {reason}", hint=error.hint if is_newer else hint) from error
+        known = error.hint if isinstance(error, LogUnavailable) else hint  # a newer agentnb wrote it
+        raise LogUnavailable(f"{file} cannot be {done}: {reason}", hint=known) from error
 
 
 def _merged(path: Path, theirs: sqlite3.Connection) -> tuple[int, int]:

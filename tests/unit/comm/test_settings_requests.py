@@ -128,7 +128,7 @@ def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
 
 def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page: Page) -> None:
     """A size that is none is refused; no limit needs no question."""
-    assert "no size" in change(page, "log_max", "much")["error"]["message"]
+    assert "It is a size" in change(page, "log_max", "much")["error"]["message"]
     sentence = change(page, "log_days", 30)["result"]["confirm"]
     assert "Now that would be 0 conversations." in sentence
     assert change(page, "log_days", 30, confirmed=sentence)["result"] == {}

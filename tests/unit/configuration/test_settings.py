@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -280,3 +282,47 @@ def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypat
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", os.fspath(tmp_path / "taken"))
     with pytest.raises(SettingsError, match="was not changed"):
         change_setting("agent", "b")
+
+
+WRONG = {
+    "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It is one of 'deny', 'allow'."),
+    "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It is true or false."),
+    "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It is a number from 0."),
+    "AGENTNB_LOG_MAX": ("lots", "AGENTNB_LOG_MAX: log_max cannot be 'lots'. It is a size, as 500M or 2G."),
+    "AGENTNB_AUDIENCE": ("none", "AGENTNB_AUDIENCE cannot be 'none'. It is nobody."),
+    "AGENTNB_IDS": ("random", "AGENTNB_IDS cannot be 'random'. It is counted."),
+    "AGENTNB_EVENTS_TEXT": ("yes", "AGENTNB_EVENTS_TEXT cannot be 'yes'. It is 0 or 1."),
+    "AGENTNB_PROGRESS_SECONDS": ("soon", "AGENTNB_PROGRESS_SECONDS cannot be 'soon'. It is a number of seconds."),
+    "AGENTNB_CHANGES_MAX": ("lots", "AGENTNB_CHANGES_MAX cannot be 'lots'. It is a size, as 500M or 2G."),
+}
+
+
+@pytest.mark.parametrize(
+    "begin", ["import agentnb\nagentnb.start()\nagentnb.start()", "import agentnb\nprint(agentnb.settings())"]
+)
+def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
+    """In a program that loads no extension, and where the settings are listed; the program goes on."""
+    env = {**os.environ, **{name: value for name, (value, _) in WRONG.items()}}
+    command = [sys.executable, "-c", begin]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
+    said = done.stdout + done.stderr
+    assert {name: said.count(f"{sentence} It does not count.") for name, (_, sentence) in WRONG.items()} == (
+        dict.fromkeys(WRONG, 1)
+    )
+
+
+def test_the_extension_says_wrong_values_of_environment_variables_when_it_is_loaded(tmp_path: Path) -> None:
+    """And a cell that shows its progress does not fail because of one."""
+    code = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_line_magic("load_ext", "agentnb")
+shell.run_line_magic("agent", "/say shown")
+"""
+    env = {**os.environ, **{name: value for name, (value, _) in WRONG.items()}}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
+    assert "shown" in done.stdout
+    assert sorted(done.stderr.splitlines()) == sorted(
+        f"{sentence} It does not count." for _, sentence in WRONG.values()
+    )

@@ -1,0 +1,61 @@
+"""Environment variables with values that make no sense: they do not count, and that is said."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from agentnb.configuration.table import SETTINGS, is_size
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WORDS = {"AGENTNB_AUDIENCE": ("nobody",), "AGENTNB_IDS": ("counted",), "AGENTNB_EVENTS_TEXT": ("0", "1")}
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_told: set[str] = set()
+
+
+def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """A sentence for each variable that is set to what it does not take; variables of settings are among the settings.
+
+    Example:
+        >>> wrong_variables({"AGENTNB_AUDIENCE": "none"})
+        ["AGENTNB_AUDIENCE cannot be 'none'. It is nobody. It does not count."]
+    """
+    return [
+        f"{name} cannot be {value!r:.200}. {wanted} It does not count."
+        for name in (*_WORDS, "AGENTNB_PROGRESS_SECONDS", "AGENTNB_CHANGES_MAX")
+        if (value := environ.get(name, "").strip()) and (wanted := _wanted(name, value))
+    ]
+
+
+def tell_wrong_variables(environ: Mapping[str, str] = os.environ) -> None:
+    """Write each to stderr, once in this process: for programs, which do not load the extension."""
+    for each in (*_of_settings(environ), *wrong_variables(environ)):
+        if each not in _told:
+            _told.add(each)
+            sys.stderr.write(f"agentnb: {each}\n")
+
+
+def _of_settings(environ: Mapping[str, str]) -> list[str]:
+    found = []
+    for each in SETTINGS.values():
+        text = environ.get(each.variable, "") if each.variable else ""
+        try:
+            if text.strip():
+                each.read(text)
+        except UsageError as error:
+            found.append(f"{each.variable}: {error} It does not count.")
+    return found
+
+
+def _wanted(name: str, value: str) -> str:
+    """What the variable takes, where it is not *value*; else empty."""
+    if name in _WORDS:
+        return "" if value in _WORDS[name] else f"It is {' or '.join(_WORDS[name])}."
+    if name == "AGENTNB_PROGRESS_SECONDS":
+        return "" if _NUMBER.fullmatch(value) else "It is a number of seconds."
+    return "" if is_size(value) else "It is a size, as 500M or 2G."
