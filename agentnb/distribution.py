@@ -6,6 +6,7 @@ installed, one overwrites files of the other.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 
@@ -60,3 +61,36 @@ def remove_other(version: str, python: str | None = None, *, dependencies: bool 
     """
     words = ["install", "--force-reinstall", *([] if dependencies else ["--no-deps"]), f"{NAME}=={version}"]
     return f"{pip('uninstall', '--yes', OTHER, python=python)} && {pip(*words, python=python)}"
+
+
+def overwritten() -> ImportError | SystemExit:
+    """The error of a package whose files the other project has overwritten; of the command `agentnb` its whole answer.
+
+    Only the standard library is used: nothing else of this package can be relied on.
+    """
+    ours, theirs = _version(NAME), _version(OTHER)
+    message = (
+        f"Another project, {OTHER} {theirs}, has overwritten {_shared_files()} of {NAME} {ours}: both have the import "
+        f"name agentnb. Remove it, and restore {NAME}: {remove_other(ours)}"
+    )
+    program = os.path.basename(sys.argv[0] if sys.argv else "").partition(".")[0]  # noqa: PTH119
+    is_command = program in ("agentnb", "__main__") or sys.argv[:1] == ["-m"]
+    return SystemExit(f"agentnb  broken  {message}") if is_command else ImportError(message)
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _shared_files() -> str:
+    """The files that both distributions have recorded as theirs, in words."""
+    try:
+        both = {str(each) for each in metadata.files(NAME) or ()} & {str(each) for each in metadata.files(OTHER) or ()}
+    except metadata.PackageNotFoundError:
+        return "files"
+    named = sorted(each for each in both if each.startswith("agentnb/") and each.endswith(".py"))
+    more = f" and {len(named) - 3} more" if len(named) > 3 else ""  # noqa: PLR2004 - named in a sentence
+    return ", ".join(named[:3]) + more if named else "files"

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command (:func:`agentnb.cli.command_line.main`)."""
+    if not hasattr(sys.modules["agentnb"], "load_ipython_extension"):
+        from agentnb.distribution import overwritten
+
+        raise overwritten()
     if argv is None:  # the process is this command's alone
         if sys.argv[1:] == ["eliza"] and not os.environ.get("AGENTNB_EVENTS"):
             from agentnb.cli.agent_program import run_alone

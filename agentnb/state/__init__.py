@@ -29,9 +29,16 @@ Example:
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+if not hasattr(sys.modules["agentnb"], "load_ipython_extension"):
+    # The other project's `__init__`, which meant its own `agentnb/state.py`: the first of our code that runs then.
+    from agentnb.distribution import overwritten
+
+    raise overwritten()
 
 if TYPE_CHECKING:
     from agentnb.state.names import *

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import agentnb
 from agentnb.distribution import NAME, requirements
@@ -87,3 +92,49 @@ def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
     built = {f"agentnb/static/{path.name}" for path in (ROOT / "agentnb/static").iterdir()}
     assert set(hook["ensured-targets"]) == {*built, "labextension/package.json"}
     assert hook["skip-if-exists"] == hook["ensured-targets"]
+
+
+THEIRS = {
+    "early": "from .state import CommandState",  # as agentnb 0.3.10: our package `state` comes before their module
+    "late": "__version__ = '0.3.10'",
+}
+PROGRAM = "import sys\nfrom agentnb.cli import main\nsys.exit(main())\n"
+
+
+@pytest.fixture(params=THEIRS)
+def overwritten(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with packages, in which the other project was installed over this one, and with the program."""
+    package = tmp_path / "packages/agentnb"
+    shutil.copytree(ROOT / "agentnb", package, ignore=shutil.ignore_patterns("static", "__pycache__"))
+    files = {
+        "__init__.py": THEIRS[request.param],
+        "__main__.py": "from .cli import main\nimport sys\nsys.exit(main())\n",
+        "errors.py": "class TheirError(Exception): ...",
+        "state.py": "class CommandState: ...",
+        "cli.py": "",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text, encoding="utf-8")
+    ours = ("__init__.py", "__main__.py", "errors.py", "cli/__init__.py")
+    for name, version, recorded in (("agentnb", "0.3.10", tuple(files)), ("jupyter-agentnb", "0.2.0", ours)):
+        info = package.parent / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+        (info / "RECORD").write_text("".join(f"agentnb/{each},,\n" for each in recorded), encoding="utf-8")
+    (tmp_path / "agentnb").write_text(PROGRAM, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("program", ["agentnb", "-m agentnb"])
+def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(overwritten: Path, program: str) -> None:
+    """Whichever of its files are read first."""
+    environment = {**os.environ, "PYTHONPATH": str(overwritten / "packages")}
+    command = [sys.executable, *program.split(), "doctor"]
+    done = subprocess.run(command, cwd=overwritten, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(
+        "agentnb  broken  Another project, agentnb 0.3.10, has overwritten agentnb/__init__.py, agentnb/__main__.py, "
+        "agentnb/errors.py of jupyter-agentnb 0.2.0: both have the import name agentnb."
+    )
+    assert "pip uninstall --yes agentnb && " in done.stderr
+    assert "--force-reinstall --no-deps jupyter-agentnb==0.2.0" in done.stderr
