@@ -60,7 +60,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start the thread. From Python 3.12 on an interpreter that ends starts none, and runs those that there are."""
+        """Start the thread. An interpreter that ends starts none in Python 3.12, and runs those that there are."""
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
             thread.start()

@@ -48,7 +48,7 @@ def test_a_script_ends_quietly_and_takes_its_agent_along(
 def test_a_script_that_ends_before_the_log_was_written_for_the_first_time_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From Python 3.12 on no thread can be started any more when the interpreter ends: the log's runs by then."""
+    """In Python 3.12 no thread can be started any more when the interpreter ends: the log's runs by then."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     done = ran(START, tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
