@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -15,10 +15,12 @@ HEAD = """\
 
 <!-- Written by `make agent-matrix`, which drives real agents offline with a scripted model. -->
 
-Each agent was started with its own default settings, in the version named. *Asks by default*: in the mode that it starts in, it asks before it
-writes a file (no: agents that are made to ask by a variable, too). *Asks under Ask*: it wrote and ran nothing before somebody was asked, where agentnb's permissions are Ask; how it is made to ask
-is in its [description](../how-to/agents.md#how-an-agent-is-made-to-ask). *Confined by default*: see [confinement](../how-to/permissions.md#confine-an-agent).
-*Own writes undone*: files that it wrote by its own tools were undone. *Tokens*: it says how many it used.
+Each agent was started with its own default settings, in the version named. *Asks by default*: in the mode that it
+starts in, it asks before it writes a file; no also for agents that a variable makes ask. *Asks under Ask*: it wrote and
+ran nothing before somebody was asked, where agentnb's permissions are Ask; its
+[description](../how-to/agents.md#how-an-agent-is-made-to-ask) says how it is made to ask. *Confined by default*: see
+[confinement](../how-to/permissions.md#confine-an-agent). *Own writes undone*: files that it wrote by its own tools were
+undone. *Tokens*: it says how many it used.
 
 | agent | version | asks by default | asks under Ask | confined by default | own writes undone | tokens | tried |
 |---|---|---|---|---|---|---|---|
@@ -59,4 +61,4 @@ def page(rows: list[dict[str, Any]], day: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     given = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
-    PAGE.write_text(page(given, datetime.datetime.now(datetime.timezone.utc).date().isoformat()), encoding="utf-8")
+    PAGE.write_text(page(given, dt.datetime.now(dt.timezone.utc).date().isoformat()), encoding="utf-8")
