@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -213,6 +213,11 @@ $(MODELS)/.installed: Makefile
 
 test-peers: $(VENV)/.installed $(PROXY)/.installed $(MODELS)/.installed | $(STATIC) ## real agents and model servers from npm and PyPI, some agents confined; jupyter-server-proxy (opt-in, 4 min, and what they install)
 	$(PYTEST) tests/peers -m peers $(PYTEST_ARGS)
+
+agent-matrix: $(VENV)/.installed | $(STATIC) ## try each real agent with its own settings, and write docs/reference/agents.md (opt-in, 2 min, and what it installs)
+	rm -f .cache/agent-matrix.jsonl
+	AGENTNB_AGENT_MATRIX=.cache/agent-matrix.jsonl $(PYTEST) tests/peers/test_asks.py -m peers $(PYTEST_ARGS)
+	$(BIN)/python scripts/agent_matrix.py .cache/agent-matrix.jsonl
 
 notebooks: $(VENV)/.installed | $(STATIC) ## execute the notebooks and store their outputs (about 5 min)
 	$(AT_HOME) $(BIN)/python scripts/execute.py $(NOTEBOOKS)

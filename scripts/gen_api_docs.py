@@ -44,6 +44,7 @@ VARIABLES = """\
 | `AGENTNB_LOG` | kernels | the file of the session log, or `off`; else `agentnb/sessions.db` in Jupyter's data folder |
 | `AGENTNB_LOG_DAYS` | kernels | delete conversations that were quiet for so many days; else none |
 | `AGENTNB_LOG_MAX` | kernels | delete the oldest ones beyond this size, as `2G`; else none |
+| `AGENTNB_AGENT_MATRIX` | `make agent-matrix` | the file in which tests of real agents write what they found |
 | `AGENTNB_PEERS` | `make test-peers` | where the agent from npm is installed; else `.cache/peers` |
 | `AGENTNB_REPLAYS` | `make test-notebooks` | how often each recorded notebook is replayed; 2 |
 | `AGENTNB_ELIZA_LOGIN` | `agentnb eliza` | makes it ask for a login: [how](eliza.md) |

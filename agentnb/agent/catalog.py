@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from agentnb.agent import registry
+from agentnb.agent.asks import Asks
 from agentnb.agent.confinement import Needs
 from agentnb.agent.confinement_choice import checked_confining
 from agentnb.agent.description_problem import problem
@@ -101,6 +102,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             that is not known.
         confine: Whether it is confined where nothing else says so: ``true``, ``false``, ``"no network"``, or the only
             hosts that it reaches; see :mod:`agentnb.agent.confinement_choice`.
+        asks: How it is made to ask before it acts; None where that is not known.
         runner: How it is run from a package index where it is not installed; by default as the registry says.
         origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
             ``"project"`` or ``"command"``; set here, not in the file.
@@ -137,6 +139,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     python: str | None = None
     confinement: Needs | None = None
     confine: bool | str | tuple[str, ...] | None = None
+    asks: Asks | None = None
     runner: Runner | None = None
     origin: str = "command"
 
@@ -341,7 +344,8 @@ def _folder(folder: Path, origin: str, bases: Bases | None = None) -> tuple[dict
 
 
 def _from(spec: AgentSpec, origin: str) -> AgentSpec:
-    return msgspec.structs.replace(spec, origin=origin)
+    asking = {} if spec.asks is None else spec.asks.env
+    return msgspec.structs.replace(spec, origin=origin, env={**asking, **spec.env})
 
 
 def _is_toml(name: str) -> bool:

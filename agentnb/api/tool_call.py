@@ -38,7 +38,8 @@ class ToolCall(NamedTuple):
         reason: Why it was cancelled, where it was.
         output: What it gave back as text: its text content and what its terminals wrote, in order.
         exit_code: The exit code of its last terminal's command; None where there is none, or none yet.
-        ran_without_asking: Whether the agent ran it without asking although the session's permissions are ``"deny"``.
+        ran_without_asking: True if the agent ran it without asking although the session's permissions are ``"ask"`` or
+            ``"deny"``.
         preview: What its preview showed before it was allowed; None where there was none.
         differences: What came out otherwise than the preview showed, a sentence each; None where that was not compared.
     """

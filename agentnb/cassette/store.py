@@ -21,6 +21,8 @@ _LENIENT: dict[str, dict[str, Any]] = {
     "authenticate": {},
     "session/list": {"sessions": []},
     "logout": {},
+    "session/set_mode": {},
+    "session/set_config_option": {},
 }
 """Answers where nothing was recorded: the conversation does not depend on them."""
 

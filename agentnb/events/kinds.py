@@ -75,7 +75,7 @@ POLICY_DECIDED = Kind(
     scope="how long the answer holds", rule="the rule, on one line", _what="what the agent wants to do",
 )  # fmt: skip
 POLICY_UNASKED = Kind(
-    "policy.unasked", "An agent ran a tool call without asking although the permissions are Deny.",
+    "policy.unasked", "An agent ran a tool call without asking although the permissions are Ask or Deny.",
     tab=_TAB, turn=_TURN, call="the tool call's id", tool="the kind of tool", _what="what the agent did",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import PolicyError, SessionClosed, SessionError
 from agentnb.host.agents.agent_events import AgentEvents
-from agentnb.host.agents.agent_lifecycle import AgentLifecycle
+from agentnb.host.agents.agent_lifecycle import AgentLifecycle, what_holds
 from agentnb.host.agents.customizations import Customizations
 from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.health import examined
@@ -24,6 +24,7 @@ from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
 from agentnb.host.channels import CELL_REVIEW, KERNEL, PERMISSIONS, SessionChannels
+from agentnb.host.permissions.asking import Asking
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.research.cards import shown_research
@@ -238,6 +239,8 @@ class Conversation:
             variables=self.env,
             own=host.stores.own,
         )
+        self.asking = Asking(self.channels, self.spec, configuration.env)
+        self.permissions.ran_unasked = self._ran_unasked
         self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()
         self.events = self.Events(
@@ -249,6 +252,7 @@ class Conversation:
             unsaved=environment.unsaved,
             lost=self._lost,
             printed=lambda text: self.lifecycle.look_for_refusals(text),  # noqa: PLW0108 - it is made below
+            mode_changed=self._mode_changed,
         )
         finished = self.permissions.finished
         self.kernel = (
@@ -277,6 +281,7 @@ class Conversation:
             login=login,
             listener=self.events,
             kernel_tools=tools or self.kernel,
+            asking=self.asking,
             opened=self.show_customizations,
         )
         self.turns = Turns(
@@ -462,6 +467,8 @@ class Conversation:
             self.policy.record_mode(mode, by)
         self.permissions.callback = None
         self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
+        self.asking.permissions_changed()
+        self.host.loop.spawn(self.lifecycle.make_ask())
 
     def let_use_kernel(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
         """Set what the agent may do with its kernel tools from now on; the user decided that, and the log says so.
@@ -573,6 +580,21 @@ class Conversation:
         self.host.forget(self)
 
     # --- inside ---
+
+    def _mode_changed(self) -> None:
+        """The agent changed its mode or an option by itself: it is set to ask again, and the clients are told."""
+        self.asking.agent_changed()
+        if self.asking.may_reset():
+            self.host.loop.spawn(self.lifecycle.make_ask())
+        else:
+            self.lifecycle.show_asking()
+
+    def _ran_unasked(self, turn_id: str) -> None:
+        """The agent ran something without asking: the chat says so once."""
+        if self.asking.acted() and (process := self.asking.problem) is not None:
+            confined = self.lifecycle.agent.confined if self.lifecycle.agent is not None else ""
+            self.channels.say(turn_id, f"{process} {what_holds(confined)}")
+            self.lifecycle.show_asking()
 
     def _cancel_questions(self) -> None:
         """Answer every open permission and input request with cancel: the turn is over."""

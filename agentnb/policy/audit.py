@@ -49,7 +49,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             permissions), ``"reading"`` (inside the workspace it needs no permission), ``"bypass"``, ``"review"``
             (``cell_review``) and ``"headless"`` (settings of yours), ``"covered"`` (an answer just before),
             ``"workspace"`` (it lies outside), ``"nobody"`` (no front end was there), ``"end"`` (the turn ended first),
-            ``"agent"`` (it ran without asking although the permissions are Deny) or ``"preview"``.
+            ``"agent"`` (it ran without asking although the permissions are Ask or Deny) or ``"preview"``.
         rule: The rule, on one line.
         source: Where the rule comes from.
         scope: How long the answer holds.

@@ -177,7 +177,7 @@ class ToolCallDetails(Wire, frozen=True, kw_only=True):
         raw_input: Its input, as sent.
         raw_output: Its output, as sent.
         content: What it shows, in order. An update's content *replaces* what was there.
-        ran_without_asking: True where the agent ran it without asking although the conversation's permissions are
+        ran_without_asking: True if the agent ran it without asking although the conversation's permissions are Ask or
             Deny. The host sets it; an agent cannot.
         cell: What it would do to a cell of an open notebook. The host sets it; an agent cannot.
         run: The code that it runs in the kernel. The host sets it; an agent cannot.

@@ -152,6 +152,8 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
         fork: Whether it can copy a session (ACP ``session/fork``).
         confined: What it is confined to, in a line; None where it is not.
         unconfined: What that means and how to confine it, where it is not.
+        acts_unasked: Why it may act without asking although the permissions are Ask or Deny, and what holds it; None
+            if it asks.
     """
 
     name: str | None = None
@@ -162,6 +164,7 @@ class AgentProcess(Wire, frozen=True, kw_only=True):
     fork: bool | None = None
     confined: str | None = None
     unconfined: str | None = None
+    acts_unasked: str | None = None
 
 
 class SessionState(Wire, frozen=True, kw_only=True):

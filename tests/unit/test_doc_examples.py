@@ -94,8 +94,9 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
 
 def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     """The agent's description, the settings of local models, Codex's and the policy, as they stand on the pages."""
-    agent, replaced, local, codex, policy, settings = (block for block in BLOCKS if block.language == "toml")
+    agent, replaced, asks, local, codex, policy, settings = (block for block in BLOCKS if block.language == "toml")
     assert read(agent.text).name == "mine"
+    assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
     assert tomllib.loads(replaced.text)["name"] == "claude"
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
     assert len(parse(policy.text, "user").rules) == 3

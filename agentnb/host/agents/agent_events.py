@@ -12,6 +12,9 @@ from agentnb.state import (
     SessionMetaChanged,
     ToolResultTextContent,
     ToolTextContent,
+    XConfigOptionsChanged,
+    XModeChanged,
+    XModesChanged,
     XTerminalExited,
     XToolCallDetailsChanged,
 )
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 EXTENSIONS = "extensions"
 EXTENSIONS_KEPT = 10
+_MODES = (XModeChanged, XModesChanged, XConfigOptionsChanged)
 _CALL_SEEN = (ChatToolCallStart, ChatToolCallReady, XToolCallDetailsChanged)
 
 
@@ -47,6 +51,7 @@ class AgentEvents:
         extensions: Answers the agent's extension requests.
         unsaved: What an editor holds of a file and has not saved.
         lost: Called when the agent's process is gone.
+        mode_changed: Called when the agent has changed its mode or an option.
         printed: Called with what a command or a tool call of the agent's has printed, at its end.
     """
 
@@ -61,6 +66,7 @@ class AgentEvents:
         unsaved: Callable[[str], Unsaved | None],
         lost: Callable[[AgentnbError], None],
         printed: Callable[[str], None] = lambda _text: None,
+        mode_changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._channels = channels
         self._inactivity = inactivity
@@ -70,6 +76,7 @@ class AgentEvents:
         self._unsaved = unsaved
         self._lost = lost
         self._printed = printed
+        self._mode_changed = mode_changed
 
     @property
     def chat(self) -> ChatState:
@@ -90,6 +97,8 @@ class AgentEvents:
                 self._permissions.join(action.tool_call_id)
             if isinstance(action, ChatToolCallComplete):
                 self._permissions.mark_unasked(action.tool_call_id)
+            if isinstance(action, _MODES):
+                self._mode_changed()
             self._permissions.rehearsals.seen(action)
             if isinstance(action, ChatToolCallComplete | XTerminalExited) and (text := self._text_of(action)):
                 self._printed(text)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.agents.login import Login
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
+    from agentnb.host.permissions.asking import Asking
     from agentnb.host.session_options import Configuration
 
 WAYS: tuple[Literal["resume", "load"], ...] = ("resume", "load")
@@ -72,6 +73,7 @@ class AgentLifecycle:
         login: Lets the user log in.
         listener: Hears what the agent says.
         kernel_tools: What the agent gets of the kernel; None for nothing.
+        asking: Makes the agent ask before it acts.
         opened: Called each time that the agent has a session of ours.
 
     Attributes:
@@ -94,6 +96,7 @@ class AgentLifecycle:
         login: Login,
         listener: Listener,
         kernel_tools: ToolServer | None,
+        asking: Asking,
         opened: Callable[[], object] = lambda: None,
     ) -> None:
         self.agent: Agent | None = None
@@ -109,6 +112,7 @@ class AgentLifecycle:
         self._login = login
         self._listener = listener
         self._kernel_tools = kernel_tools
+        self._asking = asking
         self._opened = opened
         self._copied: str | None = None
         self._insists = False
@@ -194,6 +198,23 @@ class AgentLifecycle:
         if not self._pool.history(self._configuration).hopeless:
             self._loop.spawn(self._again())
 
+    async def make_ask(self) -> None:
+        """Set the running agent to ask, as when the permissions change or it leaves its mode; tell the clients."""
+        agent, session_id = self.agent, self.session_id
+        if agent is not None and session_id is not None:
+            await self._asking.apply(agent, session_id)
+            self.show_asking()
+
+    def show_asking(self) -> None:
+        """Tell the clients where it has changed whether the running agent asks."""
+        process = self._channels.session.state.agent_process
+        if process is not None and process.state == "running" and process.acts_unasked != self._acts_unasked():
+            self._tell("running", process.message)
+
+    def _acts_unasked(self) -> str | None:
+        problem = self._asking.problem
+        return None if problem is None else f"{problem} {what_holds(self.agent.confined if self.agent else '')}"
+
     async def leave(self, *, stop: bool = True) -> None:
         """Free the agent's session, and with *stop* the agent too if nobody else uses it."""
         if stop and self._starting is not None:  # nobody waits for it any more
@@ -243,13 +264,17 @@ class AgentLifecycle:
             self._failed(error)
             raise
         self.agent, self.session_id, self.former, self._copied = agent, new.session_id, None, None
-        for action in (*new.actions, SessionReady(time=now_ms())):
+        for action in new.actions:
             self._channels.dispatch(action)
+        await self._asking.apply(agent, new.session_id)
+        self._channels.dispatch(SessionReady(time=now_ms()))
         self._tell_ready(new.session_id)
         if self.outcome == "new" and (self._was_ready or taken_up):
             self.note(f"{self._configuration.spec.title} restarted and does not remember the conversation so far.")
         if agent.confined and not self._was_ready and not self._configuration.is_unasked:
             self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
+        if (problem := self._asking.problem) is not None:
+            self.note(f"{problem} {what_holds(agent.confined)}")
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         self._opened()
@@ -387,8 +412,19 @@ class AgentLifecycle:
             fork=True if agent is not None and agent.offers("fork") else None,
             confined=agent.confined or None if agent is not None else None,
             unconfined=self.how_to_confine if agent is not None and not agent.confined else None,
+            acts_unasked=self._acts_unasked() if agent is not None else None,
         )
         self._channels.dispatch(XAgentChanged(agent_process=process, time=now_ms()))
+
+
+def what_holds(confined: str) -> str:
+    """What limits an agent that does not ask.
+
+    Args:
+        confined: What it is confined to; empty if it is not.
+    """
+    undo = "changes of files can be undone after the turn."
+    return f"It is confined {confined}, and {undo}" if confined else f"It is not confined; {undo}"
 
 
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:

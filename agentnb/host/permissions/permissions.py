@@ -23,6 +23,7 @@ from agentnb.host.permissions.permission_request import asked_request
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule
 from agentnb.policy.situation import Verdict
@@ -110,6 +111,7 @@ class Permissions:
         self._cwd = cwd
         self._waiting: dict[str, Question] = {}  # who waits for the answer; the state says which questions are open
         self.callback: PermissionCallback | None = None
+        self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
         self.limit: Limit | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
         self._grants = Grants()
@@ -259,18 +261,22 @@ class Permissions:
         self.rehearsals.forget()
 
     def mark_unasked(self, call_id: str) -> None:
-        """Mark the tool call *call_id* of the running turn, where the agent ran it without asking under Deny."""
-        if self._channels.mode != "deny":
+        """Mark the tool call *call_id* of the running turn if the agent ran it without asking under Ask or Deny."""
+        if self._channels.mode == "allow":
             return
         turn, call = self._channels.chat.state.active_turn, self._channels.tool_call(call_id)
         if turn is None or call is None or not ran_unasked(turn, call):
             return
+        request = asked_request(call, call.display_name, self._cwd)
+        verdict = self._judge(request)
+        if self._channels.mode == "ask" and request.command and rate_command(request.command).severity == "none":
+            return  # an agent that asks may run by itself what only looks
         marked = ToolCallDetails(ran_without_asking=True)
         self._channels.dispatch(
             XToolCallDetailsChanged(turn_id=turn.id, tool_call_id=call_id, details=marked, time=now_ms())
         )
-        request = asked_request(call, call.display_name, self._cwd)
-        self._policy.record_unasked(request, self._judge(request), call_id)
+        self._policy.record_unasked(request, verdict, call_id)
+        self.ran_unasked(turn.id)
 
     def mark_unasked_at_end(self) -> None:
         """Mark what still runs without having asked: the running turn is about to end."""

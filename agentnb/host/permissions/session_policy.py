@@ -160,7 +160,7 @@ class SessionPolicy:
         self._add(env, kind="rehearsal", outcome="ask", by="preview", reason=reason, **about)
 
     def record_unasked(self, request: PolicyRequest, verdict: Verdict, call_id: str) -> None:
-        """Write into the log that the agent ran *request* without asking, although the permissions are Deny."""
+        """Write into the log that the agent ran *request* without asking, although the permissions are Ask or Deny."""
         turn, what = self._turn_id, _what(request)
         POLICY_UNASKED.tell(tab=self._channels.tab_id, turn=turn, call=call_id, tool=request.tool, _what=what)
         self._add_request(request, verdict, outcome="allow", by="agent", reason="ran without asking")

@@ -1,12 +1,12 @@
-"""Marks tool calls that an agent ran without asking although the conversation's permissions are Deny.
+"""Marks tool calls that an agent ran without asking although the conversation's permissions are Ask or Deny.
 
 Some agents act by a mode of their own and ask for nothing (Codex in ``agent``, Vibe in ``accept-edits``). agentnb
 cannot stop that: the agent is a process of its own. It can say so.
 
 Marked is a call that edits, deletes, moves or executes, and that succeeded or still ran when its turn ended. Not
 marked: a call that failed, and one for which the agent asked at one of our services (a file, a terminal, the kernel)
-while it ran. Under Ask nothing is marked: the mode that the user chose for the agent may approve there. Not checked:
-whether the agent says what it did.
+while it ran. Under Ask a command that only looks is not marked either: agents that ask may run those by themselves. Not
+checked: whether the agent says what it did.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ export interface AgentProcess {
   readonly fork?: boolean;
   readonly confined?: string;
   readonly unconfined?: string;
+  readonly actsUnasked?: string;
 }
 
 /** The chosen custom agent (AHP `AgentSelection`). */

@@ -49,6 +49,7 @@ function Confinement() {
   const { store, root } = useView();
   const process = store.session(usePlace().session).value?.agentProcess;
   if (process?.state !== "running") return null;
+  if (process.actsUnasked) return <li class="acts-unasked">{line(process.actsUnasked, 400)}</li>;
   if (!process.confined && !process.unconfined) return null;
   const settings = () =>
     root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));

@@ -104,6 +104,11 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
       <Permissions session={session} disabled={disabled} />
       <KernelAccess session={session} disabled={disabled} />
       {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
+      {session.agentProcess?.actsUnasked && (
+        <span class="acts-unasked" role="note" title={line(session.agentProcess.actsUnasked, 400)}>
+          Doesn't ask
+        </span>
+      )}
     </div>
   );
 }

@@ -284,7 +284,7 @@ def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypat
         change_setting("agent", "b")
 
 
-WRONG = {
+WRONG_VARIABLES = {
     "AGENTNB_HEADLESS": ("yes", "AGENTNB_HEADLESS: headless cannot be 'yes'. It is one of 'deny', 'allow'."),
     "AGENTNB_CHANGES": ("maybe", "AGENTNB_CHANGES: changes cannot be 'maybe'. It is true or false."),
     "AGENTNB_LOG_DAYS": ("-1", "AGENTNB_LOG_DAYS: log_days cannot be -1.0. It is a number from 0."),
@@ -302,12 +302,12 @@ WRONG = {
 )
 def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
     """In a program that loads no extension, and where the settings are listed; the program goes on."""
-    env = {**os.environ, **{name: value for name, (value, _) in WRONG.items()}}
+    env = {**os.environ, **{name: value for name, (value, _) in WRONG_VARIABLES.items()}}
     command = [sys.executable, "-c", begin]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
     said = done.stdout + done.stderr
-    assert {name: said.count(f"{sentence} It does not count.") for name, (_, sentence) in WRONG.items()} == (
-        dict.fromkeys(WRONG, 1)
+    assert {name: said.count(f"{sentence} It does not count.") for name, (_, sentence) in WRONG_VARIABLES.items()} == (
+        dict.fromkeys(WRONG_VARIABLES, 1)
     )
 
 
@@ -319,10 +319,10 @@ shell = InteractiveShell()
 shell.run_line_magic("load_ext", "agentnb")
 shell.run_line_magic("agent", "/say shown")
 """
-    env = {**os.environ, **{name: value for name, (value, _) in WRONG.items()}}
+    env = {**os.environ, **{name: value for name, (value, _) in WRONG_VARIABLES.items()}}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True, timeout=120)
     assert "shown" in done.stdout
     assert sorted(done.stderr.splitlines()) == sorted(
-        f"{sentence} It does not count." for _, sentence in WRONG.values()
+        f"{sentence} It does not count." for _, sentence in WRONG_VARIABLES.values()
     )

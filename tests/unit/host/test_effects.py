@@ -48,7 +48,7 @@ def test_the_host_when_it_prompts_or_cancels_does_so_in_one_place_each() -> None
                 owner = ast.unparse(node.func.value)
                 if owner in {"agent", "self.agent"} and node.func.attr in TO_THE_AGENT:
                     places.setdefault(node.func.attr, set()).add(path.stem)
-    expected = {"prompt": {"turns"}, "cancel": {"turns"}, "set_mode": {"intents"}, "set_config_option": {"intents"}}
+    expected = {"prompt": {"turns"}, "cancel": {"turns"}, "set_mode": {"asking", "intents"}}
     assert {name: places[name] for name in expected} == expected
     assert places["open_session"] == {"agent_lifecycle"}
 

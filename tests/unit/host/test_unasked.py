@@ -55,10 +55,15 @@ def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, wor
     ]
 
 
-@pytest.mark.parametrize("mode", ["ask", "allow"])
-def test_a_tool_call_under_ask_or_allow_is_not_marked(host: Host, work: Path, mode: Any) -> None:
-    """There the agent's own mode may approve."""
-    assert acted(host, work, {**RUN, "status": "completed"}, mode=mode) == [False]
+def test_a_tool_call_under_ask_is_marked_unless_it_only_looks(host: Host, work: Path) -> None:
+    """An agent that asks may run by itself what only looks."""
+    looks = {**RUN, "toolCallId": "d", "title": "ls", "rawInput": {"command": "ls"}, "status": "completed"}
+    assert acted(host, work, {**RUN, "status": "completed"}, looks, mode="ask") == [True, False]
+
+
+def test_a_tool_call_under_allow_is_not_marked(host: Host, work: Path) -> None:
+    """There the user has allowed it."""
+    assert acted(host, work, {**RUN, "status": "completed"}, mode="allow") == [False]
 
 
 def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) -> None:

@@ -168,13 +168,10 @@ function Decision({ call }: { call: ToolCallState }) {
   );
 }
 
-/** The agent ran it by itself although the permissions are Deny. */
+/** The agent ran it by itself although the permissions are Ask or Deny. */
 function Unasked() {
   return (
-    <div
-      class="decision denied unasked"
-      title="Permissions are Deny, and the agent did not ask. Check the agent's own mode."
-    >
+    <div class="decision denied unasked" title="The agent did not ask. Check the agent's own mode.">
       <Icon name="shield" />
       <span class="label">Ran without asking</span>
     </div>

@@ -1,0 +1,42 @@
+"""How an agent is made to ask its client before it acts, as its description says (``[asks]``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MODE = "mode"
+
+
+class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What makes an agent ask before it edits files or runs commands. Empty: it asks without being told.
+
+    Args:
+        mode: The session mode that is set (ACP ``session/set_mode``, or the config option for it).
+        modes: Further modes in which it asks, or does not act at all.
+        options: The config options that are set, each with its value.
+        env: The environment variables that it is started with.
+
+    Example:
+        >>> Asks(mode="default", modes=("plan",)).settings
+        {'mode': ('default', 'plan')}
+    """
+
+    mode: str | None = None
+    modes: tuple[str, ...] = ()
+    options: dict[str, str | bool] = msgspec.field(default_factory=dict)
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, tuple[str | bool, ...]]:
+        """The values with which it asks, by setting; the first one is set. The mode is called ``"mode"``."""
+        mode = {} if self.mode is None else {MODE: (self.mode, *self.modes)}
+        return {**mode, **{option: (value,) for option, value in self.options.items()}}
+
+    def overruled(self, environ: Mapping[str, str]) -> str | None:
+        """The variable that has another value in *environ*, if there is one."""
+        return next((name for name, value in self.env.items() if environ.get(name) != value), None)

@@ -1,0 +1,164 @@
+"""Makes a session's agent ask before it acts, while the permissions are Ask or Deny.
+
+Some agents act by themselves in the mode that they start with. Their descriptions say how they are made to ask
+(``[asks]``, :class:`agentnb.agent.asks.Asks`). It is set before the first prompt, after each start and resume of the
+agent, and when the agent leaves it by itself. A mode that the user chooses stays. Not checked: whether an agent that
+is set to ask does so; :mod:`agentnb.host.permissions.unasked` marks what it then runs without asking.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.session_words import current_value
+from agentnb.agent.asks import MODE
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError
+from agentnb.state import XConfigOptionChosen, XModeChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.acp.agent import Agent
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.channels import SessionChannels
+    from agentnb.state import Action
+
+MOST_RESETS = 3
+"""How often in a turn a mode that the agent leaves is set again."""
+
+
+class Asking:
+    """Keeps one session's agent asking. Everything runs on the host's thread.
+
+    Args:
+        channels: The session's state.
+        spec: The agent's description.
+        env: Variables of the session, on top of the user's environment.
+    """
+
+    def __init__(self, channels: SessionChannels, spec: AgentSpec, env: Mapping[str, str]) -> None:
+        self._channels = channels
+        self._spec = spec
+        self._env = env
+        self._chosen: set[str] = set()
+        self._resets = 0
+        self._reset_in: str | None = None
+        self._has_acted = False
+        self._changes = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if the permissions are Ask or Deny."""
+        return self._channels.mode != "allow"
+
+    @property
+    def needs_setting(self) -> bool:
+        """True if the agent is in a mode that does not ask and that the user did not choose."""
+        return self.is_wanted and bool(self._wrong() - self._chosen)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the agent may act without asking; None if it asks, or nothing else is known."""
+        if not self.is_wanted:
+            return None
+        title, asks = self._spec.title, self._spec.asks
+        if asks is None:
+            return f"{title} acts without asking." if self._has_acted else None
+        if (name := asks.overruled({**os.environ, **self._spec.env, **self._env})) is not None:
+            return f"{title} may act without asking: {name} has another value in this conversation's environment."
+        wrong = self._wrong()
+        if not wrong:
+            return f"{title} acts without asking, although it is set to ask." if self._has_acted else None
+        if MODE in wrong and (mode := self._mode_name()) is not None:
+            return f"{title} may act without asking in the mode {mode}."
+        return f"{title} may act without asking: it could not be set to ask."
+
+    async def apply(self, agent: Agent, session_id: str) -> None:
+        """Set what makes the agent ask; what it refuses stays a :attr:`problem`."""
+        asks = self._spec.asks
+        if asks is None or not self.is_wanted:
+            return
+        for name in sorted(self._wrong() - self._chosen):
+            value = asks.settings[name][0]
+            try:
+                for action in await self._set(agent, session_id, name, value):
+                    self._channels.dispatch(action)
+            except AgentnbError:
+                continue
+
+    def agent_changed(self) -> None:
+        """The agent has said that its mode or an option changed."""
+        self._changes += 1
+
+    def may_reset(self) -> bool:
+        """True if the agent has left its mode, and not too often in this turn."""
+        turn = self._channels.chat.state.active_turn
+        turn_id = None if turn is None else turn.id
+        if turn_id != self._reset_in:
+            self._reset_in, self._resets = turn_id, 0
+        if not self.needs_setting or self._resets >= MOST_RESETS:
+            return False
+        self._resets += 1
+        return True
+
+    def acted(self) -> bool:
+        """The agent ran something without asking; True the first time."""
+        first, self._has_acted = not self._has_acted, True
+        return first
+
+    def user_chose(self, action: XModeChanged | XConfigOptionChosen) -> None:
+        """The user chose a mode or an option of the agent: it is not set to ask again."""
+        name = MODE if isinstance(action, XModeChanged) else self._name_of_option(action.config_id)
+        self._chosen.add(name)
+
+    def permissions_changed(self) -> None:
+        """The user chose the permissions: what he chose of the agent's modes before no longer counts."""
+        self._chosen.clear()
+
+    def _wrong(self) -> set[str]:
+        """The settings with a value with which the agent does not ask, or that it does not have."""
+        asks = self._spec.asks
+        return (
+            set() if asks is None else {name for name, good in asks.settings.items() if self._value(name) not in good}
+        )
+
+    def _value(self, name: str) -> Any:
+        state = self._channels.session.state
+        if name == MODE and state.modes is not None:
+            return state.modes.current_mode_id
+        option = self._option(name)
+        return None if option is None else current_value(option)
+
+    def _option(self, name: str) -> dict[str, Any] | None:
+        """The agent's config option: the one of the category ``mode``, or the one with that id."""
+        key = "category" if name == MODE else "id"
+        return next((each for each in self._channels.session.state.config_options or () if each.get(key) == name), None)
+
+    def _name_of_option(self, option_id: str) -> str:
+        option = self._option(MODE)
+        return MODE if option is not None and option.get("id") == option_id else option_id
+
+    def _mode_name(self) -> str | None:
+        modes = self._channels.session.state.modes
+        current = self._value(MODE)
+        named = next((mode.name for mode in modes.available_modes if mode.id == current), None) if modes else None
+        return named or (current if isinstance(current, str) else None)
+
+    async def _set(self, agent: Agent, session_id: str, name: str, value: str | bool) -> tuple[Action, ...]:
+        state, now = self._channels.session.state, now_ms()
+        if name == MODE and state.modes is not None:
+            if all(mode.id != value for mode in state.modes.available_modes):
+                return ()
+            before = self._changes
+            await agent.set_mode(session_id, str(value))
+            if self._changes != before:  # the agent has said itself in which mode it is now
+                return ()
+            return (XModeChanged(mode_id=str(value), time=now),)
+        option = self._option(name)
+        if option is None:
+            return ()
+        option_id = str(option.get("id"))
+        actions = await agent.set_config_option(session_id, option_id, value)
+        return (*actions, XConfigOptionChosen(config_id=option_id, value=value, time=now))

@@ -1,0 +1,64 @@
+"""Writes `docs/reference/agents.md` from what `make agent-matrix` found of real agents: `agent_matrix.py FILE`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/reference/agents.md"
+HEAD = """\
+# Agents: what was tried
+
+<!-- Written by `make agent-matrix`, which drives real agents offline with a scripted model. -->
+
+Each agent was started with its own default settings, in the version named. *Asks by default*: in the mode that it
+starts in, it asks before it writes a file; no also for agents that a variable makes ask. *Asks under Ask*: it wrote and
+ran nothing before somebody was asked, where agentnb's permissions are Ask; its
+[description](../how-to/agents.md#how-an-agent-is-made-to-ask) says how it is made to ask. *Confined by default*: see
+[confinement](../how-to/permissions.md#confine-an-agent). *Own writes undone*: files that it wrote by its own tools were
+undone. *Tokens*: it says how many it used.
+
+| agent | version | asks by default | asks under Ask | confined by default | own writes undone | tokens | tried |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}.get(value, "not tried")
+
+
+def page(rows: list[dict[str, Any]], day: str) -> str:
+    """The whole page.
+
+    Args:
+        rows: What was found, an agent can have several.
+        day: When, as ``2026-11-24``.
+    """
+    from agentnb.agent.catalog import catalogue
+    from agentnb.agent.confinement import is_confined_unasked
+
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        found.setdefault(row["agent"], {}).update(row)
+    lines = []
+    for name, spec in sorted(catalogue().items(), key=lambda item: (item[1].rank, item[0])):
+        if spec.origin != "built in":
+            continue
+        row = found.get(name, {})
+        asked = row.get("asked")
+        under = "not tried" if asked is None else "yes" if asked else "does nothing" if spec.asks is not None else "no"
+        confined = _word(is_confined_unasked(spec.confinement))
+        by_default = False if row and spec.asks is not None and spec.asks.env else row.get("asks_by_default")
+        cells = (_word(by_default), under, confined, _word(row.get("undone")), _word(row.get("tokens")))
+        lines.append(f"| {spec.title} | {row.get('version', '')} | {' | '.join(cells)} | {day if row else ''} |")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    given = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    PAGE.write_text(page(given, dt.datetime.now(dt.timezone.utc).date().isoformat()), encoding="utf-8")

@@ -1,0 +1,84 @@
+"""Real agents with their own default settings: under Ask nothing is written or run before somebody was asked.
+
+With ``AGENTNB_AGENT_MATRIX=FILE`` each test adds its row to that file; ``make agent-matrix`` makes the table in
+``docs/reference/agents.md`` of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.api.session import Session, Turn
+from agentnb.host import Host
+from tests.peers.agents import FURTHER, PEERS, Peer
+from tests.peers.test_turns import SECONDS, Start, pending
+from tests.unit.host.conftest import until
+
+pytestmark = pytest.mark.peers
+EVERYONE = [*PEERS, *FURTHER]
+MATRIX = os.environ.get("AGENTNB_AGENT_MATRIX")
+
+
+@pytest.fixture
+def environment(peer: Peer, model_server: str, tmp_path: Path) -> dict[str, str]:
+    """As for every real agent, but without settings that make it ask."""
+    found = peer.at_home(tmp_path / "agent-home", model_server)
+    for file in (tmp_path / "agent-home").rglob("opencode.json"):
+        config = json.loads(file.read_text(encoding="utf-8"))
+        config.pop("permission", None)
+        file.write_text(json.dumps(config), encoding="utf-8")
+    return found
+
+
+def note(peer: Peer, **found: Any) -> None:
+    """Add what was found to the matrix, if one is made."""
+    if MATRIX is not None:
+        with Path(MATRIX).open("a", encoding="utf-8") as rows:
+            rows.write(json.dumps({"agent": peer.name, "version": peer.version, **found}) + "\n")
+
+
+def ends_or_asks(host: Host, session: Session, turn: Turn) -> bool:
+    """Wait until *turn* asks, or is over; True if it asks."""
+    until(host, session, lambda: pending(session) or turn.done, SECONDS)
+    return bool(pending(session))
+
+
+@pytest.mark.parametrize("peer", EVERYONE, indirect=True)
+def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
+    """Or does nothing: what is not allowed is not done, neither an edit nor a command."""
+    session = start("ask")
+    asked = 0
+    for words in ("[[write]] Write it.", "[[shell]] Run it."):
+        turn = session.prompt(words)
+        while ends_or_asks(host, session, turn):
+            assert list(workspace.iterdir()) == []
+            asked += 1
+            session.cancel()
+            turn.wait(SECONDS)
+    process = session.state.agent_process
+    note(peer, asked=asked, problem=process.acts_unasked if process is not None else None)
+    assert list(workspace.iterdir()) == []
+
+
+@pytest.mark.parametrize("peer", EVERYONE, indirect=True)
+def test_what_an_agent_does_by_default_is_undone(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
+    """Under Allow it keeps its own mode; what it wrote by its own tools is undone."""
+    session = start("allow")
+    turn = session.prompt("[[write text]] Write it.").wait(timeout=SECONDS).raise_for_error()
+    wrote = bool(list(workspace.iterdir()))  # Codex is in a sandbox of its own, which some machines refuse
+    asks = any(each.kind in {"permission", "write"} for each in host.policy.audit.records)
+    usage = turn.usage
+    turn.undo()
+    undone = list(workspace.iterdir()) == []
+    note(
+        peer,
+        asks_by_default=asks,
+        undone=undone if wrote else None,
+        tokens=usage is not None and bool(usage.input_tokens or usage.output_tokens),
+    )
+    assert undone

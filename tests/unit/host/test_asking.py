@@ -1,0 +1,154 @@
+"""Ask means ask: an agent that acts by itself is set to ask, after each start, or the chat says that it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.asks import Asks
+from agentnb.agent.catalog import AgentSpec, catalogue
+from agentnb.api.session import Session
+from agentnb.host import Host
+from agentnb.policy.situation import Mode
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import AGENTS
+from tests.unit.host.test_permissions import environment, host, work
+
+__all__ = ["environment", "host", "work"]  # the fixtures
+
+WAIT = 30
+CAREFUL = Asks(mode="careful", modes=("plan",))
+
+
+class Talk:
+    """A session with the agent that begins in a mode in which it acts at once."""
+
+    def __init__(self, host: Host, work: Path, *words: str, mode: Mode = "ask", asks: Asks | None = CAREFUL) -> None:
+        command = (sys.executable, str(AGENTS / "free_modes.py"), *words)
+        spec = AgentSpec(name="free", title="Free", command=command, asks=asks)
+        self.host, self.work = host, work
+        self.conversation = host.loop.call(lambda: host.open(spec, cwd=work, mode=mode))
+        self.session = Session(self.conversation)
+
+    @property
+    def has_acted(self) -> bool:
+        return (self.work / "out.txt").exists()
+
+    @property
+    def problem(self) -> str | None:
+        process = self.session.state.agent_process
+        return None if process is None else process.acts_unasked
+
+    def until(self, find: Callable[[], str | None]) -> str:
+        """Wait until *find* finds something."""
+
+        async def wait() -> str:
+            changed = asyncio.Event()
+            stop = self.conversation.watch(changed.set)
+            try:
+                while (found := find()) is None:
+                    await asyncio.wait_for(changed.wait(), WAIT)
+                    changed.clear()
+                return found
+            finally:
+                stop()
+
+        return self.host.loop.submit(wait()).result(WAIT)
+
+    def said(self, text: str) -> str:
+        return self.session.prompt(text).wait(WAIT).text
+
+    def act(self, text: str = "act") -> list[str]:
+        """Have it act, answer with no if it asks; what the turn's notes say."""
+        self.session.permissions = lambda _request: "deny"
+        self.session.prompt(text).wait(WAIT)
+        found = self.host.loop.call(lambda: self.conversation.chat.state.turns[-1])
+        return [str(each.content) for each in found.response_parts if isinstance(each, SystemNotificationResponsePart)]
+
+
+@pytest.mark.parametrize("mode", ["ask", "deny"])
+@pytest.mark.parametrize("words", [(), ("option",)])
+def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
+    host: Host, work: Path, words: tuple[str, ...], mode: Mode
+) -> None:
+    """By its mode, or by the config option for it; nothing is then said."""
+    talk = Talk(host, work, *words, mode=mode)
+    assert (talk.said("mode?"), talk.problem) == ("careful", None)
+
+
+def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host: Host, work: Path) -> None:
+    """Also in a conversation that runs."""
+    talk = Talk(host, work, mode="allow")
+    assert (talk.said("mode?"), talk.problem) == ("free", None)
+    talk.session.permissions = "ask"
+    assert talk.said("mode?") == "careful"
+
+
+def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path) -> None:
+    """It took its session up in a mode that acts at once."""
+    talk = Talk(host, work, "resume")
+    assert talk.said("mode?") == "careful"
+    talk.session.restart()
+    assert talk.said("mode?") == "careful"
+
+
+def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
+    """For its next action."""
+    talk = Talk(host, work)
+    talk.act("leave")
+    assert talk.said("mode?") == "careful"
+
+
+@pytest.mark.parametrize("words", [("refuses",), ("none",), ("insists",)])
+def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_first_message(
+    host: Host, work: Path, words: tuple[str, ...]
+) -> None:
+    """With what holds it instead; the first turn says it, too, and its call is marked."""
+    talk = Talk(host, work, *words)
+    host.loop.submit(talk.conversation.ready()).result(WAIT)
+    problem = talk.until(lambda: talk.problem)
+    assert problem.startswith("Free may act without asking")
+    assert problem.endswith("It is not confined; changes of files can be undone after the turn.")
+    turn = talk.session.prompt("act").wait(WAIT)
+    assert [call.ran_without_asking for call in turn.tool_calls] == [True]
+
+
+def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, work: Path) -> None:
+    """Until he chooses the permissions again."""
+    talk = Talk(host, work)
+    talk.said("mode?")
+    talk.session.set_mode("free")
+    assert talk.said("mode?") == "free"
+    assert (talk.problem or "").startswith("Free may act without asking in the mode Free.")
+    talk.session.set_mode("plan")
+    assert (talk.said("mode?"), talk.problem) == ("plan", None)
+
+
+def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host, work: Path) -> None:
+    """Once in the conversation, in the turn in which it did."""
+    talk = Talk(host, work, asks=None)
+    assert (talk.said("mode?"), talk.problem) == ("free", None)
+    first, second = talk.act(), talk.act()
+    assert [each for each in first if "acts without asking" in each] != []
+    assert [each for each in second if "acts without asking" in each] == []
+    assert (talk.problem or "").startswith("Free acts without asking.")
+
+
+def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host: Host, work: Path) -> None:
+    """The user's own variables come after the catalogue's."""
+    asks = Asks(env={"FREE_PERMISSION": "ask"})
+    assert asks.overruled({"FREE_PERMISSION": "ask"}) is None
+    talk = Talk(host, work, asks=asks)
+    talk.said("mode?")
+    assert "FREE_PERMISSION has another value" in (talk.problem or "")
+
+
+def test_the_catalogue_says_how_each_agent_is_made_to_ask() -> None:
+    """For those that could be tried; the others are found out by what they do."""
+    known = {name for name, spec in catalogue().items() if spec.origin == "built in" and spec.asks is not None}
+    assert known == {"claude", "codex", "copilot", "eliza", "gemini", "kimi", "local", "opencode", "qwen", "vibe"}
+    assert catalogue()["opencode"].env["OPENCODE_PERMISSION"] == '{"edit":"ask","bash":"ask"}'
