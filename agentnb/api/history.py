@@ -29,7 +29,17 @@ from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.arrangement import arrange, checked_title, copy_of, duplicate
 from agentnb.host.history.deletion import delete
-from agentnb.host.history.restore import ELSEWHERE, LOG_OFF, named, named_in, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import (
+    ELSEWHERE,
+    LOG_OFF,
+    had_kernel_tools,
+    named,
+    named_in,
+    read_back,
+    recorder_of,
+    restore,
+    spec_of,
+)
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
@@ -273,9 +283,8 @@ def resume(
         env: As for :func:`agentnb.start`; the log keeps none of these three, they hold secrets.
         mcp_servers: As for :func:`agentnb.start`; where None, those of ``%config Agentnb.mcp_servers``.
         directories: As for :func:`agentnb.start`.
-        kernel_tools: As for :func:`agentnb.start`; where None, as ``%config Agentnb.kernel_tools`` says. A session that
-            was set to look or off stays so. One that had no access before gets it only with True; with the setting
-            alone it is off until you change it in the chat.
+        kernel_tools: As for :func:`agentnb.start`; where None, the access that the session had (run, look or off). One
+            that had none gets it only with True; else it is off until you change it in the chat.
 
     Returns:
         The session; the one that is open already, where it is open in this kernel.
@@ -298,6 +307,8 @@ def resume(
     if kernel_access:
         check_kernel(host)
     stored = read_back(recorder_of(host), wanted)
+    if kernel_tools is None:
+        kernel_access = kernel_access or had_kernel_tools(stored)
     spec = spec_of(stored.record) if command is None else custom(command, name=stored.record.agent)
     confinement = host.environment.default_confinement(spec, Path(stored.record.cwd))
     options = SessionOptions(

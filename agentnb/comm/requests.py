@@ -28,7 +28,7 @@ from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
 from agentnb.host.history.arrangement import arrange, duplicate
 from agentnb.host.history.deletion import delete
-from agentnb.host.history.restore import LOG_OFF, kept, read_back, recorder_of, restore, spec_of
+from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import agent_infos
 from agentnb.host.kept_sessions import forked
 from agentnb.host.turns.mention_previews import previews
@@ -270,6 +270,8 @@ class Requests:
         params = msgspec.json.decode(raw, type=hm.ResumeSessionParams)
         stored = await asyncio.to_thread(lambda: read_back(recorder_of(self._host), params.channel))
         options = self._host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
+        if had_kernel_tools(stored):
+            options = msgspec.structs.replace(options, kernel_tools=True)
         conversation = restore(self._host, stored, options)
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 

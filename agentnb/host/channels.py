@@ -266,15 +266,17 @@ def session_config(
 
     Args:
         mode: What answers permission requests.
-        has_kernel_tools: Whether the agent gets the kernel tools.
+        has_kernel_tools: Whether the agent gets the kernel tools; without them the other two have no value yet.
         access: What it may do with them.
         review: When a change of a cell is reviewed.
     """
-    properties: dict[str, Any] = {PERMISSIONS: {"type": "string", "enum": list(MODES)}}
+    properties: dict[str, Any] = {
+        PERMISSIONS: {"type": "string", "enum": list(MODES)},
+        KERNEL: {"type": "string", "enum": list(ACCESS)},
+        CELL_REVIEW: {"type": "string", "enum": list(REVIEWS)},
+    }
     values: dict[str, Any] = {PERMISSIONS: mode}
     if has_kernel_tools:
-        properties[KERNEL] = {"type": "string", "enum": list(ACCESS)}
-        properties[CELL_REVIEW] = {"type": "string", "enum": list(REVIEWS)}
         values |= {KERNEL: access, CELL_REVIEW: review}
     return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 

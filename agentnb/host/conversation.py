@@ -7,6 +7,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from msgspec.structs import replace
+
 from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
@@ -32,6 +34,7 @@ from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
+from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
 from agentnb.policy.places import PROJECT
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged, ToolCallDetails
@@ -234,7 +237,7 @@ class Conversation:
             self.policy,
             environment,
             spawn=loop.spawn,
-            has_kernel_tools=bool(configuration.kernel),
+            has_kernel_tools=lambda: self.kernel is not None,
             cwd=str(self.cwd),
             variables=self.env,
             own=host.stores.own,
@@ -254,23 +257,8 @@ class Conversation:
             printed=lambda text: self.lifecycle.look_for_refusals(text),  # noqa: PLW0108 - it is made below
             mode_changed=self._mode_changed,
         )
-        finished = self.permissions.finished
-        self.kernel = (
-            KernelTools(
-                tab_id,
-                environment,
-                self._authorize_tool,
-                self._interrupt,
-                finished,
-                access=lambda: self.channels.kernel_access,
-                progressed=self.permissions.kernel_calls.progressed,
-                workspace=configuration.cwd,
-                research=self._research,
-                researched=self._show_research,
-            )
-            if configuration.kernel
-            else None
-        )
+        self._kernel_changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
+        self.kernel = self._kernel_tools() if configuration.kernel else None
         login = Login(self.inputs, environment.attended)
         self.customizations = Customizations(self.channels, configuration, environment)
         self.lifecycle = AgentLifecycle(
@@ -304,9 +292,7 @@ class Conversation:
             answered=self.turns.answered,
             was_saved=environment.was_saved,
             cwd=self.cwd,
-            kernel=KernelChanges(tab_id, environment.code_runner, environment.job_queue)
-            if self.kernel is None
-            else self.kernel.changes,
+            kernel=self._kernel_changes,
             recording=TurnRecording(self.lifecycle, environment),
             attached=lambda: environment.attached(),  # noqa: PLW0108 - it is connected later
         )
@@ -483,6 +469,24 @@ class Conversation:
         self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
         self.show_customizations_again()
 
+    def give_kernel_tools(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
+        """Give the agent of a conversation that began without them the kernel tools; the transcript stays.
+
+        Agents take MCP servers with a session only. So the agent is started again, and resumes or loads its session;
+        where it can do neither, the next turn says that it has forgotten.
+
+        Args:
+            access: ``"look"`` or ``"run"``.
+            origin: The client that wants it.
+            by: Who that is, for the log.
+        """
+        self.configuration = replace(self.configuration, kernel=new_id())
+        self.kernel = self._kernel_tools()
+        self.customizations.configuration = self.configuration
+        self.lifecycle.reconfigure(self.configuration, self.kernel)
+        self.let_use_kernel(access, origin, by)
+        self.dispatch(SessionConfigChanged(config={CELL_REVIEW: self.review}, time=now_ms()))
+
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
@@ -595,6 +599,21 @@ class Conversation:
             confined = self.lifecycle.agent.confined if self.lifecycle.agent is not None else ""
             self.channels.say(turn_id, f"{process} {what_holds(confined)}")
             self.lifecycle.show_asking()
+
+    def _kernel_tools(self) -> KernelTools:
+        return KernelTools(
+            self.tab_id,
+            self.host.environment,
+            self._authorize_tool,
+            self._interrupt,
+            self.permissions.finished,
+            access=lambda: self.channels.kernel_access,
+            progressed=self.permissions.kernel_calls.progressed,
+            changes=self._kernel_changes,
+            workspace=self.cwd,
+            research=self._research,
+            researched=self._show_research,
+        )
 
     def _cancel_questions(self) -> None:
         """Answer every open permission and input request with cancel: the turn is over."""

@@ -39,6 +39,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.host.channels import KernelAccess
     from agentnb.host.conversation import Conversation, SessionOwner
     from agentnb.state import Action, Message
 
@@ -232,17 +233,29 @@ def _permit(conversation: Conversation, action: SessionConfigChanged, origin: Ac
     by = "python" if origin.client_id == PYTHON else "user"
     if (access := wanted_access(action)) is not None:
         if conversation.kernel is None:
-            _reject("This conversation began without access to the kernel. Start another one with it.")
-        conversation.let_use_kernel(access, origin, by)
+            _give_kernel_tools(conversation, access, origin, by)
+        else:
+            conversation.let_use_kernel(access, origin, by)
         return
     if (review := wanted_review(action)) is not None:
         if conversation.kernel is None:
-            _reject("This conversation began without access to the kernel, so its agent changes no cells.")
+            _reject("This conversation can't access the kernel, so its agent changes no cells.")
         conversation.set_review(review, origin, by)
         return
     if (mode := wanted_mode(action)) is None:
         _reject("Only permissions (ask, allow or deny), kernel access and the review of cells can be set.")
     conversation.permit(mode, origin, by)
+
+
+def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin: ActionOrigin, by: str) -> None:
+    """Let the agent of a conversation that began without access use the kernel."""
+    if access == "off":
+        _reject("Kernel access is off already.")
+    if conversation.barred is not None:
+        _reject(str(conversation.barred))
+    if conversation.chat.state.active_turn is not None:
+        _reject("The agent must start again to get kernel access. Wait until the turn has ended, or stop it.")
+    conversation.give_kernel_tools(access, origin, by)
 
 
 def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:

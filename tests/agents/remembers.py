@@ -1,6 +1,7 @@
 """Remembers what it was told in the file ``memory.json`` of its folder: ``remembers.py [resume] [load]``.
 
-It can take up a session in the ways named. A prompt ``crash`` ends it, ``recall`` says all that it knows.
+It can take up a session in the ways named. A prompt ``crash`` ends it, ``recall`` says all that it knows, ``servers``
+the MCP servers that it was given.
 """
 
 import json
@@ -12,6 +13,7 @@ import wire
 MEMORY = Path("memory.json")
 WAYS = sys.argv[1:]
 told = {}
+servers = []
 
 
 def keep():
@@ -22,12 +24,15 @@ def prompt(request):
     session, text = request["params"]["sessionId"], request["params"]["prompt"][0]["text"]
     if text == "crash":
         sys.exit(4)
+    if text == "servers":
+        wire.say(f"given {', '.join(server['name'] for server in servers) or 'none'}", session)
+        return wire.answer(request, {"stopReason": "end_turn"})
     known = told.setdefault(session, [])
     wire.say(f"{session} knows {', '.join(known) or 'nothing'}" if text == "recall" else f"noted {text}", session)
     if text != "recall":
         known.append(text)
         keep()
-    wire.answer(request, {"stopReason": "end_turn"})
+    return wire.answer(request, {"stopReason": "end_turn"})
 
 
 def replay(session):
@@ -40,6 +45,7 @@ def replay(session):
 while True:
     asked = wire.receive()
     params = asked.get("params") or {}
+    servers = params.get("mcpServers", servers)
     told = json.loads(MEMORY.read_text(encoding="utf-8")) if MEMORY.exists() else {}
     match asked.get("method"):
         case "initialize":

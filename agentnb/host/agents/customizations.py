@@ -41,25 +41,28 @@ class Customizations:
         channels: The session's state.
         configuration: What the agent is started with.
         environment: Knows the kernel and its notebook.
+
+    Attributes:
+        configuration: What the agent is started with, now.
     """
 
     def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
         self._channels = channels
-        self._configuration = configuration
+        self.configuration = configuration
         self._environment = environment
         self._telling = asyncio.Lock()
 
     @property
     def is_possible(self) -> bool:
         """Whether the agent can be given anything."""
-        given = self._configuration
+        given = self.configuration
         return bool(given.kernel or given.chain or given.components)
 
     async def tell(self) -> None:
         """Look what the agent is given now, and tell the clients where that is other than they know."""
         async with self._telling:
             asks = self._channels.kernel_access != "off"
-            found = await asyncio.to_thread(customizations, self._configuration, self._environment, asks=asks)
+            found = await asyncio.to_thread(customizations, self.configuration, self._environment, asks=asks)
             if found != (self._channels.session.state.customizations or ()):
                 self._channels.dispatch(SessionCustomizationsChanged(customizations=found))
 

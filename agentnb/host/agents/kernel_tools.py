@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from agentnb.errors import NotOffered
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
-from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.server import KERNEL
 from agentnb.kernel.tool_runner import ToolRunner
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
+    from agentnb.kernel.changes import KernelChanges
     from agentnb.package_research.findings import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ToolCallRun
@@ -37,12 +37,10 @@ class KernelTools:
         finished: Called with each tool that has ended, why it failed, or None, and what became of variables.
         access: What the agent may do with the tools, now: ``"off"``, ``"look"`` or ``"run"``.
         progressed: Called with each tool that runs code, and how that stands.
+        changes: What the agent has changed in the kernel and the notebook, by turn.
         workspace: The session's folder.
         research: Answers a question about a package; None: the agent cannot ask one.
         researched: Called with each call that asked one, and the answer.
-
-    Attributes:
-        changes: What the agent has changed in the kernel and the notebook, by turn.
     """
 
     def __init__(
@@ -55,6 +53,7 @@ class KernelTools:
         *,
         access: Callable[[], str] = lambda: "run",
         progressed: Callable[[tuple[str, str], ToolCallRun], object] = lambda _call, _run: None,
+        changes: KernelChanges,
         workspace: Path | None = None,
         research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
         researched: Callable[[tuple[str, str], Research], object] = lambda _call, _found: None,
@@ -69,7 +68,7 @@ class KernelTools:
         self._workspace = workspace
         self._research = research
         self._researched = researched
-        self.changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
+        self._changes = changes
         self._served = ToolsForAgent(KERNEL)
         self._tool_runner: ToolRunner | None = None
 
@@ -103,7 +102,7 @@ class KernelTools:
             self._environment.job_queue,
             finished=self._finished,
             access=self._access,
-            changes=self.changes,
+            changes=self._changes,
             progressed=self._progressed,
             takes_pictures=self._takes_pictures,
             workspace=self._workspace,
@@ -126,7 +125,7 @@ class KernelTools:
         """End the agent's access to the kernel."""
         self.cancel()
         self._served.close()
-        self.changes.close()
+        self._changes.close()
 
     def _takes_pictures(self) -> bool:
         agent = self._served.agent

@@ -161,6 +161,11 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
     return conversation
 
 
+def had_kernel_tools(stored: StoredSession) -> bool:
+    """Whether its agent had the kernel tools when its kernel ended."""
+    return kept_access(stored.session.config) is not None
+
+
 def keep_open(conversation: Conversation) -> None:
     """Do not close a tab that was just closed in the chat: it is wanted again. No effect on any other tab."""
     if conversation.closing is not None:

@@ -78,7 +78,7 @@ class Permissions:
         policy: Answers what need not be asked.
         environment: Says whether somebody can answer, and what editors have not saved.
         spawn: Starts a task on the host's loop.
-        has_kernel_tools: Whether a permission request can be about code for the kernel.
+        has_kernel_tools: Whether a permission request can be about code for the kernel, now.
         cwd: The workspace.
         variables: The variables that the agent gets.
         own: agentnb's own files.
@@ -98,7 +98,7 @@ class Permissions:
         environment: Environment,
         *,
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
-        has_kernel_tools: bool,
+        has_kernel_tools: Callable[[], bool],
         cwd: str,
         variables: Mapping[str, str],
         own: OwnFiles,
@@ -137,7 +137,7 @@ class Permissions:
         call = self._channels.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
-        request = asked_request(call, question.title or call.display_name, self._cwd, kernel=self._has_kernel_tools)
+        request = asked_request(call, question.title or call.display_name, self._cwd, kernel=self._has_kernel_tools())
         if (cell := await self._proposed_cell(request)) is not None:
             self._channels.dispatch(cards.shown_cell(turn.id, call_id, cell))
         verdict = self._judge(request)

@@ -1,9 +1,8 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
-import { useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import type { SessionModes, SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
-import { line, reason } from "./plain";
+import { line } from "./plain";
 
 interface Choice {
   value: string;
@@ -143,36 +142,19 @@ function Permissions({ session, disabled }: { session: SessionState; disabled: b
   );
 }
 
-/** What the agent may do with the kernel. One that began without access gets it in a conversation of its own. */
+/** What the agent may do with the kernel. One that began without access is started again, and goes on. */
 function KernelAccess({ session, disabled }: { session: SessionState; disabled: boolean }) {
-  const { store, memory, announce } = useView();
-  const { session: uri, chat } = usePlace();
+  const { store } = useView();
+  const { session: uri } = usePlace();
   const { permissions, kernel, cellReview } = session.config?.values ?? {};
-  const [said, say] = useState("");
   if (typeof permissions !== "string") return null;
-  const choose = (access: string) => {
-    if (typeof kernel === "string")
-      return store.dispatch(uri, { type: "session/configChanged", config: { kernel: access } });
-    if (access === "off") return;
-    const { turns = [], activeTurn } = store.chat(chat).peek() ?? {};
-    const isEmpty = turns.length === 0 && !activeTurn;
-    say("Starting a conversation with kernel access…");
-    store.request<{ channel: string }>("createSession", { agent: session.summary.provider, kernel: access }).then(
-      ({ channel }) => {
-        memory.set("active tab", channel);
-        announce("A new conversation with kernel access has started.");
-        if (isEmpty) store.dispatch(uri, { type: "session/isArchivedChanged", isArchived: true });
-      },
-      (error: unknown) => say(reason(error)),
-    );
-  };
   return (
     <>
       <KernelSelect
         value={typeof kernel === "string" ? kernel : "off"}
         runs={permissions === "ask" ? undefined : "Run"}
         disabled={disabled}
-        onChoose={choose}
+        onChoose={(access) => store.dispatch(uri, { type: "session/configChanged", config: { kernel: access } })}
       />
       {kernel === "run" && typeof cellReview === "string" && (
         <Select
@@ -183,7 +165,6 @@ function KernelAccess({ session, disabled }: { session: SessionState; disabled: 
           onChoose={(review) => store.dispatch(uri, { type: "session/configChanged", config: { cellReview: review } })}
         />
       )}
-      {said && <span role="status">{said}</span>}
     </>
   );
 }

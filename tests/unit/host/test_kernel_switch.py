@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.kernel.tools import TOOLS, demand_access
 from agentnb.policy.places import PROJECT
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import PATIENCE
 from tests.unit.comm.test_service import Page
-from tests.unit.host.conftest import until
+from tests.unit.host.conftest import Open, hosted, until
 from tests.unit.kernel.shell_tools import Tools
 
 READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
@@ -66,13 +69,64 @@ def test_kernel_access_is_changed_while_a_conversation_is_open(page: Page) -> No
     assert access_of(conversation) == "run"
 
 
-def test_a_conversation_that_began_without_kernel_access_does_not_get_it(page: Page) -> None:
-    """Its agent was told of no tools; the page is told to begin another one."""
-    conversation = begun(page, kernel="off")
+@pytest.fixture
+def shell(page: Page) -> Iterator[None]:
+    """An IPython shell that agents of the host can use."""
+    tools = Tools()
+    page.host.environment.connect(shell=tools)
+    yield
+    tools.loop.stop()
+
+
+@pytest.mark.parametrize("ways", [("resume",), ("load",), ()])
+def test_a_conversation_that_began_without_kernel_access_goes_on_when_it_gets_it(
+    page: Page, shell: None, open_session: Open, ways: tuple[str, ...]
+) -> None:
+    """The agent takes its session up again, with the tools; one that cannot says that it has forgotten."""
+    del shell
+    session = open_session("remembers", *ways)
+    conversation = hosted(page.host, session)
+    assert "given none" in session.prompt("servers").wait(PATIENCE).text
+    session.prompt("Bordeaux").wait(PATIENCE)
+    choose(page, conversation, 1, kernel="look")
+    until(page.host, session, lambda: access_of(conversation) == "look")
+    assert "given kernel" in session.prompt("servers").wait(PATIENCE).text
+    recalled = session.prompt("recall").wait(PATIENCE)
+    assert ("s1 knows Bordeaux" if ways else "s2 knows nothing") in recalled.text
+    turns = conversation.chat.state.turns
+    assert [turn.message.text for turn in turns] == ["servers", "Bordeaux", "servers", "recall"]
+    notes = [str(part.content) for part in turns[2].response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert any("does not remember" in note for note in notes) is (not ways)
+    record = page.host.policy.audit.records[-1]
+    assert (record.tool, record.what, record.by) == ("kernel access", "off → look", "user")
+    session.close()
+
+
+def test_an_empty_conversation_gets_kernel_access_without_a_word_about_memory(
+    page: Page, shell: None, open_session: Open
+) -> None:
+    """There is nothing that its agent could have forgotten."""
+    del shell
+    session = open_session("remembers")
+    conversation = hosted(page.host, session)
+    page.host.loop.submit(conversation.ready()).result(PATIENCE)
     choose(page, conversation, 1, kernel="run")
-    choose(page, conversation, 2, permissions="deny")
-    until(page.host, Session(conversation), lambda: conversation.mode == "deny")
-    assert (access_of(conversation), conversation.channels.kernel_access) == (None, "off")
+    until(page.host, session, lambda: access_of(conversation) == "run")
+    turn = session.prompt("servers").wait(PATIENCE)
+    assert ("given kernel" in turn.text, "remember" in turn.text) == (True, False)
+    session.close()
+
+
+def test_kernel_access_that_is_chosen_while_a_turn_runs_is_refused(page: Page, open_session: Open) -> None:
+    """The agent has to start again; the page hears what to do."""
+    session = open_session("silent")
+    conversation = hosted(page.host, session)
+    turn = session.prompt("Hello")
+    until(page.host, session, lambda: conversation.chat.state.active_turn is not None)
+    choose(page, conversation, 1, kernel="run")
+    assert "Wait until the turn has ended, or stop it." in page.envelope()["rejectionReason"]
+    turn.cancel()
+    assert access_of(conversation) is None
 
 
 def review_of(conversation: Conversation) -> Any:
