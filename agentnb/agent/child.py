@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -37,6 +38,10 @@ A child of its own can hold the pipe open for ever.
 """
 MOST_DRAINS = 20
 """How often these seconds begin anew because there was output; while nobody reads it, they always do."""
+
+_OF_JUPYTER_SERVER = re.compile(
+    r"JPY_.*|JUPYTERHUB_.*|JUPYTER_(?:TOKEN|PASSWORD|SERVER_.*|GATEWAY_.*)|(?:NB|NOTEBOOK|CONFIGPROXY|BINDER)_.*TOKEN.*"
+)
 
 PROMPTLY = 0.05
 """Seconds in which the subreaper of a program that has ended, and has left nothing behind, ends as well."""
@@ -384,9 +389,22 @@ class Child(asyncio.SubprocessProtocol):
             on_end()
 
 
-def inherited(extra: Mapping[str, str]) -> dict[str, str]:
-    """The user's environment (keys and proxies are in it) with *extra* on top."""
-    return {**os.environ, **extra}
+def inherited(extra: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The user's environment (keys and proxies are in it) with *extra* on top, without access to Jupyter servers.
+
+    A Jupyter server or hub gives its kernels tokens. Whoever has one starts kernels and writes files through the
+    server, which no confinement reaches. Only *extra* can hold such a variable.
+
+    Args:
+        extra: Variables that were chosen for the program.
+        environ: The user's environment.
+
+    Example:
+        >>> inherited({"A": "1"}, {"JUPYTERHUB_API_TOKEN": "t", "HOME": "/home/ada"})
+        {'HOME': '/home/ada', 'A': '1'}
+    """
+    kept = {name: value for name, value in environ.items() if not _OF_JUPYTER_SERVER.fullmatch(name)}
+    return {**kept, **extra}
 
 
 async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
