@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from itertools import islice
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/sys", "/proc"),
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/snap", "/sys", "/proc"),
     *("/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/var/lib/ca-certificates", "/home/linuxbrew"),
     *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
 )
@@ -30,6 +31,10 @@ _MOST_INTERPRETER = 200
 _MOST_LINKS = 5_000
 _LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """Where programs find their libraries, on clusters mostly outside of the system's folders."""
+_MACHINE_SECRET = re.compile(
+    r"g?shadow.*|sudoers.*|ssh|krb5\.keytab|security|NetworkManager|wireguard|ipsec.*|\.pwd\.lock"
+)
+"""Names in ``/etc`` that hold passwords and keys of the machine."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
@@ -56,7 +61,16 @@ def readable_paths(
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
-    return [*_SYSTEM, *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
+    return [*_SYSTEM, *_settings(), *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
+
+
+def _settings() -> list[str]:
+    """What is in ``/etc``, without passwords and keys of the machine, which root could read."""
+    try:
+        names = sorted(os.listdir("/etc"))  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return []
+    return [f"/etc/{name}" for name in names if not _MACHINE_SECRET.fullmatch(name)]
 
 
 def repository_of(cwd: Path, folder: Path) -> list[str]:

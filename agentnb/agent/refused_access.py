@@ -27,6 +27,7 @@ _HOST_REMEDY = "Add the host to network=[…] if it needs that, or give network=
 _LONGEST_LINE = 2_000
 _REFUSALS = (
     "permission denied",
+    "read-only file system",
     "eacces",
     "operation not permitted",
     "eperm",

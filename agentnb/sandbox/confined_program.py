@@ -15,7 +15,7 @@ import sys
 if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/agentnb/")[0])
 
-from agentnb.sandbox import landlock, seccomp
+from agentnb.sandbox import landlock, own_mounts, seccomp
 from agentnb.sandbox.system_calls import drop_capabilities
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
@@ -50,11 +50,17 @@ def confine(
     Raises:
         OSError: If the system refuses.
     """
+    own_mounts.enter(write)
     drop_capabilities(KEPT_CAPABILITIES)
     used = landlock.restrict(read=read, write=write, listed=listed, ports=ports)
     internet = () if ports is not None and not ports else seccomp.INTERNET
     families = [seccomp.NETLINK, *internet, *([seccomp.UNIX] if sockets else ())]
-    seccomp.refuse(sockets_but=families, truncation=used < landlock.SINCE["truncation"], only_tcp=bool(ports))
+    seccomp.refuse(
+        sockets_but=families,
+        truncation=used < landlock.SINCE["truncation"],
+        only_tcp=bool(ports),
+        only_own_processes=True,
+    )
 
 
 def reach(network: str) -> Sequence[int] | None:

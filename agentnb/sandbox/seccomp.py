@@ -27,7 +27,7 @@ _X86: dict[str, int] = {
     "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_send_signal": 424, "io_uring_setup": 425,
     "pidfd_getfd": 438, "truncate": 76,
     "sendto": 44, "sendmsg": 46, "sendmmsg": 307,
-    "seccomp": 317, "clone": 56, "fork": 57, "vfork": 58, "clone3": 435,
+    "socketpair": 53, "seccomp": 317, "clone": 56, "fork": 57, "vfork": 58, "clone3": 435,
     "prlimit64": 302, "setpriority": 141, "ioprio_set": 251, "sched_setparam": 142, "sched_setscheduler": 144,
     "sched_setaffinity": 203, "sched_setattr": 314, "fcntl": 72, "ioctl": 16,
     "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "semtimedop": 220, "msgget": 68,
@@ -41,7 +41,7 @@ _ARM: dict[str, int] = {
     "request_key": 218, "keyctl": 219, "openat": 56, "rt_tgsigqueueinfo": 240, "process_vm_readv": 270,
     "process_vm_writev": 271, "pidfd_send_signal": 424, "io_uring_setup": 425, "pidfd_getfd": 438, "truncate": 45,
     "sendto": 206, "sendmsg": 211, "sendmmsg": 269,
-    "seccomp": 277, "clone": 220, "clone3": 435,
+    "socketpair": 199, "seccomp": 277, "clone": 220, "clone3": 435,
     "prlimit64": 261, "setpriority": 140, "ioprio_set": 30, "sched_setparam": 118, "sched_setscheduler": 119,
     "sched_setaffinity": 122, "sched_setattr": 274, "fcntl": 25, "ioctl": 29,
     "mq_open": 180, "mq_unlink": 181, "msgget": 186, "msgctl": 187, "msgrcv": 188, "msgsnd": 189, "semget": 190,
@@ -81,7 +81,7 @@ _LOAD, _EQUAL, _AT_LEAST, _SET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x
 _ALLOW, _REFUSE, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _CLONE_THREAD = 0x00010000
 _O_TRUNC, _O_ACCMODE = os.O_TRUNC, 3
-_STREAM, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 6, 0xF, 0x20000000
+_STREAM, _DATAGRAM, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 2, 6, 0xF, 0x20000000
 
 
 def is_available() -> bool:
@@ -96,6 +96,7 @@ def refuse(
     truncation: bool = False,
     forks: bool = False,
     only_tcp: bool = False,
+    only_own_processes: bool = False,
     changes_only_itself: bool = False,
 ) -> int:
     """Refuse system calls from now on, in this process and its children.
@@ -108,9 +109,10 @@ def refuse(
             (:func:`answer_fork`). Threads do not.
         only_tcp: Whether sockets of the internet are for TCP alone, and connect by ``connect`` alone: what Landlock
             looks at. So no UDP, no MPTCP, and no data that is sent while connecting (TCP Fast Open).
-        changes_only_itself: Whether to refuse what Landlock does not look at: System V's shared memory, semaphores and
-            queues; the priorities and processors of other processes. Calls that set permissions, owners and times of
-            files do nothing then, without an error: copying a file sets them, too.
+        only_own_processes: Whether to refuse System V's shared memory, semaphores and queues, and the priorities and
+            processors of other processes, which Landlock does not look at.
+        changes_only_itself: That, and calls that set permissions, owners and times of files, which do nothing then,
+            without an error: copying a file sets them, too.
 
     Returns:
         That descriptor; 0 where none was asked for.
@@ -127,6 +129,7 @@ def refuse(
         truncation=truncation,
         forks=forks,
         only_tcp=only_tcp,
+        only_own_processes=only_own_processes,
         changes_only_itself=changes_only_itself,
     )
     return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks)
@@ -159,6 +162,7 @@ def program(
     truncation: bool = False,
     forks: bool = False,
     only_tcp: bool = False,
+    only_own_processes: bool = False,
     changes_only_itself: bool = False,
 ) -> bytes:
     """The filter's instructions (classic BPF)."""
@@ -171,12 +175,11 @@ def program(
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
     code += [_jump(_EQUAL, numbers["io_uring_setup"], 0, 1), _give(errno.ENOSYS)]
     code += _unless_zero(numbers["prlimit64"], _FIRST)
-    if changes_only_itself:
-        code += _only_itself(numbers)
-    if only_tcp:
-        code += _only_tcp(numbers)
+    code += _only_own_processes(numbers) if only_own_processes or changes_only_itself else []
+    code += _no_attributes(numbers) if changes_only_itself else []
+    code += _only_tcp(numbers) if only_tcp else []
     if sockets_but is not None:
-        code += _sockets(numbers["socket"], [*sockets_but])
+        code += _sockets(numbers, [*sockets_but])
     if signals:
         code += _no_signals(numbers)
     if truncation:
@@ -186,10 +189,18 @@ def program(
     return b"".join([*code, _at(_RETURN, _ALLOW)])
 
 
-def _sockets(number: int, families: Sequence[int]) -> list[bytes]:
+def _sockets(numbers: Mapping[str, int], families: Sequence[int]) -> list[bytes]:
     """Refuse sockets that are of none of *families*."""
+    pairs = [] if UNIX in families else _no_datagram_pairs(numbers["socketpair"])
     checks = [_jump(_EQUAL, family, len(families) - at, 0) for at, family in enumerate(families)]
     block = [_at(_LOAD, _FIRST), *checks, _give(errno.EACCES), _at(_RETURN, _ALLOW)]
+    return [*pairs, _jump(_EQUAL, numbers["socket"], 0, len(block)), *block]
+
+
+def _no_datagram_pairs(number: int) -> list[bytes]:
+    """Refuse pairs of sockets for datagrams: each of the two can send to the path of any other socket."""
+    block = [_at(_LOAD, _SECOND), _at(_AND, _KIND_OF_SOCKET), _jump(_EQUAL, _DATAGRAM, 0, 1), _give(errno.EACCES)]
+    block.append(_at(_LOAD, 0))
     return [_jump(_EQUAL, number, 0, len(block)), *block]
 
 
@@ -202,14 +213,19 @@ def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
     return [*code, _jump(_EQUAL, numbers["tgkill"], 0, len(block)), *block]
 
 
-def _only_itself(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse changes that Landlock does not look at. Where a call takes a process id, 0 is the process that asks."""
+def _no_attributes(numbers: Mapping[str, int]) -> list[bytes]:
+    """Let calls that set permissions, owners, times and attributes of files do nothing."""
+    code: list[bytes] = []
+    for name in _ATTRIBUTES:
+        code += [_jump(_EQUAL, numbers[name], 0, 1), _give(0)] if name in numbers else []
+    return code + _without(numbers["ioctl"], _SECOND, (_SET_FLAGS, _SET_FLAGS_MORE))
+
+
+def _only_own_processes(numbers: Mapping[str, int]) -> list[bytes]:
+    """Refuse what reaches other processes. Where a call takes a process id, 0 is the process that asks."""
     code: list[bytes] = []
     for name in _KEYED:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
-    for name in _ATTRIBUTES:
-        code += [_jump(_EQUAL, numbers[name], 0, 1), _give(0)] if name in numbers else []
-    code += _without(numbers["ioctl"], _SECOND, (_SET_FLAGS, _SET_FLAGS_MORE))
     code += _unless_zero(numbers["setpriority"], _FIRST)  # PRIO_PROCESS; others are groups, and all of a user's
     for name in ("setpriority", "ioprio_set"):
         code += _unless_zero(numbers[name], _SECOND)

@@ -1,7 +1,8 @@
 """Tries to get out of where it runs; prints a line ``ESCAPED …`` for each way that works, and ``done`` at its end.
 
 Arguments: a file outside, a secret file, a TCP port of a server on this machine, the path of a Unix socket, the name
-of an abstract one, and a process id.
+of an abstract one, and a process id; then, where they are there, the path of a socket for datagrams, the path of
+another terminal and the key of shared memory.
 """
 
 import ctypes
@@ -11,7 +12,8 @@ import socket
 import subprocess
 import sys
 
-outside, secret, port, path, name, pid = sys.argv[1:]
+outside, secret, port, path, name, pid, *more = sys.argv[1:]
+datagrams, terminal, key = more or (path, "/dev/pts/0", "0")
 port, pid = int(port), int(pid)
 folder = os.path.dirname(outside)
 libc = ctypes.CDLL(None, use_errno=True)
@@ -39,6 +41,22 @@ def real(target=outside):
 def secret_of(target):
     with open(target) as file:
         return "hunter2" in file.read()
+
+
+def sent_by_pair():
+    """A pair of sockets is made where single ones are refused; one of them could send to an address."""
+    for one in socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM):
+        one.sendto(b"x", datagrams)
+    return True
+
+
+def listed_shared_memory():
+    """The ids of all shared memory of this machine are small numbers, found without a key."""
+    found = [libc.shmat(number, None, 0o10000) for number in range(64)]
+    return any(each not in (-1, 0xFFFFFFFFFFFFFFFF) for each in found)
+
+
+IOPRIO_SET = 251 if os.uname().machine == "x86_64" else 30
 
 
 def connects(family, address, kind=socket.SOCK_STREAM):
@@ -210,6 +228,21 @@ tries("connect to loopback 6")(lambda: connects(socket.AF_INET6, ("::ffff:127.0.
 tries("send a datagram")(lambda: sends(("127.0.0.1", port)))
 tries("connect to path")(lambda: connects(socket.AF_UNIX, path))
 tries("connect to abstract")(lambda: connects(socket.AF_UNIX, f"\0{name}"))
+tries("send to path by a pair")(sent_by_pair)
+tries("shared memory")(lambda: libc.shmget(int(key), 0, 0) >= 0)
+tries("list shared memory")(listed_shared_memory)
+tries("priority")(lambda: os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid)) is None)
+tries("processors")(lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0)) is None)
+tries("scheduling")(lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)) is None)
+tries("disk priority")(lambda: libc.syscall(IOPRIO_SET, 1, pid, (2 << 13) | 4) == 0)
+if more:  # where agents are confined; a rehearsal lets some of these do nothing
+    tries("permissions outside")(lambda: os.chmod(secret, 0o604) is None)
+    tries("times outside")(lambda: os.utime(outside, (1, 1)) is None)
+    tries("attributes outside")(lambda: os.setxattr(outside, "user.x", b"1") is None)
+    tries("other terminal")(lambda: os.close(os.open(terminal, os.O_RDWR | os.O_NOCTTY)) is None)
+    tries("keys of another terminal")(lambda: os.close(os.open(terminal, os.O_RDONLY | os.O_NOCTTY)) is None)
+    tries("passwords")(lambda: os.close(os.open("/etc/shadow", os.O_RDONLY)) is None)
+    tries("old passwords")(lambda: os.close(os.open("/etc/shadow-", os.O_RDONLY)) is None)
 tries("signal")(lambda: os.kill(pid, 0) is None and os.path.exists(f"/proc/{pid}") and True)
 tries("signal for real")(lambda: os.kill(pid, signal.SIGCONT) is None)
 tries("ptrace")(traced)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -109,13 +111,34 @@ def test_confined_agent_reads_and_writes_nothing_else(folder: Path, command: str
     """Not the user's keys, not other projects, not the shell's start-up files; nor do its children."""
     done = confined(folder, Confine(), "/bin/sh", "-c", f"sh -c {command!r}")
     assert done.returncode != 0
-    assert "denied" in done.stderr
+    assert "denied" in done.stderr or "Read-only file system" in done.stderr
     assert _SECRET not in done.stdout
 
 
+@pytest.fixture
+def terminal() -> Iterator[str]:
+    """The path of a terminal that somebody else uses."""
+    one, other = os.openpty()
+    yield os.ttyname(other)
+    os.close(one)
+    os.close(other)
+
+
+@pytest.fixture
+def shared_memory() -> Iterator[int]:
+    """The key of System V shared memory of another process."""
+    libc, key = ctypes.CDLL(None), 0x5A000000 | (os.getpid() & 0xFFFFFF)
+    number = libc.shmget(key, 4096, 0o1600)  # IPC_CREAT
+    yield key
+    libc.shmctl(number, 0, None)  # IPC_RMID
+
+
 @needs_landlock
-def test_confined_agent_finds_no_way_out(folder: Path) -> None:
-    """No file outside, secret, server, process, device or Unix socket is reached."""
+def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_memory: int) -> None:
+    """No file outside, secret, server, process, device, terminal, shared memory or Unix socket is reached."""
+    datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    datagrams.bind(str(folder.parent / "datagrams"))
+    datagrams.setblocking(False)
     outside, path = folder.parent / "outside.txt", folder.parent / "socket"
     outside.write_text("kept")
     with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
@@ -127,6 +150,7 @@ def test_confined_agent_finds_no_way_out(folder: Path) -> None:
             each.setblocking(False)
         given = [str(outside), str(folder.parent / ".ssh/id_test"), str(tcp.getsockname()[1]), str(path)]
         words = [*given, f"agentnb-confined-{os.getpid()}", str(os.getpid())]
+        words += [str(folder.parent / "datagrams"), terminal, str(shared_memory)]
         script = folder / "escapes.py"
         script.write_text((ROOT / "tests/agents/escapes.py").read_text())
         done = confined(folder, Confine(network="none"), sys.executable, "-I", str(script), *words)
@@ -137,6 +161,15 @@ def test_confined_agent_finds_no_way_out(folder: Path) -> None:
     assert [line for line in lines if line.startswith("ESCAPED")] == []
     assert lines[-1:] == ["done"], done.stderr
     assert outside.read_text() == "kept"
+    with datagrams, pytest.raises(BlockingIOError):
+        datagrams.recv(1)
+
+
+@needs_landlock
+def test_confined_agent_has_terminals_of_its_own(folder: Path) -> None:
+    """Agents run commands in one: it is made without opening its path."""
+    code = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
+    assert confined(folder, Confine(), sys.executable, "-c", code).stdout == "True b'x'\n"
 
 
 @needs_landlock
