@@ -162,16 +162,6 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
     return tuple(actions)
 
 
-def current_value(option: dict[str, Any]) -> Any:
-    """The value of a config option as it was sent, or as it is now.
-
-    Example:
-        >>> current_value({"id": "mode", "currentValue": "ask"})
-        'ask'
-    """
-    return option.get("currentValue")
-
-
 def has_legacy_models_only(new: dict[str, Any]) -> bool:
     """Whether the model is chosen with ``session/set_model``: there are ``models``, and no config option for them.
 

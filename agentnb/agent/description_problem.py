@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_NAME, _INDEX = re.compile(r"[\w-]+"), re.compile(r"\[[^\]]*\]")
 _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _PATH = re.compile(r" - at `\$([^`]*)`$")
 _UNKNOWN_FIELD = re.compile(r"unknown field `([^`]+)`")
@@ -39,7 +40,7 @@ def problem(text: str, error: Exception, key: str = "") -> str:
         found = _KEY_IN_LINE.match(lines[min(number, len(lines)) - 1])
         return f"{_place(number, found[1] if found else '')}{said[: syntax.start()]}"
     if (path := _PATH.search(said)) is not None:
-        keys = re.findall(r"[\w-]+", re.sub(r"\[[^\]]*\]", "", path[1]))
+        keys = _NAME.findall(_INDEX.sub("", path[1]))
         key, said = (keys[-1] if keys else key), said[: path.start()]
     if (unknown := _UNKNOWN_FIELD.search(said)) is not None:
         key, said = unknown[1], "there is no such key"

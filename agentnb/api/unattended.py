@@ -36,8 +36,6 @@ from agentnb.host.environment import current_environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agentnb.api.turn import FollowedTurn
-
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
 """Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
 NOBODY = "nobody"
@@ -67,6 +65,20 @@ class Work(Protocol):
         ...
 
 
+class UnattendedTurn(Work, Protocol):
+    """A turn that nobody watches (:class:`agentnb.api.turn.FollowedTurn`)."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """How it stands."""
+        ...
+
+
 def is_watched(shell: Any) -> bool:
     """Whether somebody may see the cell that the kernel of *shell* runs.
 
@@ -89,7 +101,7 @@ def parts_of_work() -> Iterator[None]:
         _IS_PART.reset(token)
 
 
-def follow(turn: FollowedTurn, agent: str) -> None:
+def follow(turn: UnattendedTurn, agent: str) -> None:
     """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
     unattended = None if _IS_PART.get() else _unattended()
     if unattended is not None:
@@ -103,14 +115,14 @@ def follow_work(work: Work) -> None:
         unattended.add_work(work)
 
 
-def show_at_end(what: FollowedTurn | Work, show: Callable[[], object]) -> None:
+def show_at_end(what: Work, show: Callable[[], object]) -> None:
     """Call *show* at the end of the notebook's last cell, when *what* has ended; where somebody watches, never."""
     unattended = _unattended()
     if unattended is not None:
         unattended.show_at_end(what, show)
 
 
-def give_up(what: FollowedTurn | Work) -> bool:
+def give_up(what: Work) -> bool:
     """Cancel *what* when the running cell ends: code waited for it in vain. Where somebody watches, do nothing.
 
     Returns:
@@ -140,18 +152,18 @@ class UnattendedTurns:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._turns: list[FollowedTurn] = []
-        self._new: list[FollowedTurn] = []
+        self._turns: list[UnattendedTurn] = []
+        self._new: list[UnattendedTurn] = []
         self._works: list[Work] = []
-        self._given_up: list[FollowedTurn | Work] = []
-        self._unshown: list[tuple[FollowedTurn | Work, Callable[[], object]]] = []
+        self._given_up: list[Work] = []
+        self._unshown: list[tuple[Work, Callable[[], object]]] = []
         self._places: dict[str, str] = {}  # where a turn was prompted, by its id
         self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 
-    def add(self, turn: FollowedTurn, agent: str) -> None:
+    def add(self, turn: UnattendedTurn, agent: str) -> None:
         """Follow *turn* with *agent*."""
         self._agents[turn.id] = agent
         self._turns.append(turn)
@@ -161,11 +173,11 @@ class UnattendedTurns:
         """Follow *work*."""
         self._works.append(work)
 
-    def show_at_end(self, what: FollowedTurn | Work, show: Callable[[], object]) -> None:
+    def show_at_end(self, what: Work, show: Callable[[], object]) -> None:
         """Call *show* in the last cell, when *what* has ended."""
         self._unshown.append((what, show))
 
-    def give_up(self, what: FollowedTurn | Work) -> bool:
+    def give_up(self, what: Work) -> bool:
         """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
         is_followed = any(each is what for each in (*self._turns, *self._works))
         if is_followed:
@@ -208,7 +220,7 @@ class UnattendedTurns:
         self._show_ended()
         return self._deviations() + failures
 
-    def _ended(self, running: list[FollowedTurn]) -> list[BaseException]:
+    def _ended(self, running: list[UnattendedTurn]) -> list[BaseException]:
         """Wait for turns and batches; what has failed."""
         failures: list[BaseException] = []
         deadline = time.monotonic() + (self._timeout() or threading.TIMEOUT_MAX / 2)
@@ -305,7 +317,7 @@ class UnattendedTurns:
         self._new.clear()
         self._current = source
 
-    def _prompted(self, turn: FollowedTurn) -> str:
+    def _prompted(self, turn: UnattendedTurn) -> str:
         """Which cell prompted *turn*, where that is not the cell that fails."""
         place = self._places.get(turn.id, "")
         if not place or place in (line.strip() for line in self._current.splitlines()):
@@ -330,6 +342,6 @@ class UnattendedTurns:
                 )
 
 
-def _matched(turn: FollowedTurn) -> bool:
+def _matched(turn: UnattendedTurn) -> bool:
     """Whether *turn* has ended, and its prompt was the recorded one."""
     return turn.done and turn.error is None

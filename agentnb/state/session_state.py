@@ -205,3 +205,13 @@ class SessionState(Wire, frozen=True, kw_only=True):
     config_options: tuple[JsonObject, ...] | None = None
     context_usage: ContextUsage | None = None
     agent_process: AgentProcess | None = None
+
+
+def option_value(option: JsonObject) -> object:
+    """The value that a config option has now.
+
+    Example:
+        >>> option_value({"id": "mode", "currentValue": "ask"})
+        'ask'
+    """
+    return option.get("currentValue")

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.session_words import current_value
 from agentnb.agent.asks import MODE
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
 from agentnb.state import XConfigOptionChosen, XModeChanged
+from agentnb.state.session_state import option_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +129,7 @@ class Asking:
         if name == MODE and state.modes is not None:
             return state.modes.current_mode_id
         option = self._option(name)
-        return None if option is None else current_value(option)
+        return None if option is None else option_value(option)
 
     def _option(self, name: str) -> dict[str, Any] | None:
         """The agent's config option: the one of the category ``mode``, or the one with that id."""
