@@ -109,6 +109,11 @@ class Peer:
         """What it is confined to, in a line; empty where it is not."""
         return self._process.agent.confined if self._process is not None else ""
 
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine."""
+        return self._process is None or self._process.agent.reaches_loopback
+
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits as the agent."""
         return self._process.agent.confined_command(command) if self._process is not None else list(command)

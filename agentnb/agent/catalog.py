@@ -12,7 +12,7 @@ import os
 import sys
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -90,6 +90,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         seen: A version that was seen to work.
         mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
         takes_mcp: Whether it takes MCP servers at all.
+        mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
+            ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
         components: Components that stand in a chain between you and it, the first one next to you: names of shipped
             ones, or commands; see ``docs/how-to/components.md``.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
@@ -130,6 +132,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seen: str | None = None
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     takes_mcp: bool = True
+    mcp_transport: Literal["stdio", "http"] = "stdio"
     components: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     registry: tuple[str, ...] = ()

@@ -234,6 +234,11 @@ class AgentProcess:
         by_port = self._proxy is not None and not self._proxy.has_joined and self._child is not None
         return f"{self._confinement.summary}{BY_PORT if by_port else ''}"
 
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine: its confinement leaves it the network."""
+        return self._confinement is None or self._confinement.network == "all"
+
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits, and the same folders of its own, as the agent."""
         if self._confinement is None:
