@@ -92,6 +92,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         takes_mcp: Whether it takes MCP servers at all.
         mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
             ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
+        counts_tokens: What the tokens are that it says at the end of a turn: those of the ``"turn"``, or of the
+            ``"session"`` so far, as ACP words it; None: found out by what it says.
         components: Components that stand in a chain between you and it, the first one next to you: names of shipped
             ones, or commands; see ``docs/how-to/components.md``.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
@@ -133,6 +135,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     takes_mcp: bool = True
     mcp_transport: Literal["stdio", "http"] = "stdio"
+    counts_tokens: Literal["turn", "session"] | None = None
     components: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     registry: tuple[str, ...] = ()
