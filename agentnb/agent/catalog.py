@@ -281,7 +281,8 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
         ours.update(ids)
         runners = (_runner(spec, each) for at in ids if (each := listed.get(at)) is not None)
         runner = spec.runner or next((each for each in runners if each is not None), None) or _own_runner(spec)
-        specs[name] = msgspec.structs.replace(spec, runner=runner)
+        install = runner.pinned(spec.install) if runner is not None and spec.install else spec.install
+        specs[name] = msgspec.structs.replace(spec, runner=runner, install=install)
     for at, agent in listed.items():
         runner = runner_of(agent)
         if at in ours or at in specs or runner is None:
