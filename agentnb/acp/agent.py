@@ -150,6 +150,11 @@ class Agent:
         """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
         return self._peer.refused_accesses(text)
 
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine: its confinement leaves it the network."""
+        return self._peer.reaches_loopback
+
     def _confined_command(self, command: Sequence[str]) -> list[str]:
         return self._peer.confined_command(command)
 
@@ -330,7 +335,9 @@ class Agent:
         if request.way == "fork":
             self.demand("fork")
         able = mapping(self.capabilities.get("mcpCapabilities"))
-        servers, unreachable, missing = described(request.mcp_servers, able, Path(request.cwd), request.path)
+        on_stdio = self.spec.mcp_transport == "stdio"
+        cwd = Path(request.cwd)
+        servers, unreachable, missing = described(request.mcp_servers, able, cwd, request.path, on_stdio=on_stdio)
         params: dict[str, Any] = {} if request.way == "new" else {"sessionId": request.former}
         params |= {"cwd": request.cwd, "mcpServers": servers}
         takes_directories = self.offers("directories")

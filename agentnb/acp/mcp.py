@@ -53,15 +53,21 @@ class Described(NamedTuple):
 
 
 def described(
-    servers: Iterable[McpServer | ServedMcpServer], capabilities: Mapping[str, Any], cwd: Path, path: str | None = None
+    servers: Iterable[McpServer | ServedMcpServer],
+    capabilities: Mapping[str, Any],
+    cwd: Path,
+    path: str | None = None,
+    *,
+    on_stdio: bool = True,
 ) -> Described:
     """What an agent is told of *servers*.
 
     Args:
         servers: The servers.
-        capabilities: The agent's ``mcpCapabilities``; every agent can do ``stdio``.
+        capabilities: The agent's ``mcpCapabilities``; every agent should do ``stdio``.
         cwd: The session's folder.
         path: The agent's search path; by default the ``PATH`` of this process.
+        on_stdio: Whether it starts servers on stdio.
     """
     told: list[dict[str, Any]] = []
     unreachable: list[str] = []
@@ -69,7 +75,7 @@ def described(
     for server in servers:
         if isinstance(server, ServedMcpServer):
             told.append({"type": "acp", "name": server.name, "serverId": server.server_id})
-        elif server.transport == "stdio":
+        elif server.transport == "stdio" and on_stdio:
             if (program := server.program(cwd, path)) is None:
                 missing.append((server.name, server.command))
             command, env = program or server.command, _pairs(server.env)

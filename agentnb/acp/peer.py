@@ -14,6 +14,7 @@ from agentnb.agent.process import AgentProcess
 from agentnb.agent.refused_access import kept_from
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
+from agentnb.json_rpc_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
 _EXIT_SECONDS = 0.3
+_OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _RESTARTS = "The agent restarts with your next message."
 
 
@@ -108,6 +110,11 @@ class Peer:
     def confined(self) -> str:
         """What it is confined to, in a line; empty where it is not."""
         return self._process.agent.confined if self._process is not None else ""
+
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine."""
+        return self._process is None or self._process.agent.reaches_loopback
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits as the agent."""
@@ -215,7 +222,8 @@ class Peer:
             return type(failure)(message, hint=failure.hint)
         if not self.started:
             return AgentStartFailed(message, hint=self._try())
-        return AgentRefused(message, code=failure.code, data=failure.data, hint=failure.hint)
+        hint = self._opening_hint() if method in _OPENING and error.code == INTERNAL_ERROR else failure.hint
+        return AgentRefused(message, code=failure.code, data=failure.data, hint=hint)
 
     def _answered(self, method: str, done: Done, result: Any, error: RpcError | AgentnbError | None) -> None:
         done(result, self._refused(method, error) if isinstance(error, RpcError) else error)
@@ -279,7 +287,20 @@ class Peer:
 
     def _try(self) -> str:
         hint = f"Run `{' '.join(self.spec.command)}` in a terminal to see why."
-        return " ".join(filter(None, [hint, self._confined_hint(), root_hint(self.spec)])) + self._last_output()
+        return " ".join(filter(None, [self._node(), hint, *self._surroundings()])) + self._last_output()
+
+    def _opening_hint(self) -> str:
+        """What to do where it runs and opens no session: often it has started another program, which ended."""
+        known = self.spec.origin != "command"
+        doctor = f"`agentnb doctor {self.spec.name}` tries it alone." if known else ""
+        log = 'components=["log"] writes all its messages into a file.'
+        return " ".join(filter(None, [self._node(), doctor, log, *self._surroundings()])) + self._last_output()
+
+    def _surroundings(self) -> tuple[str, str | None]:
+        return self._confined_hint(), root_hint(self.spec)
+
+    def _node(self) -> str:
+        return self._process.agent.node_problem if self._process is not None else ""
 
     def _confined_hint(self) -> str:
         """That it was confined, which it is not in a terminal, and what that kept it from, as far as is known."""

@@ -65,15 +65,27 @@ def read_answer(result: Any, error: AgentnbError | None = None) -> PromptResult:
     """Read a prompt's answer (ACP ``PromptResponse``); odd fields are ignored."""
     answer = mapping(result)
     stop_reason = answer.get("stopReason")
-    usage = answer.get("usage")
-    tokens = None
-    if isinstance(usage, dict):
-        tokens = UsageInfo(
-            input_tokens=_number(usage.get("inputTokens")),
-            output_tokens=_number(usage.get("outputTokens")),
-            cache_read_tokens=_number(usage.get("cachedReadTokens")),
-        )
+    tokens = _usage(answer.get("usage")) or _quota(mapping(answer.get("_meta")).get("quota"))
     return PromptResult(stop_reason if isinstance(stop_reason, str) else "end_turn", tokens, error)
+
+
+def _usage(usage: object) -> UsageInfo | None:
+    if not isinstance(usage, dict):
+        return None
+    return UsageInfo(
+        input_tokens=_number(usage.get("inputTokens")),
+        output_tokens=_number(usage.get("outputTokens")),
+        cache_read_tokens=_number(usage.get("cachedReadTokens")),
+    )
+
+
+def _quota(quota: object) -> UsageInfo | None:
+    """The tokens of the turn as Gemini CLI says them."""
+    counted = mapping(mapping(quota).get("token_count"))
+    read, written = _number(counted.get("input_tokens")), _number(counted.get("output_tokens"))
+    if read is None and written is None:
+        return None
+    return UsageInfo(input_tokens=read, output_tokens=written)
 
 
 def _number(value: object) -> int | None:

@@ -12,7 +12,7 @@ import os
 import sys
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -92,6 +92,10 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         seen: A version that was seen to work.
         mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
         takes_mcp: Whether it takes MCP servers at all.
+        mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
+            ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
+        counts_tokens: What the tokens are that it says at the end of a turn: those of the ``"turn"``, or of the
+            ``"session"`` so far, as ACP words it; None: found out by what it says.
         components: Components that stand in a chain between you and it, the first one next to you: names of shipped
             ones, or commands; see ``docs/how-to/components.md``.
         reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
@@ -133,6 +137,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seen: str | None = None
     mcp_servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     takes_mcp: bool = True
+    mcp_transport: Literal["stdio", "http"] = "stdio"
+    counts_tokens: Literal["turn", "session"] | None = None
     components: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     registry: tuple[str, ...] = ()
@@ -282,7 +288,8 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
         ours.update(ids)
         runners = (_runner(spec, each) for at in ids if (each := listed.get(at)) is not None)
         runner = spec.runner or next((each for each in runners if each is not None), None) or _own_runner(spec)
-        specs[name] = msgspec.structs.replace(spec, runner=runner)
+        install = runner.pinned(spec.install) if runner is not None and spec.install else spec.install
+        specs[name] = msgspec.structs.replace(spec, runner=runner, install=install)
     for at, agent in listed.items():
         runner = runner_of(agent)
         if at in ours or at in specs or runner is None:

@@ -15,6 +15,8 @@ from agentnb.agent.catalog import run_by
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.confined_variables import confined_variables
 from agentnb.agent.confinement import Needs, confinement_of
+from agentnb.agent.node_version import node_problem
+from agentnb.agent.npm_settings import USER, copy_without_logins, machine_settings
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
 from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.credentials import Credentials
@@ -130,6 +132,7 @@ class AgentProcess:
         self._proxy: NetworkProxy | None = None
         self._variables: dict[str, str] = {}
         self._home = str(home(env))
+        self._environment = env
 
     @classmethod
     async def spawn(
@@ -182,6 +185,7 @@ class AgentProcess:
             on_end()
 
         try:
+            whole.update(await machine_settings(spec.command, whole))
             if confine is not None and temporary is not None:
                 whole["TMPDIR"] = temporary
                 command = await process._confined(command, cwd, confine, whole, said)
@@ -206,6 +210,7 @@ class AgentProcess:
         """The command that runs *command* confined; its environment *whole* is complete then, its proxy open."""
         needs, runner = self.spec.confinement or Needs(), Path(self.spec.command[0]).name
         own, self._variables = confined_variables(self.spec.name, Path(whole["TMPDIR"]), said, runner=runner)
+        self._variables |= copy_without_logins(whole, Path(self._home), own) if USER not in said else {}
         whole.update(self._variables)
         if not isinstance(confine.network, str):
             from agentnb.agent.network_proxy import NetworkProxy  # costs start-up time
@@ -233,6 +238,16 @@ class AgentProcess:
             return ""
         by_port = self._proxy is not None and not self._proxy.has_joined and self._child is not None
         return f"{self._confinement.summary}{BY_PORT if by_port else ''}"
+
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine: its confinement leaves it the network."""
+        return self._confinement is None or self._confinement.network == "all"
+
+    @property
+    def node_problem(self) -> str:
+        """What Node it needs and which is here, where that one is too old; runs `node`: only for a failed start."""
+        return node_problem(self.spec, self._environment)
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits, and the same folders of its own, as the agent."""

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentnb.agent.npm_settings import certificate_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,6 +24,11 @@ _GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.conf
 """What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
 _INDEXES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf", "~/.config/uv/uv.toml", "~/.condarc")
 """Which package index is used: without these nothing can be installed where only a mirror is reached."""
+_INDEX_VARIABLES = (
+    *("PIP_CONFIG_FILE", "UV_CONFIG_FILE", "PIP_CERT", "npm_config_cafile", "NPM_CONFIG_CAFILE", "NODE_EXTRA_CA_CERTS"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_globalconfig"),
+)
+"""Variables that name such settings, and certificates."""
 _TOOLS = (
     *("~/.local/bin", "~/.local/lib", "~/.local/pipx/venvs", "~/.local/share/pipx/venvs", "~/.local/share/uv/tools"),
     *("~/.local/share/uv/python", "~/.rustup", "~/.cargo/bin", "~/.pyenv/versions", "~/.nvm/versions"),
@@ -61,7 +68,9 @@ def readable_paths(
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
-    return [*_SYSTEM, *_settings(), *python, package, *here, *_GIT, *_INDEXES, *_TOOLS]
+    named = [env[name] for name in _INDEX_VARIABLES if name in env]
+    machine = [*_SYSTEM, *_settings(), *python, package]
+    return [*machine, *here, *_GIT, *_INDEXES, *named, *certificate_files(env, folder), *_TOOLS]
 
 
 def _settings() -> list[str]:

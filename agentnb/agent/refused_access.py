@@ -35,6 +35,10 @@ _REFUSALS = (
     "read-only file",
     "erofs",
 )
+_START_UP = frozenset(
+    f"~/{name}" for name in (".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile")
+)
+"""What nearly every shell reads at its start: that it could not says nothing of the agent."""
 _WRITES = ("create", "write", "mkdir", "touch", "remove", "unlink", "rename", "rm:", "mv:")
 _SHELL = re.compile(r"^\s*/[^\s:]{1,500}:(?: line)? \d+: ")
 """How a shell begins its errors: it is not the shell that was refused."""
@@ -105,6 +109,8 @@ def _refused(text: str, confinement: Confinement, home: str) -> Iterator[Refused
         writes = any(word in short.lower() for word in _WRITES)
         for written in _PATH.findall(short):
             path = os.path.normpath(os.path.join(workspace, _expanded(written, home)))  # noqa: PTH118 - as text
+            if not writes and _shortened(path, home) in _START_UP:
+                continue
             may_read = _is_within(path, confinement.read)
             if not _is_within(path, confinement.write) and (writes or not may_read):
                 yield RefusedAccess(_shortened(path, home), "writing" if writes else "using")

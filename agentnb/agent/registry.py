@@ -95,6 +95,10 @@ class Registry(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[RegistryAgent, ...]
 
 
+PREFIX_OPTION = "--prefix="
+"""How npx is told where it looks for packages and settings of a project."""
+
+
 class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Runs an agent from a package index without an install.
 
@@ -124,7 +128,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         if self.kind == "uvx":
             return self.words
-        return (*self.words[:2], f"--prefix={folder}", *self.words[2:])
+        return (*self.words[:2], f"{PREFIX_OPTION}{folder}", *self.words[2:])
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -133,6 +137,20 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return ("npx", "--yes", self.package, *self.args)
         python = () if self.python is None else ("--python", self.python)
         return ("uvx", *python, self.package, *self.args)
+
+    def pinned(self, install: str) -> str:
+        """The line *install* with this version, where it installs the same package; else as it is.
+
+        Example:
+            >>> Runner(kind="uvx", package="goose==1.2").pinned("uv tool install goose --python 3.12")
+            'uv tool install goose==1.2 --python 3.12'
+        """
+        name = self.package.partition("==")[0]
+        if self.kind == "npx":
+            name = self.package[:1] + self.package[1:].partition("@")[0]  # a scope begins with @, too
+        own = "npm" if self.kind == "npx" else "uv"
+        words = install.split(" ")
+        return " ".join(self.package if word == name else word for word in words) if words[0] == own else install
 
     @property
     def install(self) -> str:

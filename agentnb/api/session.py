@@ -11,9 +11,9 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from agentnb.api.arguments import check_permissions, check_text, each_of
+from agentnb.api.attachments import attachment_of
 from agentnb.api.changes import carry_out as carry_out_with_changes
 from agentnb.api.changes import changes_of
-from agentnb.api.describe import describe
 from agentnb.api.files import SessionFiles
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
 from agentnb.api.turn import FollowedTurn
@@ -172,7 +172,8 @@ class Session:
 
         Args:
             text: What to say.
-            context: A list of objects that the agent is shown with it (type, shape, columns, head; capped in size).
+            context: A list of objects that the agent is shown with it: figures and images (of matplotlib, PIL, IPython,
+                or bytes) as pictures, a `Path` as a file, others as text (type, shape, columns, head; capped in size).
             attachments: Attachments that are ready-made.
 
         Returns:
@@ -184,7 +185,7 @@ class Session:
             SessionError: If it is only to be read (:attr:`read_only`).
         """
         check_text("The prompt", text, example='session.prompt("What is in df?")')
-        attached = (*attachments, *(describe(value) for value in each_of(context)))
+        attached = (*attachments, *(attachment_of(value) for value in each_of(context)))
         user = MessageOrigin(kind="user")
         message_ = Message(text=text, origin=user, attachments=attached or None)
         turn = Turn(self, self._conversation, new_id())

@@ -36,6 +36,8 @@ from agentnb.host.environment import current_environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agentnb.state import ErrorInfo
+
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
 """Environment: ``nobody`` says that nobody is there, whatever the client of the kernel says."""
 NOBODY = "nobody"
@@ -76,6 +78,15 @@ class UnattendedTurn(Work, Protocol):
     @property
     def state(self) -> str:
         """How it stands."""
+        ...
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """What went wrong, if something did."""
+        ...
+
+    def raise_for_error(self) -> object:
+        """Raise if it failed, was refused or was cancelled."""
         ...
 
 

@@ -14,9 +14,9 @@ import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentnb.api.describe import describe
+from agentnb.api.attachments import attachment_of
 from agentnb.api.unattended import parts_of_work
 from agentnb.batch.answers import AnswerUnfit
 from agentnb.batch.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, ClusterLost, Job, WorkerLost
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agentnb.batch.cluster import Cluster, ClusterAsking
     from agentnb.batch.inputs import Asked
     from agentnb.batch.records import Body, Records, RowState
+    from agentnb.state import MessageAttachment
 
 BUSY_TRIES = 8
 """How often an agent may say that its model is busy before that is a failure of the input."""
@@ -228,7 +229,7 @@ class Runner:
             number, self.asked = self.asked, self.asked + 1
             key = self._question.key(asked.text)
             try:
-                attachments = tuple(map(describe, asked.context))
+                attachments = await asyncio.to_thread(_attachments, asked.context) if asked.context else ()
                 copy, kept = self._records.begin(
                     number, asked.label, asked.text, key, partial(self._recorded, key, asked.text)
                 )
@@ -348,3 +349,8 @@ def money(costs: Mapping[str, float]) -> str:
         '1.50 USD'
     """
     return " + ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))
+
+
+def _attachments(context: tuple[Any, ...]) -> tuple[MessageAttachment, ...]:
+    """What *context* becomes; on a thread of its own, because drawing takes a while."""
+    return tuple(map(attachment_of, context))

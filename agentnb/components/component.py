@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import AgentnbError
+from agentnb.kernel.content import with_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +68,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         except Exception as error:  # noqa: BLE001 - somebody else's code; the agent is told
             return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
         if isinstance(found, dict) and "content" in found:
-            return found
-        return {"content": [{"type": "text", "text": found if isinstance(found, str) else str(found)}]}
+            return with_object(found)
+        return with_object({"content": [{"type": "text", "text": found if isinstance(found, str) else str(found)}]})
 
 
 class Component:

@@ -1,4 +1,4 @@
-"""The agent's place in the chain: the last one. MCP over ACP is bridged here for agents that take servers on stdio."""
+"""The agent's place in the chain: the last one. MCP over ACP is bridged here for agents that do not take it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class AgentPlace(ProcessPlace):
 
     async def _open(self, message: RpcMessage, params: dict[str, Any], way: Way) -> None:
         try:
-            bridged = await self._bridge.on_stdio(params)
+            bridged = await self._bridge.bridged(params)
         except AgentnbError as error:
             self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error)).to_json()))
         else:

@@ -1,8 +1,9 @@
-"""MCP over ACP for agents that take MCP servers only on stdio: a small program carries the bytes to a socket here.
+"""MCP over ACP for agents that take MCP servers only on stdio, or over HTTP.
 
 Each server that a session is opened with as ``"type": "acp"`` becomes a server on stdio whose program is
-:mod:`agentnb.kernel.bridge`. What the agent asks that program goes up the chain as ``mcp/message``; what a server asks
-the agent (``mcp/message`` that goes down) is given to the program.
+:mod:`agentnb.kernel.bridge`, or one at an address here where the catalogue says so (``mcp_transport``). What the agent
+asks it goes up the chain as ``mcp/message``; what a server asks the agent (``mcp/message`` that goes down) is given to
+that program or address.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from agentnb.acp.fields import mapping, objects
 from agentnb.conductor.chain import UP
 from agentnb.conductor.rpc_message import NO_ID, RpcMessage, refusal, request, result
 from agentnb.kernel import bridge
+from agentnb.kernel.http_server import HttpServer, demand_loopback
 from agentnb.kernel.server import McpServer as SocketMcpServer
 from agentnb.kernel.socket_server import SocketServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.conductor.chain import Place
+    from agentnb.conductor.process_place import ProcessPlace
     from agentnb.kernel.rpc import JsonRpcConnection
 
 MESSAGE = "mcp/message"
@@ -72,17 +74,18 @@ class McpBridge:
         agent: The agent's place in the chain; what its programs ask goes up from there.
     """
 
-    def __init__(self, agent: Place) -> None:
+    def __init__(self, agent: ProcessPlace) -> None:
         self._agent = agent
         self._sockets: dict[str, SocketServer] = {}
+        self._addresses: dict[str, HttpServer] = {}
         self._relays: dict[str, _Relay] = {}
         self._last = 0
 
-    async def on_stdio(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters *params* of a request that opens a session, with every server over ACP as one on stdio.
+    async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters *params* of a request that opens a session, with every server over ACP as the agent takes it.
 
         Raises:
-            NotOffered: If this system has no Unix sockets, or none can be made.
+            NotOffered: If this system has no Unix sockets, none can be made, or the agent does not reach this machine.
         """
         servers = [await self._bridged(server) for server in objects(params.get("mcpServers"))]
         return {**params, "mcpServers": servers}
@@ -92,6 +95,12 @@ class McpBridge:
         if found is None:
             return server
         key = repr(found)
+        if self._agent.spec.mcp_transport == "http":
+            demand_loopback(self._agent.spec.title, reached=self._agent.reaches_loopback)
+            if key not in self._addresses:
+                self._addresses[key] = await HttpServer.started(lambda: _Relay(self, found))
+            headers = [{"name": name, "value": value} for name, value in self._addresses[key].headers.items()]
+            return {"type": "http", "name": found.name, "url": self._addresses[key].url, "headers": headers}
         if key not in self._sockets:
             self._sockets[key] = await SocketServer.started(lambda: _Relay(self, found))
         env = [{"name": name, "value": value} for name, value in self._sockets[key].environment.items()]
@@ -110,6 +119,9 @@ class McpBridge:
         """End all connections."""
         for socket in self._sockets.values():
             socket.close()
+        for address in self._addresses.values():
+            address.close()
+        self._addresses.clear()
         self._sockets.clear()
 
     def number(self) -> str:

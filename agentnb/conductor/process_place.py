@@ -80,6 +80,11 @@ class ProcessPlace(Place):
         self._reads = 0
         self._dying: asyncio.Task[None] | None = None
 
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine."""
+        return self.process is None or self.process.reaches_loopback
+
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         """Start the program.
 

@@ -308,6 +308,9 @@ class Host:
     async def _stop_all(self) -> None:
         self.pairing.stop(KERNEL_ENDED)
         await asyncio.gather(self.installs.close(), self.agents.stop_all())
+        for conversation in self.conversations.values():
+            if conversation.kernel is not None:
+                conversation.kernel.close()
 
 
 def _root_config() -> RootConfigState:

@@ -208,7 +208,7 @@ def _merge(_arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequenc
 
 def _set_type(arguments: Mapping[str, Any], notebook: NotebookView, cells: Sequence[CellView]) -> CellPlan:
     (cell,) = cells
-    kind = arguments["kind"]
+    kind = arguments["cell_type"]
     if kind == cell.kind:
         raise UsageError(f"{_name(cell)} is a {TYPE_NAMES[kind]} cell already.")
     step = _replacement(cell, new_kind=kind, expected_kind=cell.kind)

@@ -43,7 +43,7 @@ def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
                     notebook=notebook.name,
                     action="insert",
                     cell_id=below.cell_id if below is not None else None,
-                    kind=arguments.get("kind", "code"),
+                    kind=arguments.get("cell_type", "code"),
                     new_text=arguments["source"],
                 )
             case "replace_cell":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
 from agentnb.kernel.cell_names import cell_name
+from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +29,39 @@ def said(text: str, *, failed: bool = False) -> dict[str, Any]:
         {'content': [{'type': 'text', 'text': 'It works.'}], 'isError': False}
     """
     return {"content": [text_block(text)], "isError": failed}
+
+
+def with_object(result: dict[str, Any]) -> dict[str, Any]:
+    """*result* (MCP ``CallToolResult``) for agents that read a text that is JSON as its ``structuredContent``.
+
+    Gemini CLI does so, and MCP wants an object there: a number or a list fails the call after the code has run. Codex
+    leaves out all else where there is ``structuredContent``: a text with pictures goes behind them instead, Gemini CLI
+    reads only the first block.
+
+    Example:
+        >>> with_object(said("[1, 2]"))["structuredContent"]
+        {'result': [1, 2]}
+    """
+    blocks = result.get("content")
+    if result.get("structuredContent") is not None or not isinstance(blocks, list) or not blocks:
+        return result
+    first = blocks[0]
+    if not isinstance(first, dict) or first.get("type") != "text" or not isinstance(first.get("text"), str):
+        return result
+    try:
+        value = read_json(first["text"])
+    except ValueError:
+        return result
+    if isinstance(value, dict):
+        return result
+    rest = blocks[1:]
+    if rest and any(block.get("type") != "text" for block in rest if isinstance(block, dict)):
+        return {**result, "content": [*rest, first]}
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        value = first["text"]
+    return {**result, "structuredContent": {"result": value}}
 
 
 def failure_of(result: dict[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import RpcError
 from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.kernel.content import with_object
 from agentnb.kernel.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class McpServer:
         name = params.get("name")
         if not isinstance(name, str) or name not in self._about.tools:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(self._about.tools)})
-        return await self._tool_runner.call(name, params.get("arguments"))
+        return with_object(await self._tool_runner.call(name, params.get("arguments")))
 
 
 class RecordedServer(McpServer):

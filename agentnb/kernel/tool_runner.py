@@ -315,7 +315,7 @@ class ToolRunner:
             action="insert",
             cell_id=below.cell_id if below is not None else None,
             source=given["source"],
-            kind=given.get("kind", "code"),
+            kind=given.get("cell_type", "code"),
             notebook=notebook.name,
         )
         done = await self._runner.edit(edit)

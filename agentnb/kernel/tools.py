@@ -23,6 +23,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "array": (list,),
 }
+_NEW_NAMES = {("insert_cell", "kind"): "cell_type", ("set_cell_type", "kind"): "cell_type"}
+"""Arguments that were renamed: OpenHands' own fields have the name ``kind``. Old agents' skills say the old name."""
 _CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
 _NOTEBOOK: Schema = {
     "type": "string",
@@ -162,7 +164,7 @@ TOOLS: dict[str, dict[str, Any]] = {
                     **_CELL,
                     "description": "The cell above it: its id, or the n of its In [n]; the last one if absent.",
                 },
-                "kind": {"type": "string", "enum": ["code", "markdown"], "description": "code if absent."},
+                "cell_type": {"type": "string", "enum": ["code", "markdown"], "description": "code if absent."},
             },
             "source",
         ),
@@ -226,10 +228,10 @@ TOOLS: dict[str, dict[str, Any]] = {
             "output. The user can undo it.",
             {
                 "cell": _CELL,
-                "kind": {"type": "string", "enum": ["code", "markdown", "raw"], "description": "The type."},
+                "cell_type": {"type": "string", "enum": ["code", "markdown", "raw"], "description": "The type."},
             },
             "cell",
-            "kind",
+            "cell_type",
         ),
         _tool(
             "set_cell_tags",
@@ -310,7 +312,7 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise UsageError(f"The arguments of {name} are an object.")
     schema = TOOLS[name]["inputSchema"]
-    given = {key: value for key, value in arguments.items() if value is not None}
+    given = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
     missing = [key for key in schema["required"] if key not in given]
     unknown = [key for key in given if key not in schema["properties"]]
     if missing or unknown:

@@ -27,6 +27,8 @@ MOST_SESSIONS = 200
 """How many conversations are kept; with a new one the oldest is deleted."""
 COMMANDS = (
     AvailableCommand(name="check", description="Says which servers and models were found, and what is wrong."),
+    AvailableCommand(name="chat", description="Goes on without tools."),
+    AvailableCommand(name="tools", description="Uses tools again."),
     AvailableCommand(
         name="pull", description="Downloads a model to Ollama.", input=CommandInput(hint="MODEL, as qwen3:4b")
     ),
@@ -117,6 +119,8 @@ class LocalAgent(AcpAgent[Session]):
         command, _, rest = words(prompt).partition(" ")
         if command == "/check":
             await commands.check(self._selection, reply, session)
+        elif command in {"/chat", "/tools"}:
+            await commands.use_tools(reply, session, wanted=command == "/tools")
         elif command == "/pull":
             await commands.pull(self._selection, reply, session, rest.strip())
         else:

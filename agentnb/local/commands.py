@@ -57,3 +57,10 @@ async def pull(models: ModelSelection, reply: Reply, session: Session, name: str
         session.model = next((value for value in models.names if value in {name, f"{name}:latest"}), None)
     await models.tell(reply, session)
     await reply.send_text(f"{name} is there.")
+
+
+async def use_tools(reply: Reply, session: Session, *, wanted: bool) -> None:
+    """Go on with tools, or without."""
+    session.without_tools = not wanted
+    without = "The model gets no tools from now on; `/tools` gives them back."
+    await reply.send_text("The model gets its tools again." if wanted else without)

@@ -21,11 +21,13 @@ class Session(AcpSession):
         model: The chosen model, as in the selector; None: the default.
         messages: As the interface wants them, without the system's.
         warned: The models about which was said what they cannot do.
+        without_tools: Whether the user wants a chat without tools.
     """
 
     model: str | None = None
     messages: list[dict[str, Any]] = msgspec.field(default_factory=list)
     warned: set[str] = msgspec.field(default_factory=set)
+    without_tools: bool = False
 
     def close_messages(self, said: str) -> None:
         """Make the messages such that a prompt can follow: some models refuse two of the user's in a row.
@@ -50,6 +52,7 @@ class Session(AcpSession):
             "title": self.title,
             "updated_at": self.updated_at,
             "model": self.model,
+            "without_tools": self.without_tools,
             "messages": self.messages,
             "exchanges": self.saved_exchanges(),
         }
@@ -63,6 +66,7 @@ class Session(AcpSession):
             title=record["title"],
             updated_at=record["updated_at"],
             model=record["model"],
+            without_tools=bool(record.get("without_tools")),
             messages=list(record["messages"]),
             exchanges=restored_exchanges(record["exchanges"]),
         )

@@ -63,6 +63,11 @@ class ToolSet:
     def __bool__(self) -> bool:
         return bool(self._tools)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What the tools are called."""
+        return frozenset(self._tools)
+
     def disable(self) -> None:
         """Offer none any more."""
         self._tools = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +26,8 @@ from agentnb.local.server import RUNS_STILL, ServerTrouble
 from agentnb.local.tool_set import ToolSet
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from agentnb.acp_agent.client_requests import StopReason
     from agentnb.acp_agent.content import ContentBlock
     from agentnb.acp_agent.reply import Reply
@@ -39,6 +42,9 @@ FIRST_PAUSE = 1.0
 MOST_ROUNDS = 50
 """How often the model is asked in one turn."""
 
+_WRITTEN_CALL = re.compile(
+    r"""(?:"name"\s*:\s*"(?=[\w.-]{1,100}"\s*,\s*"(?:arguments|parameters)")|<function=)([\w.-]{1,100})"""
+)
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter": "refusal"}
 
 
@@ -57,7 +63,7 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
         await models.tell(reply, session)
     try:
         abilities = await known_abilities(reply, session, model)
-        async with ToolSet.opened(reply, enabled=abilities.tools is not False) as tools:
+        async with ToolSet.opened(reply, enabled=abilities.tools is not False and not session.without_tools) as tools:
             await _Turn(reply, session, model, abilities, tools).run(prompt)
     except (ServerTrouble, AnswerTooLong) as trouble:
         raise RequestError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
@@ -125,6 +131,8 @@ class _Turn:
         for call in calls:
             result = await self._tools.call(call)
             self._session.messages.append({"role": "tool", "tool_call_id": call.call_id, "content": result})
+        if not calls and self._tools and completion.finish != "length":
+            await self._warn_of_written_call(completion.text)
         self._reply.stop_reason = _STOP_REASONS.get(completion.finish or "", "end_turn")
         return bool(calls)
 
@@ -228,6 +236,18 @@ class _Turn:
             why = f"{name} cannot see images" if each == "an image" else "the interface takes text and images only"
             await self._notice(f"Without {each}: {why}.")
 
+    async def _warn_of_written_call(self, text: str) -> None:
+        """Say once in a session that the model has only written a tool call as text; nothing is run of that."""
+        name = self._model.model_id
+        mark = f"{name} writes calls"
+        if mark in self._session.warned or not writes_call(text, self._tools.names):
+            return
+        self._session.warned.add(mark)
+        await self._notice(
+            f"**{name} has only written a tool call as text; nothing was run.** The server does not read it as a call:"
+            " the model or its chat template has no tools. Type `/chat` to go on without tools, or choose another."
+        )
+
     async def _notice(self, text: str) -> None:
         """Show a text that is not the model's, as a message of its own."""
         self._notices += 1
@@ -253,6 +273,16 @@ class _Turn:
         size = await effective_context(self._model) or self._abilities.context
         if size is not None:
             await self._reply.tell(UsedContext(used=used, size=size))
+
+
+def writes_call(text: str, tools: Collection[str]) -> bool:
+    """Whether *text* has what a model writes to call one of *tools*, in the forms of Qwen, Llama, Mistral and Hermes.
+
+    Example:
+        >>> writes_call('{"name": "run", "arguments": {}}', {"run"}), writes_call("I would run it.", {"run"})
+        (True, False)
+    """
+    return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 
 def _as_sent(call: ToolCall) -> dict[str, Any]:

@@ -44,6 +44,8 @@ if "INSTALLER_LOG" in os.environ:
         log.write(json.dumps([NAME, *WORDS]) + "\n")
 if WORDS[:2] in (["prefix", "-g"], ["tool", "dir"]):
     print(FOLDER if NAME == "uv" else FOLDER.parent)
+elif WORDS[:2] == ["config", "get"]:
+    print("undefined")
 elif NAME in {"npx", "uvx"}:
     os.execv(sys.executable, [sys.executable, str(ECHO)])  # noqa: S606 - npx and uvx become the agent, too
 else:

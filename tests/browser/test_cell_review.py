@@ -145,7 +145,7 @@ def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_
         *changed("move_cell", cell="4", above="2"),
         *changed("split_cell", cell="2", line=2),
         *changed("delete_cell", cell="3"),
-        *changed("set_cell_type", cell="4", kind="markdown"),
+        *changed("set_cell_type", cell="4", cell_type="markdown"),
     ]
     side.say(json.dumps(steps))
     bar = lab.panel.locator(".agentnb-cell-bar")

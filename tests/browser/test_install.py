@@ -31,7 +31,7 @@ def test_an_agent_is_installed_from_the_start_page_and_answers(lab: Lab, side: S
     side.chat.get_by_role("button", name="More agents").click()
     agent = side.chat.get_by_role("group", name="OpenCode", exact=True)
     agent.get_by_role("button", name="Install…").click()
-    expect(agent.locator("pre")).to_have_text("npm install -g opencode-ai")
+    expect(agent.locator("pre")).to_have_text("npm install -g opencode-ai@1.18.33")
     assert (serious(lab.page), (tmp_path / "prefix").exists()) == ([], False)
     lab.picture("install-question")
     agent.get_by_role("button", name="Run").click()

@@ -36,7 +36,7 @@ def typescript(peer: Peer, program: str, tmp_path: Path) -> AgentSpec:
     return AgentSpec(name="shouts", title="shouts", command=("node", str(built)))
 
 
-@pytest.mark.parametrize("peer", ["claude"], indirect=True)
+@pytest.mark.parametrize("peer", ["codex"], indirect=True)
 async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
     """It is initialized by the form that it knows, changes the prompt, and passes on the rest; cancel goes through."""
     async with conducted(proxy(), typescript, proxy("plain", "old")) as client:

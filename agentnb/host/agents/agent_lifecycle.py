@@ -121,6 +121,7 @@ class AgentLifecycle:
         self._starting: asyncio.Task[Agent] | None = None
         self._notices: list[str] = []
         self.refused: list[str] = []
+        self._untold: list[str] = []
 
     async def ready(self) -> Agent:
         """The agent, launched and with a session of ours; launches it where there is none.
@@ -400,10 +401,11 @@ class AgentLifecycle:
             self._notices.append(words)
 
     def look_for_refusals(self, text: str) -> None:
-        """Say which accesses the confinement of the agent has refused.
+        """Note which accesses the confinement of the agent has refused; one sentence names all, at the turn's end.
 
         Args:
-            text: What the agent, or a command of it, has printed. Hosts that were refused are known without it.
+            text: What the agent, or a command of it, has printed; empty at the end of the turn. Hosts that were
+                refused are known without it.
         """
         agent = self.agent
         if agent is None or not agent.confined:
@@ -413,9 +415,11 @@ class AgentLifecycle:
             if refused in self.refused or len(self.refused) >= MOST_REFUSED:
                 continue
             self.refused.append(refused)
-            title, turn_id = self._configuration.spec.title, self._channels.speaking
-            if turn_id is not None:
-                self._channels.say(turn_id, f"{title} was kept from {refused}: it is confined. {remedy_of([refused])}")
+            self._untold.append(refused)
+        title, turn_id = self._configuration.spec.title, self._channels.speaking
+        if not text and self._untold and turn_id is not None:
+            told, self._untold = self._untold, []
+            self._channels.say(turn_id, f"{title} was kept from {', '.join(told)}: it is confined. {remedy_of(told)}")
 
     @property
     def how_to_confine(self) -> str:

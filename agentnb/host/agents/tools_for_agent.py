@@ -1,4 +1,4 @@
-"""Serves tools of ours to one agent, as an MCP server: over ACP, or by a program on stdio."""
+"""Serves tools of ours to one agent, as an MCP server: over ACP, by a program on stdio, or over HTTP at loopback."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentnb.acp.mcp import ServedMcpServer
 from agentnb.agent.mcp import McpServer
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
+from agentnb.kernel.http_server import HttpServer, demand_loopback
 from agentnb.kernel.server import McpServer as ToolServer
 from agentnb.kernel.server import RecordedServer
 from agentnb.kernel.socket_server import SocketServer
@@ -35,9 +36,10 @@ class ToolsForAgent:
         self._about = about
         self._server_id = new_id()
         self._socket_server: SocketServer | None = None
+        self._http_server: HttpServer | None = None
 
     async def serve(self, agent: Agent, caller: ToolCaller, name: str) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio.
+        """The MCP server of the tools: over ACP if *agent* supports that, else as the catalogue says (`mcp_transport`).
 
         Args:
             agent: The agent that gets the tools.
@@ -45,7 +47,7 @@ class ToolsForAgent:
             name: The server's name as the agent sees it.
 
         Raises:
-            NotOffered: If no socket can be made for the program.
+            NotOffered: If no socket can be made for the program, or a confined agent does not reach this machine.
         """
         self.agent = agent
         agent.served.offer(self._server_id, lambda: ToolServer(caller, self._about))
@@ -53,6 +55,11 @@ class ToolsForAgent:
             return ServedMcpServer(name, self._server_id)
         # A replay has no program on stdio: it asks here.
         agent.served.offer(self._about.name, lambda: ToolServer(caller, self._about))
+        if agent.spec.mcp_transport == "http":
+            demand_loopback(agent.spec.title, reached=agent.reaches_loopback)
+            self._http_server = self._http_server or await HttpServer.started(lambda: self._recorded_server(caller))
+            url, headers = self._http_server.url, self._http_server.headers
+            return McpServer(name=name, transport="http", url=url, headers=headers)
         if self._socket_server is None:
             self._socket_server = await SocketServer.started(lambda: self._recorded_server(caller))
         args, env = ("-I", "-S", bridge.__file__), dict(self._socket_server.environment)
@@ -65,7 +72,9 @@ class ToolsForAgent:
             self.agent.served.withdraw(self._about.name)
         if self._socket_server is not None:
             self._socket_server.close()
-        self.agent = self._socket_server = None
+        if self._http_server is not None:
+            self._http_server.close()
+        self.agent = self._socket_server = self._http_server = None
 
     def _recorded_server(self, caller: ToolCaller) -> RecordedServer:
         if self.agent is None:

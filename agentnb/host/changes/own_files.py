@@ -30,6 +30,12 @@ IN_DATA_FOLDER = (
 Other files there are the user's: they are covered.
 """
 
+OF_AGENTS = "/.fast-agent/sessions/\n"
+"""Where agents keep their own memory of a conversation in the workspace, as lines of an ignore file: fast-agent.
+
+Undone with a turn, the agent forgets; and it changes in each turn, so undo of an earlier one would conflict.
+"""
+
 
 class OwnFilesInside:
     """The own files in one workspace.
@@ -92,7 +98,7 @@ class OwnFiles:
         inside = {folder: ["", *map(literal, folder.relative_to(root).parts)] for folder in places}
         lines = ["/".join([*inside[folder], name]) for folder, name in self._places if folder in inside]
         named = "".join(f"{each}\n" for each in lines if "\n" not in each)  # no ignore file names the others
-        return OwnFilesInside(root, named, self._cassette)
+        return OwnFilesInside(root, named + OF_AGENTS, self._cassette)
 
 
 def _real(folder: Path) -> PurePath:

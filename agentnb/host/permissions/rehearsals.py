@@ -428,7 +428,7 @@ def _cell_subject(request: PolicyRequest) -> Subject | None:
     """The code that a cell would have, where an agent inserts it or replaces its text: that is to run, as a rule."""
     name, arguments = request.call or ("", "{}")
     given = read_json(arguments) if name in {"insert_cell", "replace_cell"} else {}
-    kind = request.cell.kind if request.cell is not None else given.get("kind", "code")
+    kind = request.cell.kind if request.cell is not None else given.get("cell_type", "code")
     source = given.get("source")
     return Subject("code", source) if kind == "code" and isinstance(source, str) and source.strip() else None
 

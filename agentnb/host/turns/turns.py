@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, AgentRefused, AuthenticationRequired
 from agentnb.events.kinds import TURN_ENDED, TURN_PROMPTED, TURN_QUEUED, TURN_STARTED, TURN_STEERED
+from agentnb.host.turns.token_counts import counted_before, turn_tokens
 from agentnb.state import (
     ChatError,
     ChatPendingMessageRemoved,
@@ -424,7 +425,10 @@ class Turns:
         self._channels.notify()
 
     def _count(self, turn_id: str, usage: UsageInfo | None) -> None:
+        agent = self._lifecycle.agent
         if usage is not None:
+            before = counted_before(self._channels.chat.state, turn_id)
+            usage = turn_tokens(usage, before, agent.spec.counts_tokens if agent is not None else None)
             self._in_turn(turn_id, ChatUsage(turn_id=turn_id, usage=usage, time=now_ms()))
 
     def _in_turn(self, turn_id: str, action: Any) -> None:

@@ -136,7 +136,7 @@ def test_each_install_line_says_what_it_needs() -> None:
     uv = [spec for spec in specs.values() if (spec.install or "").startswith("uv tool install")]
     assert uv
     assert [spec.name for spec in uv if "--python 3." not in (spec.install or "") or not spec.requires] == []
-    assert specs["kimi"].install == "npm install -g @moonshot-ai/kimi-code"
+    assert specs["kimi"].install == "npm install -g @moonshot-ai/kimi-code@2.1.0"
     assert specs["codex"].login is None
     assert str(specs["claude"].login).split()[0] == specs["claude"].command[0]
 

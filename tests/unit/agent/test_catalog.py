@@ -110,7 +110,7 @@ def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, sai
 def test_the_versions_from_which_agents_work_are_known_where_they_are_facts() -> None:
     """Each with the reason in its file; a version that was seen to work is not below it."""
     least = {spec.name: spec.min_version for spec in known() if spec.min_version is not None}
-    assert least == {"auggie": "0.6.0", "gemini": "0.33.0", "kimi": "0.9"}
+    assert least == {"auggie": "0.6.0", "gemini": "0.33.0", "kimi": "0.9", "openhands": "1.3.0"}
     assert [
         spec.name for spec in known() if spec.seen and spec.min_version and older(spec.seen, spec.min_version)
     ] == []

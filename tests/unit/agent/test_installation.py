@@ -54,7 +54,7 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
 @pytest.mark.parametrize(
     ("name", "program", "words"),
     [
-        ("opencode", "opencode", ["npm", "install", "-g", "opencode-ai"]),
+        ("opencode", "opencode", ["npm", "install", "-g", "opencode-ai@1.18.33"]),
         ("vibe", "vibe-acp", ["uv", "tool", "install", "mistral-vibe", "--python", "3.12"]),
     ],
 )
@@ -74,7 +74,10 @@ async def test_an_install_is_the_exact_command_and_the_agent_is_ready_then(
     ("how", "said"),
     [
         ("fails", "npm ended with exit code 243. It may not write into its folder. Choose one of yours with"),
-        ("asks", "npm asked for a password, which can't be typed here. Run `npm install -g opencode-ai` in a terminal"),
+        (
+            "asks",
+            "npm asked for a password, which can't be typed here. Run `npm install -g opencode-ai@1.18.33` in",
+        ),
         ("elsewhere", "npm ended well, but there is no command 'opencode'. It put programs into"),
         ("hangs", "npm printed nothing for 0 seconds and was ended."),
     ],

@@ -15,7 +15,8 @@ HOME = "/home/ada"
     ("printed", "expected"),
     [
         ("sh: 1: cannot create /home/ada/.bashrc: Permission denied", [("~/.bashrc", "writing")]),
-        ("bash: line 1: /home/ada/.bashrc: Permission denied", [("~/.bashrc", "using")]),
+        ("bash: line 1: /home/ada/.bashrc: Permission denied", []),
+        ("bash: line 1: /home/ada/.env: Permission denied", [("~/.env", "using")]),
         ("cat: ../other/notes.txt: Permission denied", [("~/other/notes.txt", "using")]),
         ("cat: '/home/ada/.ssh/id': Permission denied", [("~/.ssh/id", "using")]),
         ("Error: EACCES: permission denied, mkdir '/home/ada/.npm'", [("~/.npm", "writing")]),

@@ -31,7 +31,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("name", "words"),
     [
         ("opencode", ["npx", "--yes", "--prefix={data}/installs", "opencode-ai@1.18.33", "acp"]),
-        ("openhands", ["uvx", "--python", "3.12", "openhands==1.2.1", "acp"]),
+        ("openhands", ["uvx", "--python", "3.12", "openhands==1.16.0", "acp"]),
     ],
 )
 async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_version(

@@ -48,15 +48,19 @@ can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
 def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start, tmp_path: Path) -> None:
     """A script that the user allows writes in the workspace and not beside it; the first turn and health say why."""
     beside = tmp_path.parent / "beside.txt"
-    (tmp_path / "work.sh").write_text(f"echo out > {beside} || echo refused > inside.txt; cat ~/.netrc")
+    (tmp_path / "work.sh").write_text(
+        f"echo out > {beside} || echo refused > inside.txt; echo out > {beside}.2; cat ~/.bashrc"
+    )
     session = start(permissions="allow", confine=True)
     turn = session.prompt("/run sh work.sh").wait(PATIENCE)
     assert (tmp_path / "inside.txt").read_text() == "refused\n"
     assert not beside.exists()
     assert "ELIZA is confined by" in str(turn.snapshot)
     assert session.health().confined.startswith(f"by {WAY}: it writes only in ")
-    assert f"ELIZA was kept from writing {beside}: it is confined. Give the folder in directories" in str(turn.snapshot)
-    assert session.health().refused.startswith(f"writing {beside}")
+    told, refused = str(turn.snapshot), f"writing {beside}, writing {beside}.2"
+    assert f"ELIZA was kept from {refused}: it is confined. Give the folder in directories" in told
+    assert (told.count("was kept from"), ".bashrc: it" in told) == (1, False)
+    assert session.health().refused.startswith(refused)
 
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")

@@ -86,13 +86,18 @@ class Client:
 @contextlib.asynccontextmanager
 async def conducted(
     *components: Component | AgentSpec,
-    agent: str = "echo",
+    agent: str | AgentSpec = "echo",
     ready: bool = True,
     patience: float = PATIENCE,
     start_patience: float = PATIENCE,
 ) -> AsyncIterator[Client]:
     """A client of a chain that runs; initialized and with a session, unless not *ready*."""
-    client = Client(components, scripted(agent), patience=patience, start_patience=start_patience)
+    client = Client(
+        components,
+        scripted(agent) if isinstance(agent, str) else agent,
+        patience=patience,
+        start_patience=start_patience,
+    )
     await client.running.start(Path.cwd())
     try:
         if ready:

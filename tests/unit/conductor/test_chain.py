@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from agentnb.acp.agent import Agent
@@ -231,6 +232,14 @@ async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(co
         await client.prompt(f'{name} {tool} {{"word": "hi"}}')
         content = json.loads(client.text)["content"]
         assert content == [{"type": "text", "text": "said hi" if name == "talks" else "now {'word': 'hi'}"}]
+
+
+async def test_tools_of_a_component_are_offered_over_http_where_the_agent_takes_only_that() -> None:
+    """It passes over servers on stdio without a word."""
+    agent = msgspec.structs.replace(scripted("http_mcp"), mcp_transport="http")
+    async with conducted(Talks(), proxy(), agent=agent) as client:
+        await client.prompt('talk {"word": "hi"}')
+        assert json.loads(client.text)["content"] == [{"type": "text", "text": "said hi"}]
 
 
 async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from queue import SimpleQueue
 from typing import Any
 
@@ -47,6 +48,28 @@ def pending(session: Session) -> list[str]:
     parts = active.response_parts if active is not None else ()
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
     return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
+
+
+def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(open_session: Open) -> None:
+    """Claude's adapter says only that a program of its own exited with code 1; why, is on stderr."""
+    said = ready(open_session("opens_nothing", spec={"origin": "user"}))
+    assert "Claude Code process exited with code 1" in said
+    assert "`agentnb doctor opens_nothing` tries it alone." in said
+    assert said.endswith("Last output:\nnode: cannot find module 'zod'")
+
+
+@pytest.mark.parametrize(
+    ("requires", "said"),
+    [("Node 999.1 or newer", "It needs Node 999.1 or newer; here is Node "), ("Node 4 or newer", "")],
+)
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
+    open_session: Open, requires: str, said: str
+) -> None:
+    """Kimi Code on Node 20; where Node is new enough, that is not why."""
+    failed = ready(open_session("fails", "dies", "start", spec={"requires": requires}))
+    assert said in failed
+    assert ("here is Node" in failed) == bool(said)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session, Turn
 from agentnb.host import Host
-from agentnb.host.changes.own_files import OwnFiles
+from agentnb.host.changes.own_files import OF_AGENTS, OwnFiles
 from agentnb.host.changes.workspace_store import read_file_times
 from agentnb.host.permissions.outcome import look
 from agentnb.log.location import log_location
@@ -117,7 +117,7 @@ def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
     while_recorded = [own.has(each) for each in names]
     recorded[0] = None
     assert (while_recorded, [own.has(each) for each in names]) == ([True, True, False, False], [False] * 4)
-    assert own.lines == ""
+    assert own.lines == OF_AGENTS
 
 
 def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_names(workspace: Path) -> None:
@@ -130,3 +130,14 @@ def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_nam
     link.symlink_to(workspace)
     seen = look(os.fspath(link), [f"{link}/x.db"], own.of(link).has).seen
     assert {os.path.relpath(each, link) for each in seen} == {"mine.csv", "data/mine.csv", "x.db"}
+
+
+def test_fast_agents_memory_in_the_workspace_is_no_change_of_a_turn(host: Host, workspace: Path) -> None:
+    """Undone it would forget; and as each turn writes it, undo of an earlier one would conflict."""
+    session = opened(host, workspace)
+    memory = ".fast-agent/sessions/s1/history.json"
+    first = does(session, ["write", memory, "1"], ["write", "a.txt", "1\n"])
+    does(session, ["write", memory, "2"])
+    assert [change.name for change in first.changes] == ["a.txt"]
+    first.undo()
+    assert ((workspace / memory).read_text(), (workspace / "a.txt").exists()) == ("2", False)

@@ -37,7 +37,7 @@ def redo(tools: Tools, *ids: str) -> tuple[str, ...]:
 
 def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools, page: NotebookPage) -> None:
     """From what was before the turn to what is there after it: inserted and then replaced is added."""
-    tools.call("insert_cell", source="# Fit", below="a", kind="markdown")
+    tools.call("insert_cell", source="# Fit", below="a", cell_type="markdown")
     tools.call("replace_cell", cell="new-1", source="# The fit")
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("replace_cell", cell="b", source="y = 4")

@@ -32,7 +32,7 @@ def shown(*, live: bool = True) -> NotebookView:
         ("replace_cell", {"cell": "a", "source": "x"}, ("replace", "a", "markdown", "# Fit", "x")),
         ("replace_cell", {"cell": "long", "source": "x"}, ("replace", "long", "code", None, "x")),
         ("insert_cell", {"source": "x"}, ("insert", None, "code", None, "x")),
-        ("insert_cell", {"source": "x", "below": "b", "kind": "markdown"}, ("insert", "b", "markdown", None, "x")),
+        ("insert_cell", {"source": "x", "below": "b", "cell_type": "markdown"}, ("insert", "b", "markdown", None, "x")),
         ("replace_cell", {"cell": "gone", "source": "x"}, None),
         ("replace_cell", {"cell": "twice", "source": "x"}, None),
         ("run_cell", {"cell": "b"}, None),

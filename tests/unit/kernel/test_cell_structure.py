@@ -62,7 +62,7 @@ CALLS: list[Call] = [
         *("Merge 3 cells, from the cell `x = 1` to the cell `c`", "merge"),
     ),
     (
-        *("set_cell_type", {"cell": "b", "kind": "markdown"}, [FIRST, "b", "c"]),
+        *("set_cell_type", {"cell": "b", "cell_type": "markdown"}, [FIRST, "b", "c"]),
         *("Make the cell `b` a Markdown cell", "type"),
     ),
     (
@@ -99,12 +99,12 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
     """Their texts are as before, so that the line beside the name says what changed; back again is no change."""
-    tools.call("set_cell_type", cell="b", kind="raw")
+    tools.call("set_cell_type", cell="b", cell_type="raw")
     tools.call("set_cell_tags", cell="b", tags=["x"])
     tools.call("move_cell", cell="b", below="c")
     (change,) = turn(tools).values()
     assert (change.status, change.detail) == ("changed", "moved, code → raw, tags: none → x")
-    tools.call("set_cell_type", cell="b", kind="code")
+    tools.call("set_cell_type", cell="b", cell_type="code")
     tools.call("set_cell_tags", cell="b", tags=[])
     tools.call("move_cell", cell="b", below="a")
     assert turn(tools) == {}
@@ -122,7 +122,7 @@ def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Too
         ("split_cell", {"cell": "a", "line": 1}, "at least 2"),
         ("merge_cells", {"first": "c", "last": "a"}, "comes below the first"),
         ("merge_cells", {"first": "a", "last": "a"}, "comes below the first"),
-        ("set_cell_type", {"cell": "a", "kind": "code"}, "is a code cell already"),
+        ("set_cell_type", {"cell": "a", "cell_type": "code"}, "is a code cell already"),
         ("set_cell_tags", {"cell": "a", "tags": []}, "has these tags already"),
         ("set_cell_tags", {"cell": "a", "tags": "x"}, "is an array"),
         ("set_cell_tags", {"cell": "a", "tags": [1]}, "is a string"),
@@ -152,7 +152,7 @@ def test_merge_cells_when_they_have_different_types_is_refused(tools: Tools, pag
 LOCKED = [
     ("replace_cell", {"cell": "b", "source": "new"}, "b", "editable"),
     ("split_cell", {"cell": "a", "line": 2}, "a", "editable"),
-    ("set_cell_type", {"cell": "b", "kind": "markdown"}, "b", "editable"),
+    ("set_cell_type", {"cell": "b", "cell_type": "markdown"}, "b", "editable"),
     ("set_cell_tags", {"cell": "b", "tags": ["x"]}, "b", "editable"),
     ("merge_cells", {"first": "a", "last": "c"}, "a", "editable"),
     ("merge_cells", {"first": "a", "last": "c"}, "c", "deletable"),
@@ -305,7 +305,7 @@ def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it
 
 def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: Tools, page: NotebookPage) -> None:
     """Theirs is never overwritten without a word."""
-    tools.call("set_cell_type", cell="b", kind="markdown")
+    tools.call("set_cell_type", cell="b", cell_type="markdown")
     page.cells[1]["kind"] = "raw"
     page.tell()
     with pytest.raises(KernelChangesConflict):
@@ -350,7 +350,7 @@ def _call(operation: tuple[str, int, int], ids: list[str]) -> tuple[str, dict[st
         "delete": ("delete_cell", {"cell": cell}),
         "split": ("split_cell", {"cell": cell, "line": 2}),
         "merge": ("merge_cells", {"first": cell, "last": other}),
-        "type": ("set_cell_type", {"cell": cell, "kind": KINDS[second % 3]}),
+        "type": ("set_cell_type", {"cell": cell, "cell_type": KINDS[second % 3]}),
         "tags": ("set_cell_tags", {"cell": cell, "tags": [str(second)] if second % 3 else []}),
     }
     return calls[what]

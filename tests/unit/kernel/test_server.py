@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 import subprocess
@@ -16,12 +17,14 @@ import pytest
 
 from agentnb.acp.failure import RpcError
 from agentnb.acp.mcp import Served
+from agentnb.components import Tool
 from agentnb.errors import NotOffered
 from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel import bridge
+from agentnb.kernel.content import with_object
 from agentnb.kernel.server import VERSIONS, McpServer
 from agentnb.kernel.socket_server import SocketServer
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import TOOLS, checked
 from tests.unit.kernel.shell_tools import Tools, waited_for
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -211,3 +214,34 @@ def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_answered(tools: 
         client.write('{"jsonrpc": "2.0", "id": 1, "method": "\\ud83d", "params": {"n": ' + "9" * 5_000 + "}}")
         assert client.read()["error"]["code"] == METHOD_NOT_FOUND
         client.leave()
+
+
+def test_no_tool_has_an_argument_called_kind() -> None:
+    """OpenHands has a field of that name in each action: its every turn failed. The old name is still accepted."""
+    assert [name for name, tool in TOOLS.items() if "kind" in tool["inputSchema"]["properties"]] == []
+    assert checked("insert_cell", {"source": "x", "kind": "markdown"}) == {"source": "x", "cell_type": "markdown"}
+    assert checked("set_cell_type", {"cell": "a", "kind": "raw"}) == {"cell": "a", "cell_type": "raw"}
+
+
+PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("text", "structured"),
+    [
+        ("42", {"result": 42}),
+        ("[1]", {"result": [1]}),
+        ("null", {"result": None}),
+        ("1" * 400, {"result": "1" * 400}),
+        ('{"a": 1}', None),
+        ("hello", None),
+        ("", None),
+    ],
+)
+def test_a_result_that_agents_read_as_json_is_an_object(text: str, structured: Any) -> None:
+    """A tool of a component as those of the kernel; with a picture the text is behind it, where nobody reads JSON."""
+    result = asyncio.run(Tool(name="t", description="", run=lambda: text).call({}))
+    assert (result["content"], result.get("structuredContent")) == ([{"type": "text", "text": text}], structured)
+    blocks = [{"type": "text", "text": text}, PICTURE]
+    found = with_object({"content": blocks, "isError": False})
+    assert found == {"content": blocks[::-1] if structured else blocks, "isError": False}

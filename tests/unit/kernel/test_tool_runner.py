@@ -352,7 +352,11 @@ def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, argume
         ("run_code", {"code": "1", "wait": 1e9}, "'wait' of run_code is at least 0, at most 600, not"),
         ("run_code", {"code": " \n"}, "The argument 'code' is empty."),
         ("cells", {"first": 0}, "'first' of cells is a string, not 0."),
-        ("insert_cell", {"source": "x", "kind": "raw"}, "'kind' of insert_cell is one of code, markdown, not 'raw'."),
+        (
+            "insert_cell",
+            {"source": "x", "cell_type": "raw"},
+            "'cell_type' of insert_cell is one of code, markdown, not 'raw'.",
+        ),
     ],
 )
 def test_arguments_that_make_no_sense_are_said(tools: Tools, tool: str, arguments: dict[str, Any], words: str) -> None:

@@ -15,6 +15,10 @@ from tests.unit.api.conftest import PATIENCE
 from tests.unit.local.conftest import KEY, Chat, Models
 
 FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
+WRITTEN = (
+    "> **fake-call has only written a tool call as text; nothing was run.** The server does not read it as a call: the"
+    " model or its chat template has no tools. Type `/chat` to go on without tools, or choose another.\n\n"
+)
 SAID = {
     "echo": ("Hello there", ""),
     "reasons": ("Because.", "I wonder."),
@@ -24,7 +28,7 @@ SAID = {
     "wrong": ("Hello.> 3 parts of the answer could not be read and are missing.\n\n", ""),
     "half": ("Hello.> 1 part of the answer could not be read and is missing.\n\n", ""),
     "no-usage": ("Hello there", ""),
-    "fake-call": (FAKE_CALL, ""),
+    "fake-call": (FAKE_CALL + WRITTEN, ""),
 }
 FAILURES = {
     "dies": ("Half an ans", "The connection to 127.0.0.1:{port} broke. Check that the server still runs"),
@@ -230,3 +234,19 @@ def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None
     session.prompt("What is my name?").wait(PATIENCE)
     said = [message["content"] for message in models.seen("What is my name?")[-1]["messages"][1:]]
     assert said == ["My name is Ada", "My name is Ada", "What is my name?"]
+
+
+def test_a_written_tool_call_is_told_once_and_a_chat_without_tools_is_offered(chat: Chat, models: Models) -> None:
+    """`/chat` leaves the tools out of what the model gets, and `/tools` gives them back."""
+    session = chat("fake-call")
+    assert session.prompt("First written").wait(PATIENCE).text == FAKE_CALL + WRITTEN
+    assert session.prompt("Second written").wait(PATIENCE).text == FAKE_CALL
+    assert session.prompt("/chat").wait(PATIENCE).text.startswith("The model gets no tools")
+    session.prompt("Third written").wait(PATIENCE)
+    assert session.prompt("/tools").wait(PATIENCE).text == "The model gets its tools again."
+    session.prompt("Fourth written").wait(PATIENCE)
+    assert ["tools" in models.seen(each)[0] for each in ("Second written", "Third written", "Fourth written")] == [
+        True,
+        False,
+        True,
+    ]

@@ -1,0 +1,61 @@
+"""What a turn used, of what its agent said: ACP's ``usage`` is the session's total, many agents say the turn's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from agentnb.acp.fields import count, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.state import ChatState, UsageInfo
+
+Counts: TypeAlias = Literal["turn", "session"]
+_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens")
+
+
+def turn_tokens(said: UsageInfo, before: UsageInfo | None, counts: Counts | None) -> UsageInfo:
+    """What one turn used.
+
+    Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
+    falls: a total never does. A total that falls is counted anew: the agent has begun another session.
+
+    Args:
+        said: What the agent said at the end of the turn.
+        before: What the turn before has; None for the first one.
+        counts: How the catalogue says that the agent counts.
+
+    Example:
+        >>> first = turn_tokens(UsageInfo(input_tokens=900), None, "session")
+        >>> turn_tokens(UsageInfo(input_tokens=1000), first, "session").input_tokens
+        100
+    """
+    if counts == "turn":
+        return said
+    kept = mapping(mapping(before.meta if before is not None else None).get("agentnb"))
+    earlier = {name: count(mapping(kept.get("said")).get(name)) or 0 for name in _FIELDS}
+    now = {name: getattr(said, name) or 0 for name in _FIELDS}
+    fell = any(now[name] < earlier[name] for name in _FIELDS)
+    if counts is None and (fell or kept.get("counts") == "turn"):
+        return _noted(said, now, "turn")
+    used = {
+        name: None if getattr(said, name) is None else now[name] - (0 if fell else earlier[name]) for name in _FIELDS
+    }
+    return _noted(replace(said, **used), now, "session")
+
+
+def counted_before(chat: ChatState, turn_id: str) -> UsageInfo | None:
+    """The tokens of the last turn before *turn_id* whose agent said any."""
+    found: UsageInfo | None = None
+    for turn in chat.turns:
+        if turn.id == turn_id:
+            break
+        found = turn.usage or found
+    return found
+
+
+def _noted(usage: UsageInfo, said: Mapping[str, int], counts: Counts) -> UsageInfo:
+    return replace(usage, meta={**(usage.meta or {}), "agentnb": {"said": dict(said), "counts": counts}})

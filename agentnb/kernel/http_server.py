@@ -1,0 +1,328 @@
+"""The HTTP address on which one conversation's MCP server listens, for agents that take MCP servers over HTTP only.
+
+MCP's *streamable HTTP*: each message is a POST, answered with JSON; a GET opens the stream on which the server asks
+the agent. It listens at 127.0.0.1 on a free port. A request needs the random token that the agent alone is given
+(``Authorization``), the address as its ``Host``, and no ``Origin``: a page in a browser gets nothing. The system does
+not say which user sent a request: a user of this machine who learns the token can call the tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import json
+import secrets
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.errors import NotOffered
+from agentnb.kernel.rpc import CANCELLED, JsonRpcConnection
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.kernel.server import McpServer
+
+LONGEST_BODY = 16 * 1024 * 1024
+LONGEST_HEAD = 64 * 1024
+MOST_SESSIONS = 32
+SESSION = "mcp-session-id"
+PATH = "/mcp"
+_NEVER = secrets.token_bytes(32)
+"""What nobody sends."""
+
+
+def demand_loopback(title: str, *, reached: bool) -> None:
+    """Check that an agent reaches an address of this machine.
+
+    Args:
+        title: The agent.
+        reached: Whether its confinement leads there.
+
+    Raises:
+        NotOffered: If it does not.
+    """
+    if not reached:
+        message = f"{title} takes tools over HTTP only, and its confinement does not lead to this machine."
+        raise NotOffered(message, hint="Confine it without `network`, or start it with confine=False.")
+
+
+class _Refused(Exception):
+    """A request that is answered with a status."""
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    headers: dict[str, str]
+
+
+class HttpServer:
+    """Listens for one agent, once it is started (:meth:`started`). Runs on the host's loop.
+
+    Args:
+        server: Makes the MCP server of one session of the agent's client.
+    """
+
+    def __init__(self, server: Callable[[], McpServer]) -> None:
+        self._make = server
+        self._token = secrets.token_urlsafe(32)
+        self._port = 0
+        self._listening: asyncio.AbstractServer | None = None
+        self._sessions: dict[str, _Session] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def started(cls, server: Callable[[], McpServer]) -> HttpServer:
+        """A server that listens.
+
+        Args:
+            server: Makes the MCP server of one session of the agent's client.
+
+        Raises:
+            NotOffered: Where the system has no port for it.
+        """
+        listening = cls(server)
+        try:
+            opened = await asyncio.start_server(listening._accept, "127.0.0.1", 0, limit=LONGEST_HEAD)
+        except OSError as error:
+            raise NotOffered(f"No port could be opened at 127.0.0.1: {error}.", hint="Close other programs.") from None
+        listening._listening, listening._port = opened, opened.sockets[0].getsockname()[1]
+        return listening
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._port}{PATH}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that each request needs."""
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def close(self) -> None:
+        """Stop listening and end all sessions."""
+        if self._listening is not None:
+            self._listening.close()
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+        for task in [*self._connections]:
+            task.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait until all connections have ended; first :meth:`close`."""
+        while self._connections:
+            await asyncio.wait([*self._connections])
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+        with contextlib.suppress(OSError, EOFError, asyncio.CancelledError):
+            try:
+                while await self._served(reader, writer):
+                    await writer.drain()
+            finally:
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+
+    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; False where the connection ends with it."""
+        try:
+            request = _read(await reader.readuntil(b"\r\n\r\n"))
+            self._check(request)
+            body = await reader.readexactly(_length(request))
+            match request.method:
+                case "POST":
+                    await self._post(request, body, reader, writer)
+                case "GET":
+                    await self._stream(request, reader, writer)
+                    return False
+                case "DELETE":
+                    session = self._session(request)
+                    self._sessions.pop(session.id)
+                    session.close()
+                    _answer(writer, "200 OK")
+                case _:
+                    _answer(writer, "405 Method Not Allowed", {"Allow": "GET, POST, DELETE"})
+        except asyncio.LimitOverrunError:
+            _answer(writer, "431 Request Header Fields Too Large")
+            return False
+        except _Refused as refused:
+            _answer(writer, str(refused))
+            return False
+        return request.headers.get("connection", "").lower() != "close"
+
+    def _check(self, request: _Request) -> None:
+        given = request.headers.get("authorization", "").encode("utf-8", "replace")
+        # In constant time, so that the time of the answer says nothing about the token.
+        if not hmac.compare_digest(given, self.headers["Authorization"].encode()):
+            raise _Refused("401 Unauthorized")
+        if "origin" in request.headers or request.headers.get("host") != f"127.0.0.1:{self._port}":
+            raise _Refused("403 Forbidden")
+        if request.path != PATH:
+            raise _Refused("404 Not Found")
+
+    def _session(self, request: _Request) -> _Session:
+        if SESSION not in request.headers:
+            raise _Refused("400 Bad Request")
+        session = self._sessions.get(request.headers[SESSION])
+        if session is None:
+            raise _Refused("404 Not Found")
+        return session
+
+    async def _post(
+        self, request: _Request, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            message = read_json(body)
+        except ValueError:
+            raise _Refused("400 Bad Request") from None
+        if not isinstance(message, dict):  # batches are no more, since MCP 2025-06-18
+            raise _Refused("400 Bad Request")
+        if message.get("method") == "initialize":
+            while len(self._sessions) >= MOST_SESSIONS:
+                self._sessions.pop(next(iter(self._sessions))).close()
+            session = _Session(self._make)
+            self._sessions[session.id] = session
+        else:
+            session = self._session(request)
+        answer = await _unless_gone(session.answer(message, body), reader)
+        headers = {"Mcp-Session-Id": session.id}
+        if answer is None:
+            _answer(writer, "202 Accepted", headers)
+        else:
+            _answer(writer, "200 OK", {**headers, "Content-Type": "application/json"}, answer)
+
+    async def _stream(self, request: _Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        session = self._session(request)
+        lines = ("HTTP/1.1 200 OK", "Content-Type: text/event-stream", "Cache-Control: no-store", "Connection: close")
+        writer.write("\r\n".join((*lines, "", "")).encode())
+        session.stream(writer)
+        await reader.read(1)  # until it is closed
+
+
+class _Session:
+    """One session of the agent's client."""
+
+    def __init__(self, make: Callable[[], McpServer]) -> None:
+        self.id = secrets.token_urlsafe(16)
+        self._server = make()
+        self._connection = JsonRpcConnection(self._server, self._write)
+        self._waiting: dict[str, asyncio.Future[bytes | None]] = {}
+        self._streams: list[asyncio.StreamWriter] = []
+        self._unsent: list[bytes] = []
+        self._server.opened(self._connection, self.close)
+
+    async def answer(self, message: dict[str, Any], body: bytes) -> bytes | None:
+        """What *message* is answered with; None where it is no request, or is cancelled."""
+        if "id" not in message or "method" not in message:
+            if message.get("method") == CANCELLED:
+                self._cancel(message)
+            self._connection.receive(body)
+            return None
+        key = repr(message["id"])
+        waiting: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self._waiting[key] = waiting
+        try:
+            self._connection.receive(body)
+            return await waiting
+        finally:
+            self._waiting.pop(key, None)
+
+    def stream(self, writer: asyncio.StreamWriter) -> None:
+        """From now on send on *writer* what the server asks or says."""
+        self._streams = [each for each in self._streams if not each.is_closing()] + [writer]
+        unsent, self._unsent = self._unsent, []
+        for line in unsent:
+            self._send(line)
+
+    def close(self) -> None:
+        """End it."""
+        self._connection.close()
+        self._server.closed()
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(None)
+        for writer in self._streams:
+            writer.close()
+
+    def _cancel(self, message: dict[str, Any]) -> None:
+        params = message.get("params")
+        waiting = self._waiting.get(repr(params.get("requestId"))) if isinstance(params, dict) else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    def _write(self, line: bytes) -> None:
+        message = json.loads(line)
+        waiting = None if "method" in message else self._waiting.get(repr(message.get("id")))
+        if waiting is None:
+            self._send(line)
+        elif not waiting.done():
+            waiting.set_result(line.rstrip(b"\n"))
+
+    def _send(self, line: bytes) -> None:
+        writer = next((each for each in reversed(self._streams) if not each.is_closing()), None)
+        if writer is None:
+            self._unsent = [*self._unsent, line][-100:]
+        else:
+            writer.write(b"event: message\ndata: " + line.rstrip(b"\n") + b"\n\n")
+
+
+async def _unless_gone(answering: Any, reader: asyncio.StreamReader) -> bytes | None:
+    """The result of *answering*; who has closed the connection wants it no more."""
+    task = asyncio.ensure_future(answering)
+    gone = asyncio.ensure_future(_closed(reader))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise EOFError
+        result: bytes | None = task.result()
+        return result
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.wait({task, gone})  # else the reader is still taken
+
+
+async def _closed(reader: asyncio.StreamReader) -> None:
+    """Wait until the other end is closed; takes nothing from *reader*."""
+    try:
+        await reader.readuntil(_NEVER)
+    except asyncio.IncompleteReadError:
+        return
+    except asyncio.LimitOverrunError:  # it has sent a great deal: it is there
+        await asyncio.Event().wait()
+
+
+def _read(head: bytes) -> _Request:
+    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    method, _, rest = first.partition(" ")
+    path, _, version = rest.partition(" ")
+    pairs = [line.partition(":") for line in lines]
+    if not version.startswith("HTTP/1.") or not all(colon for _, colon, _ in pairs):
+        raise _Refused("400 Bad Request")
+    return _Request(method, path, {name.strip().lower(): value.strip() for name, _, value in pairs})
+
+
+def _length(request: _Request) -> int:
+    length = request.headers.get("content-length", "0")
+    if "transfer-encoding" in request.headers:
+        raise _Refused("411 Length Required")
+    if not (length.isascii() and length.isdigit()):
+        raise _Refused("400 Bad Request")
+    if int(length) > LONGEST_BODY:
+        raise _Refused("413 Content Too Large")
+    return int(length)
+
+
+def _answer(
+    writer: asyncio.StreamWriter, status: str, headers: dict[str, str] | None = None, body: bytes = b""
+) -> None:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Cache-Control: no-store"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join((*lines, "", "")).encode() + body)

@@ -1,0 +1,25 @@
+"""Says of what kind the prompt's blocks are: a JSON list of type, and media type, address or text."""
+
+import json
+
+import wire
+
+sessions = iter(range(1, 1000))
+
+
+def kind(block):
+    inner = block.get("resource", block)
+    return [block["type"], inner.get("mimeType") or inner.get("uri") or inner.get("text", "")[:40]]
+
+
+def prompt(request):
+    params = request["params"]
+    wire.say(json.dumps([kind(block) for block in params["prompt"][1:]]), params["sessionId"])
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+def new(request):
+    wire.answer(request, {"sessionId": f"session-{next(sessions)}"})
+
+
+wire.run(prompt, new)

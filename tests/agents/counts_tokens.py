@@ -1,0 +1,17 @@
+"""Says at the end of each turn the tokens that the prompt names: ``INPUT OUTPUT``, or ``quota INPUT OUTPUT``."""
+
+import wire
+
+
+def prompt(request):
+    *quota, read, written = request["params"]["prompt"][0]["text"].split()
+    if quota:
+        tokens = {"input_tokens": int(read), "output_tokens": int(written)}
+        said = {"_meta": {"quota": {"token_count": tokens, "model_usage": []}}}
+    else:
+        total = int(read) + int(written)
+        said = {"usage": {"inputTokens": int(read), "outputTokens": int(written), "totalTokens": total}}
+    wire.answer(request, {"stopReason": "end_turn", **said})
+
+
+wire.run(prompt)

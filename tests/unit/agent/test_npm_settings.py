@@ -1,0 +1,103 @@
+"""npm's settings of the user and of the machine count for agents that npx starts, also for confined ones."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agentnb.agent.catalog import catalogue, find
+from agentnb.agent.confinement import Confine
+from agentnb.agent.installation import install_words
+from agentnb.agent.npm_settings import certificate_files, copy_without_logins, machine_settings
+from agentnb.agent.process import AgentProcess
+from agentnb.agent.registry import Runner
+from tests.unit.agent.test_confinement import needs_landlock
+
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+NPX = ("npx", "--prefix=/x", "opencode-ai")
+NPMRC = """registry=https://mirror.example.org/npm/
+@own:registry = https://mirror.example.org/own/
+//mirror.example.org/npm/:_authToken=npm_secret
+_auth=c2VjcmV0
+email=ada@example.org
+cafile={ca}
+registry=https://ada:pw@mirror.example.org/
+https-proxy=http://proxy.example.org:8080
+"""
+
+
+@needs_npm
+async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tmp_path: Path) -> None:
+    """As npm itself says where they are; given by the user, that stays."""
+    env = {**os.environ, "HOME": str(tmp_path), "npm_config_prefix": str(tmp_path / "own")}
+    for name in [each for each in env if each.lower() == "npm_config_globalconfig"]:
+        del env[name]
+    found = await machine_settings(NPX, env)
+    assert found == {"npm_config_globalconfig": str(tmp_path / "own/etc/npmrc")}
+    assert await machine_settings(NPX, {**env, **found}) == {}
+    assert await machine_settings(["node"], env) == {}
+
+
+@needs_npm
+async def test_an_agent_of_npx_starts_with_the_machines_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real npm, as the agent: what it takes for its registry."""
+    (tmp_path / "own/etc").mkdir(parents=True)
+    (tmp_path / "own/etc/npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")
+    for name in [each for each in os.environ if each.lower().startswith("npm_config_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("npm_config_prefix", str(tmp_path / "own"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = Runner(kind="npx", package="x").command_in(tmp_path / "installs")[2:3]
+    spec = find("eliza").__class__(name="n", title="N", command=("npm", *options, "config", "get", "registry"))
+    said, ended = bytearray(), asyncio.Event()
+    process = await AgentProcess.spawn(spec, tmp_path, on_output=said.extend, on_end=ended.set)
+    await asyncio.wait_for(ended.wait(), 60)
+    await process.stop()
+    assert said.decode().strip() == "https://mirror.example.org/npm/"
+
+
+def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_path: Path) -> None:
+    """Servers, certificates and proxies; no token, password or address."""
+    ca = tmp_path / "ca.pem"
+    ca.write_text("", encoding="utf-8")
+    (tmp_path / ".npmrc").write_text(NPMRC.format(ca=ca), encoding="utf-8")
+    found = copy_without_logins({}, tmp_path, tmp_path)
+    assert found == {"npm_config_userconfig": str(tmp_path / "npmrc")}
+    assert (tmp_path / "npmrc").read_text(encoding="utf-8").splitlines() == [
+        "registry=https://mirror.example.org/npm/",
+        "@own:registry = https://mirror.example.org/own/",
+        f"cafile={ca}",
+        "https-proxy=http://proxy.example.org:8080",
+    ]
+    assert certificate_files({}, tmp_path) == [str(ca)]
+
+
+@needs_npm
+@needs_landlock
+async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real npm, confined; it cannot read the file with the login."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / ".npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")
+    for name in [each for each in os.environ if each.lower().startswith("npm_config_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    spec = find("eliza").__class__(name="n", title="N", command=("npm", "config", "get", "registry"))
+    said, ended = bytearray(), asyncio.Event()
+    process = await AgentProcess.spawn(spec, work, confine=Confine(), on_output=said.extend, on_end=ended.set)
+    await asyncio.wait_for(ended.wait(), 60)
+    await process.stop()
+    assert said.decode().strip() == "https://mirror.example.org/npm/"
+
+
+def test_start_and_install_give_the_same_version() -> None:
+    """Of every agent that both can bring."""
+    both = [spec for spec in catalogue().values() if spec.runner is not None and install_words(spec)]
+    assert len(both) >= 10
+    assert [spec.name for spec in both if spec.runner and spec.runner.package not in (install_words(spec) or ())] == []

@@ -1,0 +1,104 @@
+"""Objects in `context=`: what has a picture goes as a picture, a path as a file, everything else as text."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from IPython.display import Image as ShownImage
+from matplotlib.figure import Figure
+from PIL import Image
+
+import agentnb
+from agentnb import Session
+from agentnb.api.attachments import attachment_of
+from agentnb.errors import UsageError
+from tests.unit.api.conftest import AGENTS, PATIENCE
+
+mpl.use("agg")
+PICTURE = Image.new("RGB", (3, 2))
+_file = io.BytesIO()
+PICTURE.save(_file, "PNG")
+PNG = _file.getvalue()
+
+
+def figure() -> Figure:
+    made = Figure()
+    made.add_subplot().plot([1, 2])
+    return made
+
+
+class Draws:
+    """An object of the user's that Jupyter shows as a picture."""
+
+    def _repr_png_(self) -> bytes:
+        return PNG
+
+
+class Fails:
+    def _repr_png_(self) -> bytes:
+        raise RuntimeError("no ink")
+
+
+def sent(session: Session, *context: Any) -> list[list[str]]:
+    found: list[list[str]] = json.loads(session.prompt("Look", context=[*context]).wait(PATIENCE).text)
+    return found
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        figure,
+        lambda: figure().axes[0],
+        lambda: PICTURE,
+        lambda: ShownImage(PNG),
+        lambda: PNG,
+        lambda: bytearray(PNG),
+        Draws,
+    ],
+)
+def test_what_has_a_picture_goes_as_a_picture(start: Callable[..., Session], make: Callable[[], Any]) -> None:
+    """Figures, axes, images of PIL and of IPython, bytes, and whatever Jupyter shows as a picture."""
+    assert sent(start("blocks"), make()) == [["image", "image/png"]]
+
+
+def test_a_path_goes_as_a_file_and_as_a_picture_where_it_is_one(start: Callable[..., Session], tmp_path: Path) -> None:
+    """By its content, not its name; a folder by its address; what is not there is said at once."""
+    (tmp_path / "chart").write_bytes(PNG)
+    (tmp_path / "a b.csv").write_text("x\n1\n", encoding="utf-8")
+    session = start("blocks")
+    assert sent(session, tmp_path / "chart", tmp_path / "a b.csv", tmp_path) == [
+        ["image", "image/png"],
+        ["resource_link", "text/csv"],
+        ["resource_link", "inode/directory"],
+    ]
+    with pytest.raises(UsageError, match=r"nothing\.txt' in context= cannot be read: No such file"):
+        session.prompt("Look", context=[tmp_path / "nothing.txt"])
+
+
+def test_other_bytes_go_as_text_where_they_are_text(start: Callable[..., Session]) -> None:
+    """Else an agent that takes no files is told of them."""
+    texts = sent(start("blocks"), b"some text", b"%PDF-1.7 \xff", b"RIFF\xff\xff\xff\xffWAVE")
+    assert [kind for kind, _ in texts] == ["text"] * 3
+    assert "application/pdf" in texts[1][1]
+
+
+def test_a_picture_that_fails_or_is_too_large_is_described_with_the_reason() -> None:
+    """The prompt goes on without it."""
+    failed, large = attachment_of(Fails()), attachment_of(PNG + bytes(4_000_000))
+    assert "could not be drawn: RuntimeError: no ink." in str(failed)
+    assert "An agent gets pictures of at most 3,145,728 bytes." in str(large)
+
+
+def test_many_inputs_with_pictures_send_them(tmp_path: Path) -> None:
+    """As the page on many inputs has it: a function gives text and context."""
+    rows = [{"name": "red", "picture": PNG}, {"name": "blue", "picture": PICTURE}]
+    command = [sys.executable, str(AGENTS / "blocks.py")]
+    batch = agentnb.map(lambda row: (f"Describe {row['name']}.", [row["picture"]]), rows, command=command, cwd=tmp_path)
+    assert [json.loads(each) for each in batch] == [[["image", "image/png"]]] * 2

@@ -1,0 +1,41 @@
+"""The tokens of a turn: what the agent says is the turn's, or the session's total so far as ACP words it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import find
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import Open
+
+TOTALS = ["9000 300", "17400 500", "34800 800"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "prompts", "used"),
+    [
+        ("session", TOTALS, [(9000, 300), (8400, 200), (17400, 300)]),
+        (None, TOTALS, [(9000, 300), (8400, 200), (17400, 300)]),
+        ("turn", TOTALS, [(9000, 300), (17400, 500), (34800, 800)]),
+        (None, ["9000 300", "9100 20", "9200 30"], [(9000, 300), (9100, 20), (9200, 30)]),
+        ("session", ["9000 300", "100 20", "200 30"], [(9000, 300), (100, 20), (100, 10)]),
+        ("turn", ["quota 3600 150", "quota 1200 50"], [(3600, 150), (1200, 50)]),
+    ],
+)
+def test_totals_of_a_session_are_not_added_up(
+    open_session: Open, counts: Any, prompts: list[str], used: list[tuple[int, int]]
+) -> None:
+    """Where nobody knows how an agent counts, a number that falls shows that it is no total."""
+    session = open_session("counts_tokens", spec={"counts_tokens": counts})
+    found = [session.prompt(prompt).wait(PATIENCE).usage for prompt in prompts]
+    assert [(each.input_tokens, each.output_tokens) for each in found if each is not None] == used
+
+
+def test_the_catalogue_says_who_counts_the_session() -> None:
+    """As they were seen to."""
+    assert {name: find(name).counts_tokens for name in ("vibe", "copilot", "claude", "gemini")} == {
+        **dict.fromkeys(("vibe", "copilot"), "session"),
+        **dict.fromkeys(("claude", "gemini"), "turn"),
+    }

@@ -1,0 +1,47 @@
+"""The kernel's tools for an agent that takes MCP servers over HTTP only, as the catalogue says of Copilot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentnb.agent.catalog import find
+from agentnb.agent.mcp import mcp_servers
+from agentnb.host import Host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import Open
+from tests.unit.host.test_agent_lifecycle import notices
+from tests.unit.kernel.conftest import tools
+from tests.unit.kernel.shell_tools import Tools
+
+__all__ = ["tools"]  # a fixture
+
+HTTP = {"mcp_transport": "http"}
+
+
+def test_copilot_gets_the_tools_over_http() -> None:
+    """It does not start servers on stdio."""
+    assert (find("copilot").mcp_transport, find("claude").mcp_transport) == ("http", "stdio")
+
+
+@pytest.mark.parametrize(("code", "value"), [("x", 7), ("[x, x]", [7, 7]), ("None\nprint(0)", 0)])
+def test_an_agent_that_takes_mcp_over_http_only_runs_code_and_gets_an_object(
+    host: Host, open_session: Open, tools: Tools, code: str, value: Any
+) -> None:
+    """A result that is a number or a list is an object in `structuredContent`: Gemini CLI fails otherwise."""
+    host.environment.connect(shell=tools)
+    tools.shell.user_ns["x"] = 7
+    session = open_session("http_mcp", spec=HTTP, mode="allow", kernel_tools=True)
+    result = json.loads(session.prompt(f"run_code {json.dumps({'code': code})}").wait(PATIENCE).text)
+    assert (result["structuredContent"], result["isError"]) == ({"result": value}, False)
+
+
+def test_servers_on_stdio_are_named_where_the_agent_takes_http_only(open_session: Open, tmp_path: Path) -> None:
+    """It would pass over them without a word."""
+    servers = mcp_servers({"files": {"command": "true"}})
+    session = open_session("http_mcp", spec=HTTP, mcp_servers=servers)
+    assert session.prompt("x {}").wait(PATIENCE).text.endswith("no servers")
+    assert "cannot reach these MCP servers: files." in notices(session)

@@ -1,0 +1,111 @@
+"""The kernel's tools over HTTP, for agents that take MCP servers so only; as MCP's streamable HTTP has it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from agentnb.kernel.http_server import HttpServer
+from agentnb.kernel.server import McpServer
+from agentnb.kernel.tools import TOOLS
+from tests.unit.kernel.shell_tools import Tools, waited_for
+from tests.unit.kernel.test_server import INITIALIZE
+
+
+@pytest.fixture
+def server(tools: Tools) -> Iterator[HttpServer]:
+    """A server in front of the tools."""
+    found = tools.loop.submit(HttpServer.started(lambda: McpServer(tools.tool_runner))).result(30)
+    yield found
+    tools.loop.call(found.close)
+    tools.loop.submit(found.wait_closed()).result(30)
+
+
+def sent(
+    server: HttpServer, message: Any, method: str = "POST", **headers: str | None
+) -> tuple[int, http.client.HTTPMessage, Any]:
+    """The status, the headers and the body of the answer to one request."""
+    named = {**server.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    with closing(http.client.HTTPConnection(str(urlsplit(server.url).netloc), timeout=30)) as connection:
+        body = json.dumps(message) if method == "POST" else None
+        connection.request(method, "/mcp", body, {name: value for name, value in named.items() if value is not None})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, json.loads(answer.read() or "null")
+
+
+def request(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def greeted(server: HttpServer) -> str:
+    _, headers, _ = sent(server, request("initialize", **INITIALIZE))
+    return str(headers["Mcp-Session-Id"])
+
+
+def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, server: HttpServer) -> None:
+    """Each message a POST; a notification has no answer; a session that was ended is not known any more."""
+    tools.shell.user_ns["xs"] = [1, 2]
+    status, headers, hello = sent(server, request("initialize", **INITIALIZE))
+    session = headers["Mcp-Session-Id"]
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    assert hello["result"]["serverInfo"]["name"] == "agentnb-kernel"
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert sent(server, note, Mcp_Session_Id=session)[0] == 202
+    listed = sent(server, request("tools/list"), Mcp_Session_Id=session)[2]["result"]["tools"]
+    assert [tool["name"] for tool in listed] == list(TOOLS)
+    call = request("tools/call", name="inspect", arguments={"path": "xs"})
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(sent, server, call, Mcp_Session_Id=session)
+        result = waited_for(tools.job_queue, asked)[2]["result"]
+    assert result["content"][0]["text"] == "xs: list, length 2\n[1, 2]"
+    assert sent(server, None, "DELETE", Mcp_Session_Id=session)[0] == 200
+    assert sent(server, request("ping"), Mcp_Session_Id=session)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": None}, 401),
+        ({"Authorization": "Bearer x"}, 401),
+        ({"Origin": "https://example.org"}, 403),
+        ({"Host": "example.org"}, 403),
+        ({"Mcp_Session_Id": None}, 400),
+        ({"Mcp_Session_Id": "x"}, 404),
+        ({"Content_Length": "99999999"}, 413),
+    ],
+)
+def test_a_request_over_http_without_token_from_a_page_or_of_no_session_is_refused(
+    server: HttpServer, headers: dict[str, Any], status: int
+) -> None:
+    """A page in a browser gets nothing, also where its name leads to this machine."""
+    assert sent(server, request("ping"), **{"Mcp_Session_Id": greeted(server), **headers})[0] == status
+
+
+def test_what_is_no_message_is_refused_over_http(server: HttpServer) -> None:
+    """And the server goes on."""
+    session = greeted(server)
+    assert [sent(server, each, Mcp_Session_Id=session)[0] for each in (7, [], [request("ping")])] == [400] * 3
+    assert sent(server, None, "PUT", Mcp_Session_Id=session)[0] == 405
+    assert sent(server, request("resources/list"), Mcp_Session_Id=session)[2]["error"]["code"] == -32601
+
+
+def test_a_call_over_http_that_is_cancelled_is_answered_with_nothing(tools: Tools, server: HttpServer) -> None:
+    """MCP `notifications/cancelled`: the POST of the call ends."""
+    session = greeted(server)
+    begun = threading.Event()
+    tools.while_asked = begun.set
+    with ThreadPoolExecutor(1) as thread:
+        call = {**request("tools/call", name="run_code", arguments={"code": "1"}), "id": "c"}
+        asked = thread.submit(sent, server, call, Mcp_Session_Id=session)
+        assert begun.wait(30)
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}
+        assert sent(server, note, Mcp_Session_Id=session)[0] == 202
+        assert asked.result(30)[0] == 202
