@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-_NAME, _INDEX = re.compile(r"[\w-]+"), re.compile(r"\[[^\]]*\]")
+_NAME, _INDEX = re.compile(r"[\w-]+"), re.compile(r"\[[^\[\]]*\]")
 _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _PATH = re.compile(r" - at `\$([^`]*)`$")
 _UNKNOWN_FIELD = re.compile(r"unknown field `([^`]+)`")
-_KEY_IN_LINE = re.compile(r"\s*\[*\s*[\"']?([\w.-]+)[\"']?\s*(?:=|\])")
+_KEY_IN_LINE = re.compile(r"\A[\s\[]*[\"']?([\w.-]+)[\"']?\s*(?:=|\])")
 _WORDS = {
     "array": "a list",
     "object": "a table",

@@ -258,7 +258,7 @@ class _Session:
             waiting.set_result(None)
 
     def _write(self, line: bytes) -> None:
-        message = json.loads(line)
+        message = read_json(line)
         waiting = None if "method" in message else self._waiting.get(repr(message.get("id")))
         if waiting is None:
             self._send(line)

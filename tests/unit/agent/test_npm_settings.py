@@ -17,7 +17,7 @@ from agentnb.agent.process import AgentProcess
 from agentnb.agent.registry import Runner
 from tests.unit.agent.test_confinement import needs_landlock
 
-needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")
 NPX = ("npx", "--prefix=/x", "opencode-ai")
 NPMRC = """registry=https://mirror.example.org/npm/
 @own:registry = https://mirror.example.org/own/

@@ -62,7 +62,7 @@ def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(ope
     ("requires", "said"),
     [("Node 999.1 or newer", "It needs Node 999.1 or newer; here is Node "), ("Node 4 or newer", "")],
 )
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
     open_session: Open, requires: str, said: str
 ) -> None:
