@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import json
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 

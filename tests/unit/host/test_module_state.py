@@ -20,7 +20,7 @@ KEPT = {
     ("agentnb.host.environment", "_CURRENT"): "the port: what kernel, editors and settings provide, connected once",
     ("agentnb.host.host", "_current"): "this process's host, made and replaced by `current_host` alone",
     ("agentnb.host.host", "_pid"): "whose host that is: a forked process makes its own",
-    ("agentnb.agent.npm_settings", "_ASKED"): "what npm said where its settings are: asked once, it takes half a second",
+    ("agentnb.agent.npm_settings", "_ASKED"): "where npm said its settings are: asked once",
     ("agentnb.agent.guard", "GUARD"): "the processes to end with this one, which `agent` itself adds and takes out",
 }
 """All that modules of the two packages hold and that changes, and why."""
