@@ -117,7 +117,7 @@ class CellErrors:
     def told(self, params: FailedParams) -> CellError:
         """The error that a page's output shows: the one remembered of that run of the cell, else what the page says."""
         with self._lock:
-            known = next((each for each in self._errors if _is_of(each, params)), None)
+            known = next((each for each in reversed(self._errors) if _is_of(each, params)), None)
             if known is not None:
                 self._errors.remove(known)
         error = known or _from_output(params)
@@ -169,7 +169,9 @@ def errors_of(shell: Any) -> CellErrors:
 
 
 def _is_of(error: CellError, params: FailedParams) -> bool:
-    return (error.cell_id, error.count, error.name) == (params.cell_id, params.count, params.name)
+    """Whether *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
+    is_same_run = params.count is None or error.count == params.count
+    return is_same_run and (error.cell_id, error.name) == (params.cell_id, params.name)
 
 
 def _from_output(params: FailedParams) -> CellError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -149,11 +151,24 @@ def start(home: Path, folder: Path, *options: str, port: int | None = None) -> S
     reader.start()
     ready.wait(START_SECONDS)
     listens = next((int(found[1]) for line in log if (found := READY.search(line))), None)
-    if listens is None:
+    if listens is None or not _accepts_connections(process, listens):
         process.kill()
         message = b"".join(log).decode(errors="replace")
         raise AssertionError(f"JupyterLab did not start:\n{message}")
     return Server(process, listens, folder, log, reader)
+
+
+def _accepts_connections(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait for the port: Jupyter Server logs its address before it binds, and ends where the port was taken since."""
+    until = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return True
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.05)
+    return False
 
 
 def _follow(process: subprocess.Popen[bytes], log: list[bytes], ready: threading.Event) -> None:

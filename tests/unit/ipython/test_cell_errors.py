@@ -163,3 +163,15 @@ def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(s
         assert text_of(error) == error.text
     finally:
         page.close()
+
+
+def test_a_button_pressed_before_the_page_knows_the_count_sends_the_error_of_that_cell(
+    shell: Any, errors: CellErrors
+) -> None:
+    """The error is in the output before the kernel's reply says the count: the mention names the cell's latest run."""
+    errors.remember(ValueError("the older, run again"), 4, "c2")
+    errors.remember(TypeError("another cell"), 5, "c5")
+    early = FailedParams(id="1", action="fix", cell_id="c2", name="ValueError", message="the older, run again")
+    assert failed_prompt(shell, early).startswith("Fix the error in In [4]: @error:4\n")
+    errors.remember(TypeError("again"), 6, "c5")
+    assert attached("@error:4", shell)[0][1].startswith("ValueError: the older, run again")
