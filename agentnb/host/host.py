@@ -197,6 +197,7 @@ class Host:
     def forget(self, conversation: Conversation) -> None:
         """Take a closed conversation out of the root channel."""
         uri = conversation.session.uri
+        conversation.changes.close()
         if self.conversations.pop(uri, None) is not None:
             self._published.pop(uri, None)
             SESSION_CLOSED.tell(tab=conversation.tab_id, agent=conversation.spec.name)

@@ -169,6 +169,8 @@ class ChangeTracker:
         attached: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store = store
+        if store is not None:
+            store.users.add(channels.session.uri)
         self.recording = recording
         self.changed: Callable[[str], None] = lambda _turn_id: None
         self._channels = channels
@@ -183,6 +185,11 @@ class ChangeTracker:
             kernel.changed = lambda turn_id: loop.post(self.refresh_kernel, turn_id)
         self._running: dict[str, _Running] = {}
         self._record: ConversationRecord | None = None
+
+    def close(self) -> None:
+        """The conversation is closed: what is not needed for others is freed."""
+        if self.store is not None:
+            self.store.leave(self._channels.session.uri)
 
     # --- what is known ---
 
@@ -227,6 +234,8 @@ class ChangeTracker:
         if self.store is None:
             return
         await self.compared()
+        if not self._channels.is_active(turn_id):
+            return  # it was cancelled meanwhile, so nothing would tell its end
         running = self._running[turn_id] = _Running(turn_id)
         self.store.running[turn_id] = RunningTurn(
             self._channels.title, self._channels.session.uri, lambda: self._named_by(turn_id)[0]
@@ -295,6 +304,7 @@ class ChangeTracker:
             running.error = _explained(error)
         finally:
             store.running.pop(turn_id, None)
+            store.rest()
         self._tell(turn_id, record, running.error)
         self._running.pop(turn_id, None)
         running.compared.set()

@@ -153,6 +153,8 @@ class WorkspaceStore:
     Attributes:
         running: Which turns run in the workspace, by id.
         ended: Those that ran last.
+        users: The open conversations that work there, by their sessions' channels. When there are none, the thread
+            ends and no file of the store stays open; whoever needs it opens it again.
         patterns: The sensitive files.
         recovered: What was finished or taken back when the store was opened, a sentence; None where nothing was.
     """
@@ -170,6 +172,7 @@ class WorkspaceStore:
         self.workspace = workspace
         self.running: dict[str, RunningTurn] = {}
         self.ended: deque[EndedTurn] = deque(maxlen=MOST_ENDED)
+        self.users: set[str] = set()
         self.patterns: Patterns = SENSITIVE
         self.recovered: str | None = None
         self._keeps_sensitive = keeps_sensitive
@@ -184,6 +187,7 @@ class WorkspaceStore:
         self._turns = 0
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._thread_lock = threading.Lock()
 
     @property
     def records(self) -> Path:
@@ -198,10 +202,22 @@ class WorkspaceStore:
                 removes the folder when it is done; what waits behind it is not done.
         """
         self._is_closed = True
-        if self._thread is not None:
+        with self._thread_lock:
+            thread = self._thread
             self._jobs.put(None)
-            self._thread.join(timeout)
+        if thread is not None:
+            thread.join(timeout)
         self._remove()
+
+    def leave(self, user: str) -> None:
+        """The conversation *user* is closed."""
+        self.users.discard(user)
+        self.rest()
+
+    def rest(self) -> None:
+        """End the thread and close the store's files where nobody needs them."""
+        if not self.users and not self.running and self._thread is not None:
+            self._submit(lambda: None)
 
     def named_by_others(self, session: str, since: int) -> frozenset[str]:
         """The files that tool calls of other sessions' turns named that ran since *since* (milliseconds since 1970)."""
@@ -294,13 +310,17 @@ class WorkspaceStore:
         return self._store
 
     async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.shield(asyncio.wrap_future(self._submit(work)))
+
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
         done: Future[T] = Future()
-        self._jobs.put((work, done))
-        if self._thread is None:
-            # A daemon: a long snapshot must not keep the kernel from ending.
-            self._thread = threading.Thread(target=self._work, name="agentnb-changes", daemon=True)
-            self._thread.start()
-        return await asyncio.shield(asyncio.wrap_future(done))
+        with self._thread_lock:
+            self._jobs.put((work, done))
+            if self._thread is None:
+                # A daemon: a long snapshot must not keep the kernel from ending.
+                self._thread = threading.Thread(target=self._work, name="agentnb-changes", daemon=True)
+                self._thread.start()
+        return done
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -312,7 +332,19 @@ class WorkspaceStore:
                 done.set_result(work())
             except BaseException as error:  # noqa: BLE001 - handed to who waits
                 done.set_exception(error)
+            del work, done, job  # else they keep the store until the next one
+            if self._rests():
+                return
         self._remove()  # again: work that was not waited for may have made it anew
+
+    def _rests(self) -> bool:
+        """Whether nobody needs the store now: then its files are closed, and the thread ends."""
+        with self._thread_lock:
+            if self.users or self.running or self._is_closed or not self._jobs.empty():
+                return False
+            self._store = self._snapshot = self._times = None
+            self._thread = None
+            return True
 
     def _remove(self) -> None:
         if self._temporary is not None:

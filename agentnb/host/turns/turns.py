@@ -333,6 +333,8 @@ class Turns:
             await self._previous_answer()
             if not again:
                 await self.changes.begin(turn_id)
+            if not self._channels.is_active(turn_id):
+                return  # cancelled meanwhile: an agent that was started now would be stopped by nobody
             agent = await self._lifecycle.ready()
         except AgentnbError as error:
             self.fail(turn_id, error)

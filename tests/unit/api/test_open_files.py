@@ -1,0 +1,46 @@
+"""Sessions that are closed leave nothing open: no files, no threads, no agents."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+import agentnb
+from tests.unit.api.conftest import PATIENCE
+
+SESSIONS = 8
+
+
+@pytest.mark.parametrize("is_awaited", [True, False], ids=["after their answer", "before their answer"])
+def test_sessions_in_many_workspaces_when_closed_leave_no_files_threads_or_agents(
+    tmp_path: Path, *, is_awaited: bool
+) -> None:
+    """Each workspace has a store of its own, whose lock and thread end with its last session."""
+    process = psutil.Process()
+    workspaces = [tmp_path / f"workspace-{number}" for number in range(SESSIONS)]
+    threads = set(threading.enumerate())
+    for workspace in workspaces:
+        workspace.mkdir()
+        with agentnb.start(cwd=workspace) as session:
+            turn = session.prompt("/say hello")
+            if is_awaited:
+                turn.wait(PATIENCE)
+    for thread in set(threading.enumerate()) - threads:
+        if thread.name == "agentnb-changes":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+    agents = [each for each in process.children(recursive=True) if _folder(each) in workspaces]
+    assert psutil.wait_procs(agents, timeout=0)[1] == []
+    files = [each.path for each in process.open_files()]
+    assert [each for each in files if each.endswith("/lock") or "/users/" in each] == []
+
+
+def _folder(process: psutil.Process) -> Path | None:
+    """The working directory of a process; None where it has ended."""
+    try:
+        return Path(process.cwd())
+    except psutil.Error:
+        return None
