@@ -134,6 +134,7 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         command=row.get("command"),
         asked=row.get("asked"),
         paths=(path,) if path and row["kind"] in {"permission", "move"} else (),
+        vague=row.get("vague", False),
     )
     user = Settings(
         rules=rules("user"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,6 +15,7 @@ from agentnb.api.user_code import run_beside
 from agentnb.api.waiting import with_main_thread
 from agentnb.errors import UsageError
 from agentnb.host.permissions.permission_callback import CallbackAnswer
+from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatInputAnswer,
     ChatInputBooleanAnswerValue,
@@ -335,13 +337,24 @@ def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingCon
         "turn_id": chat.active_turn.id if chat.active_turn is not None else "",
         "title": title if isinstance(title, str) else title.markdown,
         "kind": details.kind if details is not None else None,
-        "command": call.tool_input,
+        "command": _command(call),
         "paths": tuple(each.path for each in (details.locations if details is not None else None) or ()),
         "diffs": tuple(each for each in content if isinstance(each, ToolDiffContent)),
         "options": call.options or (),
         "severity": risk.severity if risk is not None else "medium",
         "reason": risk.reason if risk is not None else "",
     }
+
+
+def _command(call: ToolCallPendingConfirmationState) -> str | None:
+    """What a card shows as the input, where that is a command or code: of other tools it is their input as JSON."""
+    raw = call.details.raw_input if call.details is not None else None
+    if call.tool_input is None or (call.details is not None and call.details.kind in {"edit", "delete", "move"}):
+        return None
+    with contextlib.suppress(ValueError):
+        if isinstance(raw, dict | list) and read_json(call.tool_input) == raw:
+            return None
+    return call.tool_input
 
 
 def _input(state: InputState, do: Do) -> InputQuestion:

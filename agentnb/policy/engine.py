@@ -105,6 +105,7 @@ _FLOORS = {
     "sensitive": "sensitive files always ask",
     "outside": "it is outside the workspace",
     "unreadable": "the command could not be read",
+    "vague": "the agent doesn't say what it would do",
     "dangerous": "dangerous commands ask even where the session allows all",
     "broken": "a policy file cannot be read, so everything asks",
 }
@@ -206,8 +207,8 @@ def _default(request: PolicyRequest, situation: Situation) -> _Said:
 
 
 def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Situation) -> str | None:
-    if not found.readable:
-        return "unreadable"
+    if request.vague or not found.readable:
+        return "vague" if request.vague else "unreadable"
     runs = request.tool == "kernel" or any(subject.asks for subject in found.subjects)
     if request.command is not None and found.risk.severity == "critical" and runs:
         return "critical"

@@ -47,6 +47,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
             is moved from and to.
         call: The kernel tool that is called and its arguments as JSON, where that is what it is.
         cell: What that call would do to a cell, to be shown in the cell.
+        vague: Whether the agent says nothing of what it would do: no command, file, change or input.
         again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
     """
 
@@ -60,6 +61,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     call: tuple[str, str] | None = None
     cell: ToolCallCell | None = None
+    vague: bool = False
     again: bool = False
 
     @property
@@ -128,7 +130,8 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         if self.command is None or asked.command is None or asked.asked not in {"execute", "other"}:
             return False
         deciding = [dict(pair for pair in request.env if decides(pair[0])) for request in (self, asked)]
-        same = not _scripts(self.command).isdisjoint(_scripts(asked.command))
+        scripts = _scripts(self.command) | {_without_cd(each, self.path) for each in _scripts(self.command)}
+        same = not scripts.isdisjoint(_scripts(asked.command))
         return same and self.path == asked.path and deciding[0] == deciding[1]
 
     def _same_change(self, asked: PolicyRequest) -> bool:
@@ -167,6 +170,14 @@ def _changed(text: str, before: str, after: str) -> Iterator[str]:
 
 def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
+
+
+def _without_cd(command: str, folder: str | None) -> str:
+    """The command line without a ``cd`` at its beginning to the folder that it runs in anyway (Kimi)."""
+    for spelled in (shlex.quote(folder or ""), f"'{folder}'", f'"{folder}"'):
+        if folder and command.startswith(f"cd {spelled} && "):
+            return command[len(f"cd {spelled} && ") :]
+    return command
 
 
 def _scripts(command: str) -> set[str]:

@@ -55,6 +55,8 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
         risk = worst(finding for _, finding in found) or Finding("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
     risk = Finding("low", "Only looks.") if request.tool in READING else Finding("medium", "Does what its title says.")
+    if request.vague:
+        risk = Finding("high", "Doesn't say what it would do.")
     return Seen((_subject(request, situation, severity=risk.severity),), risk)
 
 

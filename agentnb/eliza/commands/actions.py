@@ -63,8 +63,8 @@ async def tool(reply: Reply, rest: str) -> None:
 
 @command("diff", group=GROUP)
 async def diff(reply: Reply, _: str) -> None:
-    """Shows an edit of two files, one of them new, as diffs; no file is touched."""
-    call = await reply.start_tool("Edit `fit.py` and `test_fit.py`", "edit", path=reply.path("fit.py"), line=1)
+    """Shows what an edit of two files would change, one of them new, as diffs; no file is touched."""
+    call = await reply.start_tool("Edit `fit.py` and `test_fit.py`", "other", path=reply.path("fit.py"), line=1)
     changes = [
         ShownDiff(path=str(reply.path("fit.py")), old_text=OLD_FIT, new_text=NEW_FIT),
         ShownDiff(path=str(reply.path("test_fit.py")), new_text=NEW_TEST),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from agentnb.kernel.tools import call_words
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.request import PolicyRequest, diffs
 from agentnb.policy.workspace import real_path
-from agentnb.state import ToolCallDetails
+from agentnb.safe_json import read_json
+from agentnb.state import ToolCallDetails, ToolTextContent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agentnb.state import ToolCallState
 
@@ -27,11 +29,16 @@ _FILES = (
     *("dir_path", "dir", "folder", "source", "destination", "old_path", "new_path", "target_path", "output_path"),
     *("target", "uri", "file_uri", "from", "to"),
 )
+_CHANGES = frozenset({"edit", "delete", "move"})
+_NAMELESS = frozenset({"read", "search", "fetch", "think"})
+"""Kinds of tools that need not name what they are about."""
 _KEYS = frozenset(key.replace("_", "") for key in _FILES)
 _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory")
 
 
-def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = False) -> PolicyRequest:
+def asked_request(
+    call: ToolCallState, title: str, cwd: str, *, kernel: bool = False, before: ToolCallState | None = None
+) -> PolicyRequest:
     """What the agent asks for with *call*.
 
     Args:
@@ -39,19 +46,20 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
         title: What it is called in the request.
         cwd: The session's folder, where relative paths begin.
         kernel: Whether it can be a call of one of our kernel tools.
+        before: The call as it was before the request, which may have replaced its input by words.
     """
     if kernel and (called := kernel_call(call, title)) is not None:
         return _kernel_request(called, title)
     details = call.details or ToolCallDetails()
-    raw: dict[Any, Any] = details.raw_input if isinstance(details.raw_input, dict) else {}
+    raw = _input_of(call) or _input_of(before)
     command = _command(raw)
-    if command is None and details.kind == "execute":
+    if command is None and details.kind == "execute" and not raw:
         said = title.strip().strip("`")
         command = said if rate_command(said).readable else None
     folder = _real(cwd, _folder(raw)) if command is not None else _real(cwd, "")
     shown = tuple(replace(each, path=_real(cwd, each.path)) for each in diffs(details.content) if "\0" not in each.path)
     named = [*(place.path for place in details.locations or ()), *(each.path for each in shown), *_files(raw)]
-    paths = (_real(cwd, path) for path in named if path and "\0" not in path)
+    paths = tuple(dict.fromkeys(_real(cwd, path) for path in named if path and "\0" not in path))
     return PolicyRequest(
         kind="permission",
         title=title,
@@ -60,8 +68,48 @@ def asked_request(call: ToolCallState, title: str, cwd: str, *, kernel: bool = F
         command=command,
         env=_variables(raw.get("env")) if command is not None else (),
         preview=shown or None,
-        paths=tuple(dict.fromkeys(paths)),
+        paths=paths,
+        vague=not (raw or command or paths or shown) and details.kind not in _NAMELESS,
     )
+
+
+def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> PolicyRequest:
+    """*request*, which names nothing that it is about, with what the agent's unfinished tool calls are about.
+
+    Args:
+        request: What the agent asks for.
+        others: What the tool calls that it announced before are about.
+    """
+    commands = [other.command for other in others if other.command is not None]
+    paths = dict.fromkeys(path for other in others for path in other.paths)
+    kinds = [other.asked for other in others if other.asked in _CHANGES]
+    runs = any(other.command is not None and other.asked not in _CHANGES for other in others)
+    asked = "execute" if runs else next(iter(kinds), request.asked)
+    preview = tuple(each for other in others for each in other.preview or ())
+    return replace(
+        request,
+        asked=asked,
+        command="\n".join(commands) or None,
+        paths=tuple(paths),
+        preview=preview or request.preview,
+        vague=not (commands or paths or preview),
+    )
+
+
+def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
+    """The input of *call*: as it was sent, or as JSON in its text (Kimi)."""
+    details = call.details if call is not None else None
+    if details is None:
+        return {}
+    if isinstance(details.raw_input, dict):
+        return details.raw_input
+    for each in details.content or ():
+        if isinstance(each, ToolTextContent) and each.text.lstrip().startswith("{"):
+            with contextlib.suppress(ValueError):
+                found = read_json(each.text)
+                if isinstance(found, dict):
+                    return found
+    return {}
 
 
 def _kernel_request(called: KernelCall, title: str) -> PolicyRequest:

@@ -19,7 +19,7 @@ from agentnb.host.permissions import cards
 from agentnb.host.permissions.grants import Answer, Grants, Question
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_callback import needs_user
-from agentnb.host.permissions.permission_request import asked_request
+from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope
     from agentnb.rehearsal.result import Rehearsal
-    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell
+    from agentnb.state import ActiveTurn, ConfirmationOption, ToolCallCell, ToolCallState
 
 
 _LOOKS = frozenset({"read", "search", "fetch", "think"})
@@ -131,13 +131,16 @@ class Permissions:
             return None
         await self._until_free(question.call_id)
         self._warn()
+        before = self._channels.tool_call(question.call_id)
         call_id, (*first, ready) = question.actions(self._channels.chat.state, turn.id)
         for action in first:
             self._channels.dispatch(action)
         call = self._channels.tool_call(call_id)
         if call is None or not isinstance(ready, ChatToolCallReady):
             return None
-        request = asked_request(call, question.title or call.display_name, self._cwd, kernel=self._has_kernel_tools())
+        request = self._asked(call, question.title or call.display_name, before)
+        if request.command is not None and request.asked in {"execute", "other"}:
+            ready = replace(ready, tool_input=request.command)
         if (cell := await self._proposed_cell(request)) is not None:
             self._channels.dispatch(cards.shown_cell(turn.id, call_id, cell))
         verdict = self._judge(request)
@@ -293,6 +296,15 @@ class Permissions:
         if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
             self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
         self._record(question.request, question.verdict, outcome="deny", by="end")
+
+    def _asked(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
+        """What the agent asks for with *call*; if it does not say, what its unfinished tool calls are about."""
+        request = asked_request(call, title, self._cwd, kernel=self._has_kernel_tools(), before=before)
+        turn = self._channels.chat.state.active_turn
+        if not request.vague or turn is None:
+            return request
+        begun = (each for each in Parts.of(turn.response_parts).begun_calls() if each.tool_call_id != call.tool_call_id)
+        return joined_request(request, [asked_request(each, each.display_name, self._cwd) for each in begun])
 
     async def _proposed_cell(self, request: PolicyRequest) -> ToolCallCell | None:
         """What the kernel tool that the agent asks to call would do to a cell of the open notebook."""

@@ -172,6 +172,6 @@ def test_a_button_pressed_before_the_page_knows_the_count_sends_the_error_of_tha
     errors.remember(ValueError("the older, run again"), 4, "c2")
     errors.remember(TypeError("another cell"), 5, "c5")
     early = FailedParams(id="1", action="fix", cell_id="c2", name="ValueError", message="the older, run again")
-    assert failed_prompt(shell, early).startswith("Fix the error in In [4]: @error:4\n")
+    assert (failed_prompt(shell, early) or "").startswith("Fix the error in In [4]: @error:4\n")
     errors.remember(TypeError("again"), 6, "c5")
-    assert attached("@error:4", shell)[0][1].startswith("ValueError: the older, run again")
+    assert str(attached("@error:4", shell)[0][1]).startswith("ValueError: the older, run again")

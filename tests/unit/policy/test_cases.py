@@ -97,7 +97,7 @@ def test_every_kind_of_request_in_every_mode_is_decided_as_the_table_says(at: in
     row = REQUESTS[at]
     verdict = judged(row)
     assert (verdict.outcome, verdict.floor) == (row["outcome"], row.get("floor")), verdict
-    known = {"kind", "path", "command", "asked", "mode", "attached", "trusted", "user", "project", "session"}
+    known = {"kind", "path", "command", "asked", "vague", "mode", "attached", "trusted", "user", "project", "session"}
     assert set(row) <= known | {"bypass", "headless", "file", "problem", "outcome", "floor"}
 
 

@@ -1,0 +1,34 @@
+"""Asks as OpenHands and Kimi do; a prompt is ``WORD JSON``, with a list of tool calls.
+
+``confirm`` announces them, and asks a question that names none; ``text`` sends the command of one as JSON in its text,
+and asks with words. The outcome is said.
+"""
+
+import json
+
+import wire
+
+OPTIONS = [
+    {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "n", "name": "No", "kind": "reject_once"},
+]
+
+
+def prompt(request):
+    word, _, rest = request["params"]["prompt"][0]["text"].partition(" ")
+    for number, call in enumerate(json.loads(rest)):
+        if word == "text":
+            content = [{"type": "content", "content": {"type": "text", "text": json.dumps(call.pop("rawInput"))}}]
+            wire.update("tool_call", toolCallId="text", status="pending", content=content, **call)
+        else:
+            wire.update("tool_call", toolCallId=f"call-{number}", status="pending", **call)
+    asked = {"toolCallId": "confirm", "title": "Confirm Agent Actions", "kind": "other"}
+    if word == "text":
+        said = [{"type": "content", "content": {"type": "text", "text": "Requesting approval to run it"}}]
+        asked = {"toolCallId": "text", "title": "Bash", "content": said}
+    answer = wire.ask("q", "session/request_permission", toolCall=asked, options=OPTIONS)
+    wire.say(answer["result"]["outcome"].get("optionId", "cancelled"))
+    wire.answer(request, {"stopReason": "end_turn"})
+
+
+wire.run(prompt)
