@@ -13,6 +13,7 @@ from agentnb.agent.own_agents import folder_state
 from agentnb.comm import history_messages as hm
 from agentnb.comm import messages as m
 from agentnb.comm import settings_messages as sm
+from agentnb.comm.settings_requests import grants_of
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
 
@@ -97,7 +98,7 @@ class SettingsNotices(Notices):
             project = files.project(Path.cwd())
         except OSError:  # the folder is gone
             project = None
-        return layers, sources.problems, files.user, project, folder_state()
+        return layers, sources.problems, files.user, project, folder_state(), grants_of(self._host)
 
 
 class HistoryNotices(Notices):

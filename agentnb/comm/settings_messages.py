@@ -125,18 +125,21 @@ class ChangePolicyParams(msgspec.Struct, frozen=True, rename="camel", kw_only=Tr
     What would let agents do more is answered with a sentence to confirm, and changed when that comes back.
 
     Attributes:
-        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder.
+        action: What to do: ``add`` or ``remove`` a rule, ``trust`` or ``untrust`` a folder, ``revoke`` an answer that
+            holds in a conversation.
         rule: The rule to add, with the keys of a policy file.
         number: The number of the rule to remove, 1 for the first.
-        text: That rule on one line, as it was listed.
+        text: That rule, or the answer's, on one line as it was listed.
+        session: The channel of the conversation whose answer it is.
         folder: The folder, absolute or with ``~/``.
         confirmed: The sentence that the user confirmed.
     """
 
-    action: Literal["add", "remove", "trust", "untrust"]
+    action: Literal["add", "remove", "trust", "untrust", "revoke"]
     rule: Rule | None = None
     number: int | None = None
     text: str = ""
+    session: str = ""
     folder: str = ""
     confirmed: str = ""
 
@@ -243,6 +246,22 @@ class PolicyRule(Wire, frozen=True, kw_only=True):
     text: str
 
 
+class ConversationGrant(Wire, frozen=True, kw_only=True):
+    """What the user allowed on a card for the rest of a turn or a conversation.
+
+    Attributes:
+        session: The channel of the conversation.
+        title: The conversation's title.
+        scope: How long it holds.
+        text: The rule on one line.
+    """
+
+    session: str
+    title: str
+    scope: Literal["turn", "session"]
+    text: str
+
+
 class AgentCommand(Wire, frozen=True, kw_only=True):
     """How an agent of the catalogue, or one of the user's own, is started.
 
@@ -287,6 +306,8 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
         problems: What is wrong with files and variables; that does not count.
         rules: The rules of the user's policy file.
         project_rules: Those of the project's, on one line each.
+        grants: What was answered on cards and still holds in open conversations. Absent from a kernel of an older
+            version.
         trusted: The trusted folders.
         folder: The kernel's current folder.
         policy_file: The user's policy file.
@@ -305,6 +326,7 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     project_file: str
     agents: tuple[AgentCommand, ...] | None = None
     models: tuple[OfferedModel, ...] | None = None
+    grants: tuple[ConversationGrant, ...] | None = None
 
 
 class ListFoldersResult(Wire, frozen=True, kw_only=True):

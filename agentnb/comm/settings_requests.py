@@ -75,6 +75,7 @@ class SettingsRequests:
             "problems": list(dict.fromkeys(problems)),
             "rules": [{"number": at, "text": each.rule.text} for at, each in enumerate(user.rules, 1)],
             "projectRules": [each.rule.text for each in project.rules],
+            "grants": grants_of(self._host),
             "trusted": list(user.trusted),
             "folder": str(folder),
             "policyFile": str(files.user_path),
@@ -163,6 +164,8 @@ class SettingsRequests:
                 if not params.text.startswith("allow") and params.confirmed != question:
                     return {"confirm": question}
                 files.forget(params.number, params.text)
+            case "revoke" if (conversation := self._host.conversations.get(params.session)) is not None:
+                conversation.permissions.revoke(params.text)
             case "trust" | "untrust" if params.folder.strip():
                 folder = Path(params.folder).expanduser()
                 if not folder.is_absolute():
@@ -194,6 +197,15 @@ class SettingsRequests:
     async def _list_folders(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
         params = msgspec.json.decode(raw, type=sm.ListFoldersParams)
         return await asyncio.to_thread(folders_in, params.path)
+
+
+def grants_of(host: Host) -> list[dict[str, str]]:
+    """What was answered on cards and still holds in open conversations (`ConversationGrant`)."""
+    return [
+        {"session": uri, "title": conversation.channels.title, "scope": str(each.source), "text": each.rule.text}
+        for uri, conversation in host.conversations.items()
+        for each in conversation.permissions.grants
+    ]
 
 
 def _server(said: sm.McpServerChange) -> dict[str, Any]:

@@ -13,8 +13,11 @@ from agentnb.policy.rules import InForce
 from agentnb.policy.severity import rank
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
+    from agentnb.policy.rules import Rule, Scope
     from agentnb.policy.situation import Verdict
     from agentnb.state import ConfirmationOption
 
@@ -62,25 +65,35 @@ class Question:
 
 
 class Grants:
-    """The answers of one conversation that hold."""
+    """The answers of one conversation that hold.
 
-    def __init__(self) -> None:
+    Args:
+        keeps: Whether a rule that was answered for always is still kept in the user's file, and counts.
+    """
+
+    def __init__(self, keeps: Callable[[Rule], bool]) -> None:
+        self._keeps = keeps
         self._calls: dict[str, tuple[Question, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
-        self._for_turn: list[InForce] = []
-        self._for_session: list[InForce] = []
+        self._wider: list[tuple[Scope, Rule]] = []
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
-        """What was answered for the session and for the turn, in the order in which it counts."""
-        return (*self._for_session, *self._for_turn)
+        """What was answered for the session and for the turn, in the order in which it counts.
 
-    def take(self, offer: Offer) -> None:
-        """Let a wider answer hold: for the turn, else for the session (where it is for always, at least so long)."""
-        if offer.scope == "turn":
-            self._for_turn.append(InForce(offer.rule, "turn"))
-        else:
-            self._for_session.append(InForce(offer.rule, "session"))
+        What was answered for always holds as long as the user keeps that rule, and trusts the folder.
+        """
+        held = [(scope, rule) for scope, rule in self._wider if scope != "always" or self._keeps(rule)]
+        session = (InForce(rule, "session") for scope, rule in held if scope != "turn")
+        return (*session, *(InForce(rule, "turn") for scope, rule in held if scope == "turn"))
+
+    def take(self, rule: Rule, scope: Scope) -> None:
+        """Let a wider answer hold: for the turn, the session, or for always."""
+        self._wider.append((scope, rule))
+
+    def revoke(self, text: str) -> None:
+        """End the answers whose rule reads *text*."""
+        self._wider = [(scope, rule) for scope, rule in self._wider if rule.text != text]
 
     def approve(self, question: Question, *, by_user: bool) -> None:
         """The tool call of *question* may do what it showed, once; *by_user*: somebody was asked and said so."""
@@ -116,7 +129,7 @@ class Grants:
         """A new turn begins: what was allowed once, or for a turn, is allowed no more."""
         self._calls.clear()
         self._kernel_calls.clear()
-        self._for_turn.clear()
+        self._wider = [(scope, rule) for scope, rule in self._wider if scope != "turn"]
 
 
 def _no_worse(verdict: Verdict, shown: Verdict) -> bool:

@@ -114,7 +114,7 @@ class Permissions:
         self.ran_unasked: Callable[[str], object] = lambda _turn_id: None
         self.limit: Limit | None = None
         self.look: Callable[[frozenset[str]], Awaitable[None]] | None = None
-        self._grants = Grants()
+        self._grants = Grants(policy.keeps)
         self._warned: set[str] = set()
         self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
         self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables, own=own)
@@ -123,6 +123,10 @@ class Permissions:
     def grants(self) -> tuple[InForce, ...]:
         """What was answered for the session and for the turn, in the order in which it counts."""
         return self._grants.in_force
+
+    def revoke(self, text: str) -> None:
+        """End what was answered on cards with the rule *text*."""
+        self._grants.revoke(text)
 
     async def request(self, question: PermissionQuestion) -> str | None:
         """Answer the agent's request with the id of one of its options; None: the turn is over."""
@@ -422,12 +426,14 @@ class Permissions:
 
     def _grant(self, offer: Offer) -> None:
         """Let the wider answer hold, and answer with it what else is open and like it."""
-        self._grants.take(offer)
-        if offer.scope == "always":
+        scope = offer.scope
+        if scope == "always":
             try:
                 self._policy.files.remember(offer.rule, trusted=offer.trusted)
             except PolicyError as error:
                 self._notify(f"{error} Until then the answer holds for this session.")
+                scope = "session"
+        self._grants.take(offer.rule, scope)
         for call_id, question in [*self._waiting.items()]:
             verdict = self._judge(question.request)
             if verdict.outcome == "allow":

@@ -55,6 +55,7 @@ const LISTED = {
   problems: ["settings.toml, line 2: <img src=x onerror=alert(1)>"],
   rules: [{ number: 1, text: "deny execute git push *" }],
   projectRules: [],
+  grants: [{ session: "eliza:/s1", title: "Fit", scope: "session", text: "allow edit for eliza" }],
   trusted: ["/home/ada/fit"],
   folder: "/home/ada",
   policyFile: "/home/ada/policy.toml",
@@ -180,7 +181,7 @@ test("a change that lets agents do more is sent again only when its sentence was
 });
 
 test("a refused change says why at its setting, and a policy can be tried", async () => {
-  const { into, button } = shown({
+  const { into, button, changes } = shown({
     changePolicy: () => {
       throw new Error("Rule 1 is not that any more.");
     },
@@ -189,6 +190,8 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   await ready(into);
   into.querySelector<HTMLElement>("[aria-label='Remove rule 1']")?.click();
   await until(() => expect(into.textContent).toContain("Rule 1 is not that any more."));
+  into.querySelector<HTMLElement>("[aria-label='Revoke allow edit for eliza in Fit']")?.click();
+  expect(changes().at(-1)).toEqual({ action: "revoke", session: "eliza:/s1", text: "allow edit for eliza" });
   button("Try").click();
   await until(() => expect(into.textContent).toContain("You would be asked."));
 });

@@ -326,6 +326,29 @@ def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: P
     assert other.done(turn)[0]["code"] == -32001
 
 
+@pytest.mark.parametrize("ended", ["rule", "trust", "answer"])
+def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_runs(
+    host: Host, work: Path, ended: str
+) -> None:
+    """The rule is removed from the file, the folder is trusted no more, or the answer itself is taken back."""
+    talk, files = Talk(host, work), host.policy.files
+    turn = talk.prompt(write(work / "a"))
+    talk.answer(talk.questions()[0], "agentnb:session" if ended == "answer" else "agentnb:always")
+    talk.done(turn)
+    talk.done(talk.prompt(write(work / "b")))
+    (grant,) = talk.conversation.permissions.grants
+    if ended == "rule":
+        host.loop.call(files.forget, 1, grant.rule.text)
+    elif ended == "trust":
+        host.loop.call(files.untrust, work)
+    else:
+        host.loop.call(talk.conversation.permissions.revoke, grant.rule.text)
+    assert talk.conversation.permissions.grants == ()
+    turn = talk.prompt(write(work / "c"))
+    talk.answer(talk.questions()[0], "reject")
+    assert talk.done(turn)[0]["code"] == -32001
+
+
 def test_always_in_a_folder_that_is_not_trusted_trusts_it_and_says_so(host: Host, work: Path, tmp_path: Path) -> None:
     """There and below, not beside it: elsewhere the kept rule asks, and the card says why."""
     talk = Talk(host, work)

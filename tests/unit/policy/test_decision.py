@@ -109,7 +109,7 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
 
 async def test_what_an_agent_asked_for_itself_covers_code_once() -> None:
     """The same code again adds up, and asks again."""
-    grants, held = Grants(), Situation(agent="a")
+    grants, held = Grants(lambda _rule: False), Situation(agent="a")
     asked = asked_request(call(raw_input={"code": "x += 1"}), "run_code", "/w", kernel=True)
     grants.approve(Question("t", "c", asked, judge(asked, held), (), {}), by_user=True)
     request = PolicyRequest(kind="kernel", title="Run code", command="x += 1")

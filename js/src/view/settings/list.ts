@@ -43,6 +43,8 @@ export interface Listed {
   readonly problems: readonly string[];
   readonly rules: readonly { number: number; text: string }[];
   readonly projectRules: readonly string[];
+  /** What was answered on cards and still holds in open conversations. */
+  readonly grants: readonly { session: string; title: string; scope: string; text: string }[];
   readonly trusted: readonly string[];
   readonly folder: string;
   readonly policyFile: string;
@@ -65,6 +67,12 @@ export function readListed(raw: unknown): Listed {
     problems: texts(raw.problems),
     rules: objects(raw.rules).map(({ number, text: said }) => ({ number: Number(number), text: text(said) })),
     projectRules: texts(raw.projectRules),
+    grants: objects(raw.grants).map((one) => ({
+      session: text(one.session),
+      title: text(one.title),
+      scope: text(one.scope),
+      text: text(one.text),
+    })),
     trusted: texts(raw.trusted),
     folder: text(raw.folder),
     policyFile: text(raw.policyFile),

@@ -26,7 +26,7 @@ export function Policy({ listed, request, change, below }: Props) {
 }
 
 function Rules({ listed, change, below }: Omit<Props, "request">) {
-  const { rules, projectRules, policyFile } = listed;
+  const { rules, projectRules, grants, policyFile } = listed;
   return (
     <div class="setting" role="group" aria-label="Policy rules">
       <span class="setting-title">Policy rules</span>
@@ -54,9 +54,36 @@ function Rules({ listed, change, below }: Omit<Props, "request">) {
           The project's, which can only ask or deny: {projectRules.map((one) => line(one, 200)).join("; ")}
         </p>
       )}
+      {grants.length > 0 && <Grants grants={grants} change={change} />}
       <NewRule onAdd={(rule) => change("rules", { action: "add", rule }, "Rule added.")} />
       {below("rules")}
     </div>
+  );
+}
+
+function Grants({ grants, change }: Pick<Listed, "grants"> & Pick<Props, "change">) {
+  return (
+    <>
+      <p class="dim small">Allowed on cards, in conversations that are open:</p>
+      <ul class="settings-rules" aria-label="Allowed in conversations">
+        {grants.map(({ session, title, scope, text }) => (
+          <li key={`${session} ${scope} ${text}`}>
+            <code>{line(text, 400)}</code>{" "}
+            <span class="dim small">
+              {scope === "turn" ? "this turn of" : "in"} {line(title, 80)}
+            </span>{" "}
+            <button
+              type="button"
+              class="text-button small"
+              aria-label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
+              onClick={() => change("rules", { action: "revoke", session, text }, "Revoked.")}
+            >
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
