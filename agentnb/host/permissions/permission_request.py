@@ -69,7 +69,7 @@ def asked_request(
         env=_variables(raw.get("env")) if command is not None else (),
         preview=shown or None,
         paths=paths,
-        vague=not (raw or command or paths or shown) and details.kind not in _NAMELESS,
+        vague=not (raw or command or paths or shown or _has_input(call, before)) and details.kind not in _NAMELESS,
     )
 
 
@@ -94,6 +94,11 @@ def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> P
         preview=preview or request.preview,
         vague=not (commands or paths or preview),
     )
+
+
+def _has_input(*calls: ToolCallState | None) -> bool:
+    """Whether the agent says with what it calls its tool, were it ``{}`` for a tool that takes nothing."""
+    return any(call is not None and call.details is not None and call.details.raw_input is not None for call in calls)
 
 
 def _input_of(call: ToolCallState | None) -> dict[Any, Any]:
