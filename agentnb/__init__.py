@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from agentnb.errors import NotOffered as NotOffered
     from agentnb.errors import OutsideWorkspace as OutsideWorkspace
     from agentnb.errors import PermissionDenied as PermissionDenied
+    from agentnb.errors import PluginFailed as PluginFailed
     from agentnb.errors import PolicyError as PolicyError
     from agentnb.errors import ProtocolError as ProtocolError
     from agentnb.errors import SessionClosed as SessionClosed
@@ -198,6 +199,7 @@ __all__ = [
     "PermissionQuestion",
     "PermissionRequest",
     "Permissions",
+    "PluginFailed",
     "PolicyError",
     "ProtocolError",
     "Rehearsal",

@@ -32,6 +32,7 @@
     │   ├── ContentNotStored       a file's content was never stored, or is no longer
     │   ├── ChangesUnavailable     snapshots cannot be taken or stored here
     │   └── KernelChangesConflict  cells or variables changed since
+    ├── PluginFailed               a plug-in raised an error of its own
     ├── PolicyError                a policy file cannot be read or written
     ├── SettingsError              a settings file cannot be changed
     ├── ProtocolError              a message that breaks the protocol
@@ -232,6 +233,10 @@ class KernelChangesConflict(ChangesError):
     def __init__(self, message: str, *, hint: str | None = None, conflicts: tuple[Any, ...] = ()) -> None:
         super().__init__(message, hint=hint)
         self.conflicts = conflicts
+
+
+class PluginFailed(AgentnbError):
+    """A plug-in raised an error of its own; the message names the plug-in."""
 
 
 class PolicyError(AgentnbError):

@@ -34,9 +34,17 @@ agentnb COMMAND
 
 def page() -> str:
     """The whole page."""
-    from agentnb.cli.command_line import COMMANDS
+    from agentnb.cli.command_line import COMMANDS, plugin_commands
 
-    return "\n".join([INTRODUCTION, *(_section(command) for command in COMMANDS.values())])
+    return "\n".join(
+        [
+            INTRODUCTION,
+            *(
+                _section(command)
+                for command in sorted({**COMMANDS, **plugin_commands()}.values(), key=lambda command: command.name)
+            ),
+        ]
+    )
 
 
 def _section(command: Command) -> str:

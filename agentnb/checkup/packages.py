@@ -13,6 +13,7 @@ from agentnb.acp.doctor import Checkup
 from agentnb.agent.registry import older
 from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other
 from agentnb.distribution import requirements as own_requirements
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +54,9 @@ def examine() -> list[Checkup]:
             own,
             *needed,
             checkup("jupyter", "absent", None, message, todo=pip("install", f'"{NAME}[lab]"')),
+            *_plugins(),
         ]
-    return [python, own, *needed, *(_page(name, versions[name]) for name in PAGES)]
+    return [python, own, *needed, *_plugins(), *(_page(name, versions[name]) for name in PAGES)]
 
 
 def checkup(
@@ -125,6 +127,14 @@ def _own() -> Checkup:
         f"name) with the same import name, and overwrites files of {NAME}."
     )
     return checkup("agentnb", "broken", __version__, message, todo=remove_other(__version__))
+
+
+def _plugins() -> list[Checkup]:
+    """The plug-ins that work in one row, and each that does not in a row of its own."""
+    found = plugins()
+    broken = [checkup(f"plug-in {each.plugin}", "broken", None, each.message) for each in found.problems]
+    names = ", ".join(found.loaded) or "none"
+    return [checkup("plug-ins", "ready", None, f"Loaded: {names}. `agentnb plugins` lists what each adds."), *broken]
 
 
 def _needed(name: str, version: str | None) -> Checkup:

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING
 from agentnb import __version__
 from agentnb.cli import conversations, programs, setup
 from agentnb.cli.exit_code import exit_code_of
-from agentnb.command import MISUSED
+from agentnb.command import MISUSED, complain
+from agentnb.errors import AgentnbError
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from agentnb.command import Command
 
 COMMANDS = {
     command.name: command
@@ -25,6 +29,12 @@ COMMANDS = {
         (*setup.COMMANDS, *conversations.COMMANDS, *programs.COMMANDS), key=lambda command: command.name
     )
 }
+
+
+def plugin_commands() -> dict[str, Command]:
+    """The commands of plug-ins, by name; agentnb's own names stay agentnb's."""
+    offered = {command.name: _guarded(plugin.name, command) for plugin, command in plugins().offers("commands")}
+    return {name: command for name, command in offered.items() if name not in COMMANDS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 1 failed, 2 typed wrongly, 130 interrupted.
     """
-    parser = _parser()
+    words = sys.argv[1:] if argv is None else argv
+    commands = COMMANDS if words and words[0] in COMMANDS else {**COMMANDS, **plugin_commands()}
+    parser = _parser(commands)
     arguments = parser.parse_args(argv)
     if arguments.run is None:
         parser.print_help(sys.stderr)
@@ -45,14 +57,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         from agentnb.events.event_file import write_down
 
         write_down()
-    return exit_code_of(lambda: COMMANDS[arguments.run].run(arguments))
+    return exit_code_of(lambda: commands[arguments.run].run(arguments))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _guarded(plugin: str, command: Command) -> Command:
+    """The command; where it raises, the error names its plug-in."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        try:
+            return command.run(arguments)
+        except AgentnbError as error:
+            return complain(str(error))
+        except Exception as error:  # noqa: BLE001 - somebody else's code
+            return complain(plugins().failed(plugin, f"`agentnb {command.name}`", error))
+
+    return command._replace(run=run)
+
+
+def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="agentnb", description="Coding agents in the notebook.")
     parser.add_argument("--version", action="version", version=f"agentnb {__version__}")
     subparsers = parser.add_subparsers(dest="run", metavar="COMMAND")
-    for command in COMMANDS.values():
+    for command in commands.values():
         subparser = subparsers.add_parser(
             command.name, help=command.summary, description=f"{command.summary} {command.details}"
         )

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.command import OK, Command, Option, complain
 
 if TYPE_CHECKING:
     import argparse
-
-
-def _changes(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import AgentnbError
-    from agentnb.export.changes import conversation, conversations
-
-    try:
-        words = arguments.words
-        text = "\n\n".join(conversation(word, diffs=arguments.diff) for word in words) if words else conversations()
-        sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    except AgentnbError as error:
-        return complain(str(error))
-    return OK
 
 
 def _conversation(arguments: argparse.Namespace) -> int:
@@ -44,22 +30,6 @@ def _conversation(arguments: argparse.Namespace) -> int:
         except AgentnbError as error:
             failed = complain(str(error))
     return failed
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import AgentnbError
-    from agentnb.export.documents import exported
-    from agentnb.export.sources import find
-
-    try:
-        text = exported(find(arguments.source), arguments.to or "md")
-        if arguments.output:
-            Path(arguments.output).write_text(text, encoding="utf-8", newline="\n")
-        else:
-            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    except (AgentnbError, OSError) as error:
-        return complain(str(error))
-    return OK
 
 
 def _history(arguments: argparse.Namespace) -> int:
@@ -155,15 +125,6 @@ def _usage(arguments: argparse.Namespace) -> int:
 
 COMMANDS = (
     Command(
-        "changes",
-        "Shows what the turns of conversations changed: files, cells and variables.",
-        "Without a session it lists the kept conversations whose turns changed something. To undo something, resume"
-        " the conversation: %agents resume ID, then %agents undo.",
-        _changes,
-        (Option("--diff", "show the differences of files, too"),),
-        ("SESSION", "the beginning of a session's id"),
-    ),
-    Command(
         "conversation",
         "Renames, pins, archives, duplicates or deletes kept conversations.",
         "A conversation that a running kernel has open is renamed and deleted there. What is deleted cannot be"
@@ -179,17 +140,6 @@ COMMANDS = (
             Option("--delete", "delete it for good, with what is kept of its changes"),
         ),
         ("ID", "the beginning of a conversation's id; several are treated alike"),
-    ),
-    Command(
-        "export",
-        "Writes a conversation as Markdown, one HTML page, JSON lines or a notebook.",
-        "The page carries all it needs and runs nothing, whatever the agent wrote.",
-        _export,
-        (
-            Option("SOURCE", "a notebook, a cassette, or the id of a session"),
-            Option("--to", "the form; md by default", choices=("md", "html", "jsonl", "ipynb")),
-            Option("--output", "where to write it; by default to stdout", "FILE"),
-        ),
     ),
     Command(
         "history",

@@ -83,6 +83,21 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
 
 
+def _plugins(arguments: argparse.Namespace) -> int:
+    from agentnb.plugin_registry import plugins
+
+    found = plugins()
+    if arguments.json:
+        import json
+
+        rows = [{"name": each.name, "summary": each.summary, "offers": each.offers} for each in found.loaded.values()]
+        off, problems = list(found.switched_off), [each._asdict() for each in found.problems]
+        print(json.dumps({"plugins": rows, "off": off, "problems": problems}, indent=2))
+    else:
+        print(found.listing())
+    return FAILED if found.problems else OK
+
+
 def _settings(arguments: argparse.Namespace) -> int:
     from agentnb.api.settings import kept_settings
     from agentnb.configuration.shown import public_value, shown_value
@@ -195,6 +210,13 @@ COMMANDS = (
         _doctor,
         (Option("--json", "print everything that was found, as JSON"),),
         ("NAME", "an agent's name, or jupyter; everything by default"),
+    ),
+    Command(
+        "plugins",
+        "Lists the plug-ins and what each adds.",
+        "`agentnb settings plugins_off NAMES` switches plug-ins off. It fails where a plug-in cannot be loaded.",
+        _plugins,
+        (Option("--json", "print them as JSON"),),
     ),
     Command(
         "settings",

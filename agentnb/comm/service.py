@@ -23,9 +23,18 @@ from agentnb.comm.requests import Requests
 from agentnb.comm.settings_requests import SettingsRequests
 from agentnb.comm.skill_requests import SkillRequests
 from agentnb.credentials import logger
-from agentnb.errors import AgentnbError, ProtocolError, UnknownSession, UnsupportedVersion, unexpected
+from agentnb.errors import (
+    AgentnbError,
+    PluginFailed,
+    ProtocolError,
+    UnknownSession,
+    UnsupportedVersion,
+    UsageError,
+    unexpected,
+)
 from agentnb.host.intents import carry_out
 from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.plugin_registry import plugins
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
 from agentnb.state.versions import WINDOW, is_known_in
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.client import Client
     from agentnb.host.host import Host
+    from agentnb.ports import Plugin, Request
     from agentnb.state import Action
     from agentnb.state.versions import Window
 
@@ -300,11 +310,41 @@ class Service(PageService):
         self._requests["changeOwnAgent"] = OwnAgentRequests(host).change
         self._requests["changeSkillTrust"] = SkillRequests(host).change
         self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
+        self._requests |= {request.name: _of_plugin(plugin.name, request) for plugin, request in offered_requests()}
         self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """See :meth:`PageService.carry_out`."""
         carry_out(self._owner, channel, action, origin)
+
+
+def offered_requests() -> list[tuple[Plugin, Request]]:
+    """The requests of plug-ins; each name begins with the plug-in's own, so that it hides none of ours."""
+    found = plugins()
+    offered: list[tuple[Plugin, Request]] = []
+    for plugin, request in found.offers("requests"):
+        if request.name.startswith(f"{plugin.name}/"):
+            offered.append((plugin, request))
+        else:
+            wrong = UsageError(f"the name {request.name!r} does not begin with '{plugin.name}/'.")
+            found.failed(plugin.name, "requests", wrong)
+    return offered
+
+
+def _of_plugin(plugin: str, request: Request) -> Callable[[str, bytes], Any]:
+    async def answer(_: str, raw: bytes) -> dict[str, Any]:
+        params = msgspec.json.decode(raw, type=request.params)
+        try:
+            result = request.answer(params)
+            if inspect.isawaitable(result):
+                result = await result
+            return {**msgspec.to_builtins(msgspec.convert(result, request.result, from_attributes=True))}
+        except AgentnbError:
+            raise
+        except Exception as error:  # somebody else's code
+            raise PluginFailed(plugins().failed(plugin, f"the request {request.name!r}", error)) from error
+
+    return answer
 
 
 def _decode(content: object) -> m.FromPage:

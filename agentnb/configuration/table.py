@@ -245,6 +245,16 @@ SETTINGS: dict[str, Setting] = {
             widens=True,
         ),
         Setting(
+            name="plugins_off",
+            group="agents",
+            title="Plug-ins switched off",
+            kind="names",
+            default=[],
+            about="Plug-ins that are not loaded, by name; `agentnb plugins` lists them.",
+            trait=False,
+            counts="when a kernel starts",
+        ),
+        Setting(
             name="confine",
             group="agents",
             title="Confine agents",

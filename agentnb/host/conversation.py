@@ -20,6 +20,7 @@ from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login, log_in_with
+from agentnb.host.agents.plugin_tools import PluginTools
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
@@ -259,6 +260,7 @@ class Conversation:
         )
         self._kernel_changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
         self.kernel = self._kernel_tools() if configuration.kernel else None
+        self._plugin_tools = PluginTools(self.channels.session.uri, str(self.cwd), self._authorize_tool)
         login = Login(self.inputs, environment.attended)
         self.customizations = Customizations(self.channels, configuration, environment)
         self.lifecycle = AgentLifecycle(
@@ -271,6 +273,7 @@ class Conversation:
             kernel_tools=tools or self.kernel,
             asking=self.asking,
             opened=self.show_customizations,
+            plugin_tools=None if tools is not None else self._plugin_tools,
         )
         self.turns = Turns(
             self.channels,
@@ -574,6 +577,7 @@ class Conversation:
             self.turns.cancel(active.id)
         await self.lifecycle.leave()
         self.extensions.close()
+        self._plugin_tools.close()
         if self.kernel is not None:
             self.kernel.close()
         self.host.forget(self)

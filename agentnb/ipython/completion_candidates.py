@@ -13,7 +13,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.ipython.arguments import OPTIONS, PERMISSIONS
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
-from agentnb.ipython.manage import COMMANDS
+from agentnb.ipython.manage import commands
 from agentnb.ipython.mentions import file_names, visible
 from agentnb.ipython.shell_mentions import names_by_recency
 
@@ -62,7 +62,7 @@ def _matches(context: CompletionContext, extension: Completed) -> tuple[Iterable
 def _managed(words: str, extension: Completed) -> tuple[Iterable[str], str]:
     command, space, start = words.partition(" ")
     if not space:
-        return COMMANDS, command
+        return commands(), command
     names = (spec.name for spec in known()) if command in _OF_AGENTS else extension.tabs.all()
     return names, start
 

@@ -193,17 +193,18 @@ class AgentMagics(Magics):
         Without NAME it is the current tab.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
-        from agentnb.ipython.manage import ALONE, COMMANDS, OTHER_WORDS
+        from agentnb.ipython.manage import ALONE, OTHER_WORDS, commands
 
         command, _, rest = line.strip().partition(" ")
         if not command:
             command = "list"
-        action = COMMANDS.get(command)
+        actions = commands()
+        action = actions.get(command)
         if action is None:
-            close = difflib.get_close_matches(command, COMMANDS, n=1) if command != "help" else []
+            close = difflib.get_close_matches(command, actions, n=1) if command != "help" else []
             meant = OTHER_WORDS.get(command) or next(iter(close), None)
             guess = f"Did you mean `%agents {meant}`? " if meant else ""
-            hint = f"{guess}It has {', '.join(COMMANDS)}. `%agents?` says what each does."
+            hint = f"{guess}It has {', '.join(actions)}. `%agents?` says what each does."
             raise UsageError(f"%agents has no command {command!r}.", hint=hint)
         if command in ALONE and rest.strip():
             raise UsageError(f"%agents {command} takes nothing more, not {rest.strip()!r}.", hint="`%agents?` has all.")

@@ -13,12 +13,13 @@ from agentnb.api.history import forget, history, resume
 from agentnb.api.pairing import pair, unpair
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.api.serving import serve, serving
-from agentnb.errors import UsageError
+from agentnb.errors import AgentnbError, PluginFailed, UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
 from agentnb.ipython.tab_table import Note, tab_table
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agentnb.api.changes import ChangeTable
     from agentnb.api.session import Turn
     from agentnb.ipython.tabs import Tabs
+    from agentnb.ports import Magic
 
 
 def _use(tabs: Tabs, name: str) -> Note:
@@ -235,6 +237,25 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "sidebar": lambda *_: sidebar(),
 }
 """What `%agents` does, by its first word; each gets the tabs and the rest of the line."""
+
+
+def commands() -> dict[str, Callable[[Tabs, str], Any]]:
+    """The words of `%agents`, those of plug-ins too; agentnb's own names stay agentnb's."""
+    offered = {magic.name: _of_plugin(plugin.name, magic) for plugin, magic in plugins().offers("magics")}
+    return {**offered, **COMMANDS}
+
+
+def _of_plugin(plugin: str, magic: Magic) -> Callable[[Tabs, str], Any]:
+    def run(_: Tabs, words: str) -> Any:
+        try:
+            return magic.run(words)
+        except AgentnbError:
+            raise
+        except Exception as error:  # somebody else's code
+            raise PluginFailed(plugins().failed(plugin, f"`%agents {magic.name}`", error)) from error
+
+    return run
+
 
 ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
 """Commands behind which nothing stands."""

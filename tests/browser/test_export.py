@@ -10,12 +10,12 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser
 
-from agentnb.export.document import Document, Entry
-from agentnb.export.page import page as exported
+from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.page import page as exported
 from tests.browser.conftest import FLAGS, PICTURES
 from tests.browser.pdf import words
 from tests.conftest import ROOT
-from tests.unit.export.test_export import HOSTILE
+from tests.unit.plugins.export.test_export import HOSTILE
 
 FOLDED = "<details><summary>Read a.csv</summary>\n\n```\nwhat was read\n```\n\n</details>"
 

@@ -14,8 +14,8 @@ import pytest
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.process import RING, TAIL_CHARACTERS, AgentProcess
 from agentnb.credentials import Credentials, logger
-from agentnb.export.document import Document, Entry
-from agentnb.export.documents import FORMS, exported
+from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.documents import FORMS, exported
 from agentnb.policy.audit import AuditLog, Record
 from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
 

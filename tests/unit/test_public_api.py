@@ -242,8 +242,8 @@ ERRORS = """
 AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError AuthenticationRequired BatchFailed
 CassetteBroken CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable
 FilesConflict HostUnavailable KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered
-OutsideWorkspace PermissionDenied PolicyError ProtocolError SessionClosed SessionError SettingsError TurnCancelled
-TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession UnsupportedVersion UsageError
+OutsideWorkspace PermissionDenied PluginFailed PolicyError ProtocolError SessionClosed SessionError SettingsError
+TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession UnsupportedVersion UsageError
 """
 CLASSES = (
     "Batch",

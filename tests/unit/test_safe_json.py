@@ -17,10 +17,10 @@ from agentnb.agent.mcp import mcp_servers
 from agentnb.cassette.file import read as read_cassette
 from agentnb.checkup.front import disabled
 from agentnb.errors import AgentnbError
-from agentnb.export.sources import of_notebook
 from agentnb.host.changes.records import read_record as read_conversation_record
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.package_skills.trust import SkillTrust
+from agentnb.plugins.export.sources import of_notebook
 from agentnb.policy.settings import load
 from agentnb.safe_json import read_json, read_record
 from tests.unit.hostile_lines import hostile_lines

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import McpServer
     from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.login import Login
+    from agentnb.host.agents.plugin_tools import PluginTools
     from agentnb.host.channels import SessionChannels
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.asking import Asking
@@ -73,6 +74,7 @@ class AgentLifecycle:
         login: Lets the user log in.
         listener: Hears what the agent says.
         kernel_tools: What the agent gets of the kernel; None for nothing.
+        plugin_tools: The tools of plug-ins; None for nothing.
         asking: Makes the agent ask before it acts.
         opened: Called each time that the agent has a session of ours.
 
@@ -97,6 +99,7 @@ class AgentLifecycle:
         listener: Listener,
         kernel_tools: ToolServer | None,
         asking: Asking,
+        plugin_tools: PluginTools | None = None,
         opened: Callable[[], object] = lambda: None,
     ) -> None:
         self.agent: Agent | None = None
@@ -113,6 +116,7 @@ class AgentLifecycle:
         self._listener = listener
         self._kernel_tools = kernel_tools
         self._asking = asking
+        self._plugin_tools = plugin_tools
         self._opened = opened
         self._copied: str | None = None
         self._insists = False
@@ -303,6 +307,8 @@ class AgentLifecycle:
             self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
+        for broken in self._pool.new_plugin_problems():
+            self.note(broken.message)
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)
         self._opened()
@@ -347,6 +353,11 @@ class AgentLifecycle:
                 servers.append(await self._kernel_tools.serve(agent, {server.name for server in servers}))
             except NotOffered as error:
                 self.note(f"{agent.name} has no access to the kernel. {error}")
+        if configuration.spec.takes_mcp and self._plugin_tools is not None:
+            try:
+                servers += await self._plugin_tools.serve(agent, {server.name for server in servers})
+            except NotOffered as error:
+                self.note(f"{agent.name} gets no tools of plug-ins. {error}")
         return OpenRequest(
             cwd=str(configuration.cwd),
             mcp_servers=tuple(servers),

@@ -17,6 +17,7 @@ from agentnb.agent.process import AgentProcess
 from agentnb.components.given import components
 from agentnb.components.shipped_components import Surroundings
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
     from agentnb.package_research.findings import Research
+    from agentnb.plugin_registry import Problem
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -111,6 +113,13 @@ class AgentPool:
         self._alive: set[Agent] = set()
         self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
         self._dead: WeakSet[Agent] = WeakSet()
+        self._told_problems: set[Problem] = set()
+
+    def new_plugin_problems(self) -> list[Problem]:
+        """The problems of plug-ins that no session has been told of."""
+        problems = [each for each in plugins().problems if each not in self._told_problems]
+        self._told_problems.update(problems)
+        return problems
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
         """The agent of *configuration* for the tab *tab_id*, launched if it does not run.

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.errors import UnknownSession
-from agentnb.export.document import Document, Entry
 from agentnb.ids import new_id
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import log_location
 from agentnb.log.store import Store
+from agentnb.plugins.export.document import Document, Entry
 
 if TYPE_CHECKING:
     from agentnb.log.record import StoredSession

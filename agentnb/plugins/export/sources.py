@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.notebook_text import joined
 from agentnb.errors import UnknownSession, UsageError
-from agentnb.export.document import Document, Entry, heading
+from agentnb.plugins.export.document import Document, Entry, heading
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def find(name: str) -> Document:
     path = Path(name).expanduser()
     if path.is_file():
         return _of_file(path)
-    from agentnb.export.session import of_session
+    from agentnb.plugins.export.session import of_session
 
     document = of_session(name)
     if document is not None:
@@ -49,7 +49,7 @@ def _of_file(path: Path) -> Document:
     if path.suffix == ".ipynb":
         return of_notebook(path)
     if path.suffix == ".jsonl":
-        from agentnb.export.cassette import of_cassette
+        from agentnb.plugins.export.cassette import of_cassette
 
         return of_cassette(path)
     hint = "It takes notebooks (.ipynb) and cassettes (.cassette.jsonl)."

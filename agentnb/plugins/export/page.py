@@ -15,8 +15,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from agentnb.export.formulas import mathml
-from agentnb.export.mathematics import read_formulas
+from agentnb.plugins.export.formulas import mathml
+from agentnb.plugins.export.mathematics import read_formulas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agentnb.export.document import Document, Entry
+    from agentnb.plugins.export.document import Document, Entry
 
 _ALLOWED = re.compile(
     r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>"
@@ -39,7 +39,7 @@ _VOID = ("br", "hr")
 
 def page(document: Document) -> str:
     """The whole page."""
-    style = resources.files("agentnb.export").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("agentnb.plugins.export").joinpath("page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     title = text(document.title)

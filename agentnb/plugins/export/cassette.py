@@ -9,9 +9,9 @@ from agentnb.acp.mapper import map_permission, map_update
 from agentnb.cassette import file
 from agentnb.cassette.compare import described
 from agentnb.cassette.session_marks import SessionMarks
-from agentnb.export.document import Document, Entry
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
+from agentnb.plugins.export.document import Document, Entry
 from agentnb.state import (
     Action,
     ActiveTurn,

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.credentials import Credentials
-from agentnb.export.page import page
+from agentnb.errors import PluginFailed, UsageError
 from agentnb.ipython.fences import Fences
 from agentnb.ipython.markdown import harmless_line
+from agentnb.plugin_registry import plugins
+from agentnb.plugins.export.page import page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.export.document import Document, Entry
+    from agentnb.plugins.export.document import Document, Entry
 
 _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}
 
@@ -26,9 +28,27 @@ def exported(document: Document, form: str) -> str:
 
     Args:
         document: The document.
-        form: One of `FORMS`.
+        form: One of :func:`forms`.
+
+    Raises:
+        UsageError: If there is no such form.
+        PluginFailed: If the plug-in that has it fails.
     """
-    return FORMS[form](_without_credentials(document))
+    document = _without_credentials(document)
+    if form in FORMS:
+        return FORMS[form](document)
+    for plugin, exporter in plugins().offers("exporters"):
+        if exporter.name == form:
+            try:
+                return str(exporter.export(as_markdown(document)))
+            except Exception as error:  # somebody else's code
+                raise PluginFailed(plugins().failed(plugin.name, f"the form {form!r}", error)) from error
+    raise UsageError(f"There is no form {form!r}.", hint=f"There are {', '.join(forms())}.")
+
+
+def forms() -> list[str]:
+    """The names of the forms, those of plug-ins last."""
+    return [*FORMS, *(exporter.name for _, exporter in plugins().offers("exporters") if exporter.name not in FORMS)]
 
 
 def _without_credentials(document: Document) -> Document:

@@ -12,7 +12,7 @@ import unicodedata
 from html import escape
 from typing import TYPE_CHECKING
 
-from agentnb.export.letters import SYMBOLS, in_alphabet
+from agentnb.plugins.export.letters import SYMBOLS, in_alphabet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,13 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agentnb.export.document import Document, Entry
-from agentnb.export.formulas import LONGEST, mathml
-from agentnb.export.mathematics import read_formulas
-from agentnb.export.page import markdown, page
 from agentnb.ipython.markdown import harmless
+from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.formulas import LONGEST, mathml
+from agentnb.plugins.export.mathematics import read_formulas
+from agentnb.plugins.export.page import markdown, page
 from tests.conftest import ROOT
-from tests.unit.export.test_export import inspect
+from tests.unit.plugins.export.test_export import inspect
 
 CASES = ROOT / "tests/cases/mathematics"
 TEXTS = json.loads((CASES / "texts.json").read_text(encoding="utf-8"))
@@ -137,7 +137,7 @@ def test_without_latex2mathml_formulas_stay_their_source() -> None:
     """Nothing fails, and the page says nothing of it."""
     code = (
         "import sys\nsys.modules['latex2mathml'] = None\n"
-        "from agentnb.export.page import markdown\nprint(markdown('So $a_1*b*c_1$.'))"
+        "from agentnb.plugins.export.page import markdown\nprint(markdown('So $a_1*b*c_1$.'))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "<p>So $a_1*b*c_1$.</p>"

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import CassetteBroken, UnknownSession, UsageError
-from agentnb.export.document import Document, Entry
-from agentnb.export.documents import FORMS, exported
-from agentnb.export.page import markdown, page
-from agentnb.export.sources import find
+from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.documents import FORMS, exported
+from agentnb.plugins.export.page import markdown, page
+from agentnb.plugins.export.sources import find
 from tests.conftest import ROOT
 
 NOTEBOOK = ROOT / "notebooks/quickstart.ipynb"

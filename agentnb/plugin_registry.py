@@ -1,0 +1,149 @@
+"""Finds, loads and lists plug-ins (:mod:`agentnb.ports`)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.errors import AgentnbError, unexpected
+from agentnb.folders import config_folder
+from agentnb.ports import PORTS, PORTS_VERSION, Plugin
+from agentnb.toml_file import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from importlib.metadata import EntryPoint
+
+GROUP = "agentnb.plugins"
+"""The entry-point group."""
+VARIABLE = "AGENTNB_PLUGINS"
+"""An environment variable with the names of the only plug-ins to load, separated by commas; empty: none."""
+SETTING = "plugins_off"
+
+
+class Problem(NamedTuple):
+    """Why a plug-in is not loaded, or does not work.
+
+    Attributes:
+        plugin: Its name.
+        message: What happened and what to do.
+    """
+
+    plugin: str
+    message: str
+
+
+class Plugins:
+    """The installed plug-ins, each loaded once, at the first use of any port.
+
+    Args:
+        found: The entry points.
+        is_off: Whether a plug-in of that name is switched off.
+
+    Example:
+        >>> Plugins([], lambda _: False).loaded
+        {}
+    """
+
+    def __init__(self, found: Iterable[EntryPoint], is_off: Callable[[str], bool]) -> None:
+        self._found = sorted(found, key=lambda each: each.name)
+        self._is_off = is_off
+        self._problems: dict[str, Problem] = {}
+        self._load_lock = threading.Lock()
+
+    @functools.cached_property
+    def loaded(self) -> dict[str, Plugin]:
+        """The plug-ins that work, by name."""
+        with self._load_lock:
+            plugins = [self._load(each) for each in self._found if not self._is_off(each.name)]
+        return {each.name: each for each in plugins if each is not None}
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """The names of the plug-ins that a setting switches off."""
+        return tuple(each.name for each in self._found if self._is_off(each.name))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why plug-ins are not loaded, or failed in a port."""
+        self.loaded  # noqa: B018 - loads them
+        return tuple(self._problems.values())
+
+    def listing(self) -> str:
+        """The plug-ins and what each adds, in lines; problems last."""
+        lines = []
+        for plugin in self.loaded.values():
+            lines.append(f"{plugin.name}: {plugin.summary}")
+            lines += [f"    {port}: {', '.join(names)}" for port, names in plugin.offers.items()]
+        lines += [f"{name}: switched off" for name in self.switched_off]
+        lines += [each.message for each in self.problems]
+        return "\n".join(lines) or "There are no plug-ins."
+
+    def offers(self, port: str) -> Iterator[tuple[Plugin, Any]]:
+        """Each offer of *port* with its plug-in, in the order of the plug-ins' names.
+
+        Args:
+            port: One of `PORTS`.
+        """
+        if port not in PORTS:
+            raise ValueError(f"there is no port {port!r}")
+        for plugin in self.loaded.values():
+            for each in getattr(plugin, port):
+                yield plugin, each
+
+    def failed(self, plugin: str, port: str, error: BaseException) -> str:
+        """Remember that *plugin* raised *error* in *port*; returns the sentence that says so."""
+        message = f"The plug-in {plugin!r} failed in {port}: {_reason(error)} {_advice(plugin)}"
+        self._problems.setdefault(plugin, Problem(plugin, message))
+        return message
+
+    def _load(self, entry: EntryPoint) -> Plugin | None:
+        try:
+            plugin = entry.load()
+            if not isinstance(plugin, Plugin):
+                raise TypeError(f"{entry.value} is a {type(plugin).__name__}, not an agentnb.ports.Plugin.")
+            if plugin.ports != PORTS_VERSION:
+                message = (
+                    f"it was made for version {plugin.ports} of the ports; this agentnb has version {PORTS_VERSION}."
+                )
+                raise TypeError(message)
+            if plugin.name != entry.name:
+                raise TypeError(f"it calls itself {plugin.name!r}.")
+        except Exception as error:  # noqa: BLE001 - somebody else's code
+            message = f"The plug-in {entry.name!r} could not be loaded: {_reason(error)} {_advice(entry.name)}"
+            self._problems[entry.name] = Problem(entry.name, message)
+            return None
+        return plugin
+
+
+@functools.cache
+def plugins() -> Plugins:
+    """The plug-ins of this process."""
+    return Plugins(entry_points(group=GROUP), switched_off())
+
+
+def switched_off() -> Callable[[str], bool]:
+    """Which plug-ins `AGENTNB_PLUGINS` and the user's setting ``plugins_off`` switch off."""
+    only, off = os.environ.get(VARIABLE), _setting()
+    names = None if only is None else {each.strip() for each in only.split(",")}
+    return lambda name: name in off or (names is not None and name not in names)
+
+
+def _setting() -> Collection[str]:
+    try:
+        value = parsed((config_folder() / "settings.toml").read_text("utf-8")).get(SETTING, [])
+    except (OSError, ValueError):
+        return ()  # what is wrong with the file is told where the settings are read
+    return value if isinstance(value, list) else ()
+
+
+def _reason(error: BaseException) -> str:
+    reason = str(error) if isinstance(error, AgentnbError) else unexpected(error)
+    return reason if reason.endswith(".") else f"{reason}."
+
+
+def _advice(name: str) -> str:
+    return f"Update it, or switch it off: `agentnb settings {SETTING} {name}`."
