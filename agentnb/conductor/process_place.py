@@ -79,6 +79,7 @@ class ProcessPlace(Place):
         self._paused = False
         self._reads = 0
         self._dying: asyncio.Task[None] | None = None
+        self._ended_at_start = False
 
     @property
     def reaches_loopback(self) -> bool:
@@ -103,6 +104,8 @@ class ProcessPlace(Place):
         except AgentError as error:
             raise type(error)(sentence(f"{self.name} cannot be started. {error.message}"), hint=error.hint) from error
         self.process.when_full(lambda is_full: self.chain.full(self.index, is_full=is_full))
+        if self._ended_at_start:
+            self._output_ended()
 
     async def stop(self, patience: float) -> None:
         """End the program and everything it started."""
@@ -217,6 +220,9 @@ class ProcessPlace(Place):
         self.chain.send(self.index, DOWN, RpcMessage(method=inner.method, id=message.id, params=inner.params))
 
     def _output_ended(self) -> None:
+        if self.process is None:  # it ended before its start was complete
+            self._ended_at_start = True
+            return
         self._dying = asyncio.ensure_future(self._die())
 
     async def _die(self) -> None:
