@@ -243,7 +243,8 @@ AgentDied AgentError AgentNotFound AgentRefused AgentStartFailed AgentnbError Au
 CassetteBroken CassetteError CassetteMismatch ChangesError ChangesUnavailable ContentNotStored FileUnavailable
 FilesConflict HostUnavailable KernelBusy KernelChangesConflict LogDamaged LogError LogUnavailable NotOffered
 OutsideWorkspace PermissionDenied PluginFailed PolicyError ProtocolError SessionClosed SessionError SettingsError
-TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession UnsupportedVersion UsageError
+TurnCancelled TurnError TurnFailed TurnRefused TurnTimeout UnknownAgent UnknownMention UnknownSession
+UnsupportedVersion UsageError
 """
 CLASSES = (
     "Batch",
