@@ -61,11 +61,6 @@ if TYPE_CHECKING:
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
     from agentnb.api.turn import TurnState as TurnState
     from agentnb.api.usage import usage as usage
-    from agentnb.batch.batch import Batch as Batch
-    from agentnb.batch.batch import BatchResult as BatchResult
-    from agentnb.batch.comparison import Comparison as Comparison
-    from agentnb.batch.start import compare as compare
-    from agentnb.batch.start import map as map  # noqa: A004 - the public name
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
     from agentnb.errors import AgentnbError as AgentnbError
@@ -109,22 +104,27 @@ if TYPE_CHECKING:
     from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.rehearse import rehearse as rehearse
     from agentnb.ipython.sidebar import sidebar as sidebar
-    from agentnb.rehearsal.result import Rehearsal as Rehearsal
+    from agentnb.plugins.map.batch import Batch as Batch
+    from agentnb.plugins.map.batch import BatchResult as BatchResult
+    from agentnb.plugins.map.comparison import Comparison as Comparison
+    from agentnb.plugins.map.start import compare as compare
+    from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
+    from agentnb.plugins.rehearsal.result import Rehearsal as Rehearsal
 
 __version__ = "0.2.0"
 
 _MODULES = ("errors", "testing")
 _HOMES = {  # every other public name is an error
-    "Batch": "agentnb.batch.batch",
-    "BatchResult": "agentnb.batch.batch",
-    "Comparison": "agentnb.batch.comparison",
+    "Batch": "agentnb.plugins.map.batch",
+    "BatchResult": "agentnb.plugins.map.batch",
+    "Comparison": "agentnb.plugins.map.comparison",
     "InputQuestion": "agentnb.api.questions",
     "PermissionAnswer": "agentnb.api.questions",
     "PermissionCallback": "agentnb.api.questions",
     "PermissionQuestion": "agentnb.api.questions",
     "PermissionRequest": "agentnb.api.questions",
     "Permissions": "agentnb.api.session",
-    "Rehearsal": "agentnb.rehearsal.result",
+    "Rehearsal": "agentnb.plugins.rehearsal.result",
     "Remote": "agentnb.api.connecting",
     "Session": "agentnb.api.session",
     "ToolCall": "agentnb.api.tool_call",
@@ -135,7 +135,7 @@ _HOMES = {  # every other public name is an error
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
     "code": "agentnb.api.code",
-    "compare": "agentnb.batch.start",
+    "compare": "agentnb.plugins.map.start",
     "connect": "agentnb.api.connecting",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
@@ -143,7 +143,7 @@ _HOMES = {  # every other public name is an error
     "forget": "agentnb.api.history",
     "history": "agentnb.api.history",
     "logout": "agentnb.api.agent_sessions",
-    "map": "agentnb.batch.start",
+    "map": "agentnb.plugins.map.start",
     "pair": "agentnb.api.pairing",
     "rehearse": "agentnb.ipython.rehearse",
     "research": "agentnb.api.research",

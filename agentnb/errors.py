@@ -273,7 +273,7 @@ class BatchFailed(AgentnbError):
     Args:
         message: What failed, and why.
         hint: What to do next.
-        batch: The batch (:class:`agentnb.batch.batch.Batch`), with the answers that came.
+        batch: The batch, with the answers that came.
     """
 
     def __init__(self, message: str, *, hint: str | None = None, batch: Any = None) -> None:

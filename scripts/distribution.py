@@ -39,7 +39,7 @@ IN_WHEEL = (
     "agentnb/py.typed",
     "agentnb/agent/catalog/eliza.toml",
     "agentnb/agent/catalog/local.toml",
-    "agentnb/eliza/script.toml",
+    "agentnb/plugins/eliza/script.toml",
 )
 EXTENSION = ("package.json", "install.json", "schemas/agentnb/plugin.json", LICENCES)
 IN_SDIST = (

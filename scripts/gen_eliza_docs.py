@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "reference" / "eliza.md"
 INTRODUCTION = """\
 # eliza, the built-in agent
 
-<!-- Written by scripts/gen_eliza_docs.py: change agentnb/eliza, then run it. -->
+<!-- Written by scripts/gen_eliza_docs.py: change agentnb/plugins/eliza, then run it. -->
 
 `eliza` is an agent that needs no key and no network. It comes with agentnb, speaks ACP over stdio, and is
 deterministic: in a new session, the same prompts get the same answers. Use it to try agentnb, to test notebooks, and to
@@ -26,8 +26,8 @@ Any ACP client can start it: the command is `agentnb eliza`.
 ## Conversation
 
 What is no slash command is answered by a listener in the manner of the DOCTOR of 1966: it looks for keywords, takes
-the sentence apart and turns it into a question. All it knows to say stands in `agentnb/eliza/script.toml`. What comes
-with a prompt (variables, files, images) is named first, with kind and size; `/context` shows it.
+the sentence apart and turns it into a question. All it knows to say stands in `agentnb/plugins/eliza/script.toml`.
+What comes with a prompt (variables, files, images) is named first, with kind and size; `/context` shows it.
 
 A command that can not do what was asked says why, as an answer. `session/cancel` ends every command at once, with the
 stop reason `cancelled`.
@@ -40,7 +40,7 @@ def page() -> str:
 
 
 def _commands() -> str:
-    from agentnb.eliza.commands.every_command import GROUPS, listed
+    from agentnb.plugins.eliza.commands.every_command import GROUPS, listed
 
     lines = ["## Commands", ""]
     for group in GROUPS:
@@ -52,7 +52,7 @@ def _commands() -> str:
 
 
 def _settings() -> str:
-    from agentnb.eliza.settings import MODES, OPTIONS
+    from agentnb.plugins.eliza.settings import MODES, OPTIONS
 
     lines = ["## Modes", "", "| mode | what it does |", "|---|---|"]
     lines += [f"| `{mode.id}` | {mode.description} |" for mode in MODES]
@@ -65,7 +65,7 @@ def _settings() -> str:
 
 
 def _sessions() -> str:
-    from agentnb.eliza.stdio import LOGIN_VARIABLE, STORE_VARIABLE
+    from agentnb.plugins.eliza.stdio import LOGIN_VARIABLE, STORE_VARIABLE
 
     return f"""\
 ## Sessions

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 NO_PROCESSES = """
 import os
-from agentnb.sandbox import seccomp
+from agentnb.plugins.sandbox import seccomp
 os.close(seccomp.refuse(sockets_but=None, forks=True))
 """
 """Who makes a process on this thread is told that there is no such call: nobody answers what the filter hands on."""
 
 GRAPHICS_CARD = """
 import os
-from agentnb.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
-from agentnb.sandbox.system_calls import mount, unshare
+from agentnb.plugins.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
+from agentnb.plugins.sandbox.system_calls import mount, unshare
 user, group = os.geteuid(), os.getegid()
 unshare(NEW_USER | NEW_MOUNTS)
 for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):

@@ -1,8 +1,7 @@
 """Confinement: an agent and all that it starts can read and change only what they need.
 
-On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent
-(:mod:`agentnb.sandbox.confined_program`); where the kernel is too old for that, bubblewrap does it, if it is installed;
-on macOS ``sandbox-exec``. It limits what an agent does without asking, and the commands that it runs through agentnb;
+On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent; where the
+kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``. It limits what an agent does without asking, and the commands that it runs through agentnb;
 files that it asks agentnb to write follow the policy alone.
 """
 
@@ -23,7 +22,7 @@ import msgspec
 from agentnb.agent.readable_paths import readable_paths
 from agentnb.errors import AgentStartFailed
 from agentnb.folders import config_folder, data_folder, home
-from agentnb.sandbox import confined_program, landlock, seccomp
+from agentnb.plugins.sandbox import confined_program, landlock, seccomp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -110,7 +109,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         write: What it may change, too.
         listed: Folders whose names it may read, but not their files.
         network: ``"all"``, ``"none"``, or the only hosts.
-        proxy: How the proxy for these hosts is reached, for :mod:`agentnb.sandbox.confined_program`.
+        proxy: How the proxy for these hosts is reached, for :mod:`agentnb.plugins.sandbox.confined_program`.
         sockets: Whether it may make Unix sockets.
         shown: What is said of it: where it may write.
         version: Landlock's version; 0 for the other ways.

@@ -3,7 +3,7 @@
 It takes ``CONNECT`` and plain HTTP, and connects to the address that it has looked up and checked, so a name cannot
 lead elsewhere meanwhile. Where the user's environment names a proxy, it goes through that one, which then looks names
 up. It listens on a port of this machine's loopback, and on the sockets of networks that confined processes have of
-their own (:mod:`agentnb.sandbox.private_network`). A server of this machine that the hosts name with its port is at the
+their own. A server of this machine that the hosts name with its port is at the
 same address and port there, without the proxy: so a program reaches it and its own servers alike.
 
 Not looked at: what is inside of ``CONNECT``. A server that serves many names can be asked for another one there.
@@ -90,7 +90,7 @@ class NetworkProxy:
 
     @property
     def address(self) -> str:
-        """How it is reached, for :mod:`agentnb.sandbox.confined_program`."""
+        """How it is reached, for :mod:`agentnb.plugins.sandbox.confined_program`."""
         servers = ",".join(f"{address} {port}" for address, port in self._here)
         return f"proxy;{self.port};{self._direct(apart=False)};{self._direct(apart=True)};{servers};{self.meeting}"
 

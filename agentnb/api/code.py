@@ -16,8 +16,8 @@ from agentnb.kernel.code_tool import CodeTool, described, location, place_of, re
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.code_intelligence.records import CodePlace, Diagnostic, Renaming
     from agentnb.host.environment import Environment
+    from agentnb.plugins.knowledge.code.records import CodePlace, Diagnostic, Renaming
 
 Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
 
@@ -28,7 +28,7 @@ class CodeAnswer(Rows[Any]):
     """The answer to a question about code; a table when displayed.
 
     Args:
-        found: Its rows: :class:`agentnb.code_intelligence.CodeLocation`, ``Description``, ``Completion`` or
+        found: Its rows: :class:`agentnb.plugins.knowledge.code.CodeLocation`, ``Description``, ``Completion`` or
             ``Diagnostic``.
         question: The question.
         names: The names of the cells, by id.

@@ -12,10 +12,10 @@ from agentnb.agent.confinement_choice import ConfinementChoice
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
-from agentnb.components.given import components as read_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
+from agentnb.plugins.chain.components.given import components as read_components
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

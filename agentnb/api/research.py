@@ -10,10 +10,10 @@ from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.configured import configuration_of, configured
 from agentnb.api.rows import Rows
 from agentnb.host import current_host
-from agentnb.package_research.findings import Finding
+from agentnb.plugins.knowledge.research.findings import Finding
 
 if TYPE_CHECKING:
-    from agentnb.package_research.findings import Research
+    from agentnb.plugins.knowledge.research.findings import Research
 
 _HEAD = ("finding", "place")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.rows import Rows
-from agentnb.package_skills.found_skill import FoundSkill
-from agentnb.package_skills.library import SkillLibrary, named_skill
-from agentnb.package_skills.offers import suspicious_lines
-from agentnb.package_skills.scan import zipped_packages
-from agentnb.package_skills.skill_files import SKILL_FILE, files_of, read_file
+from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+from agentnb.plugins.knowledge.skills.library import SkillLibrary, named_skill
+from agentnb.plugins.knowledge.skills.offers import suspicious_lines
+from agentnb.plugins.knowledge.skills.scan import zipped_packages
+from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, files_of, read_file
 from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:

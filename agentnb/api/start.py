@@ -64,7 +64,7 @@ def start(
         directories: More folders to work in, where the agent takes some.
         components: What stands in a chain between you and the agent, the first one next to you: names of shipped
             components (``"rules"``), commands of programs that are ACP proxies (a text or a list of words), instances
-            and classes of :class:`agentnb.components.Component`; where None, those of
+            and classes of :class:`agentnb.plugins.chain.components.Component`; where None, those of
             ``%config Agentnb.components``. Those of the agent's own description come behind them.
         kernel_tools: Whether the agent gets tools for this kernel: look at variables, run code, read and change the
             notebook's cells. What runs or changes something is asked for like everything else.

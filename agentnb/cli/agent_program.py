@@ -27,7 +27,7 @@ def run() -> int:
     """Run eliza until its client closes stdin; the exit code."""
     if sys.stdin.isatty():
         complain("eliza speaks ACP, not English, on stdin and stdout: start it from an ACP client. Ctrl+D ends it.")
-    from agentnb.eliza.stdio import main as serve
+    from agentnb.plugins.eliza.stdio import main as serve
 
     try:
         serve(__version__)

@@ -13,7 +13,7 @@ from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain
 if TYPE_CHECKING:
     import argparse
 
-    from agentnb.local.settings import Settings
+    from agentnb.plugins.local.settings import Settings
 
 
 def _eliza(_: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def _eliza(_: argparse.Namespace) -> int:
 def _local(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from agentnb.local.settings import BadSettings, read_settings
+    from agentnb.plugins.local.settings import BadSettings, read_settings
 
     try:
         given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
@@ -33,7 +33,7 @@ def _local(arguments: argparse.Namespace) -> int:
     except BadSettings as error:
         return complain(str(error))
     if arguments.check:
-        from agentnb.local.connection_check import check_connection
+        from agentnb.plugins.local.connection_check import check_connection
 
         checked = asyncio.run(check_connection(settings))
         print("\n".join(checked.lines))
@@ -42,7 +42,7 @@ def _local(arguments: argparse.Namespace) -> int:
         return asyncio.run(_pull(settings, arguments.pull))
     if sys.stdin.isatty():
         complain("the agent speaks ACP on stdin and stdout: start it from an ACP client. To test, type --check.")
-    from agentnb.local.stdio import main as serve
+    from agentnb.plugins.local.stdio import main as serve
 
     try:
         serve(__version__, settings)
@@ -52,8 +52,8 @@ def _local(arguments: argparse.Namespace) -> int:
 
 
 async def _pull(settings: Settings, name: str) -> int:
-    from agentnb.local.model_download import find_and_pull
-    from agentnb.local.server import ServerTrouble
+    from agentnb.plugins.local.model_download import find_and_pull
+    from agentnb.plugins.local.server import ServerTrouble
 
     try:
         async for progress in find_and_pull(settings, name):

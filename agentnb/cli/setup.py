@@ -44,10 +44,10 @@ def _update_agents(source: str) -> int:
 
 
 def _components(arguments: argparse.Namespace) -> int:
-    from agentnb.components.listing import listing
     from agentnb.configuration.sources import read_settings
     from agentnb.configuration.write import change_setting
     from agentnb.errors import AgentnbError
+    from agentnb.plugins.chain.components.listing import listing
 
     try:
         if arguments.words or arguments.none:

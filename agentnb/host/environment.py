@@ -267,7 +267,7 @@ class Environment:
         """
         chain = () if self.settings is None else tuple(self.settings.default_components())
         if chain and self.cassette.path() is None:
-            from agentnb.components.named_things import missing
+            from agentnb.plugins.chain.components.named_things import missing
 
             if (error := missing("components", chain)) is not None:
                 raise type(error)(f"{self.sources()['components'].origin}: {error.message}", hint=error.hint)

@@ -13,8 +13,8 @@ import msgspec
 from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import Confine, Network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
-from agentnb.components.given import described
 from agentnb.ids import new_id
+from agentnb.plugins.chain.components.given import described
 from agentnb.policy.situation import Mode
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         directories: More folders to work in, in their order.
         kernel: Where the agent has access to the kernel (:mod:`agentnb.host.agents.kernel_tools`), a word of the tab's
             own, so that no other tab shares the process; empty where it has none.
-        chain: What stands between client and agent (:mod:`agentnb.components.given`), the first one next to the client.
+        chain: What stands between client and agent, the first one next to the client.
         network: What a confined agent gets of the network; None: it is not confined.
         apart: A word that keeps its process for one session; empty: sessions of equal configuration share it.
         is_unasked: Whether the agent is confined though nobody has said so. It is no part of the key.

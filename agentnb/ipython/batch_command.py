@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from agentnb.batch.batch import Batch
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
+    from agentnb.plugins.map.batch import Batch
 
 _COMMAND = re.compile(r"map[ \t]+@?(?P<name>[^\W\d]\w*)[ \t]*\n(?P<prompt>.*\S.*)", re.DOTALL)
 _OF_TABS = {"tab": "-t", "new": "-n", "context": "-c", "kernel": "-k"}
@@ -39,7 +39,7 @@ def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | Non
     wrong = [spelling for field, spelling in _OF_TABS.items() if getattr(arguments, field)]
     if wrong:
         raise UsageError(f"%%agent map takes no {wrong[0]}.", hint="Each input has a conversation of its own.")
-    from agentnb.batch.start import map as ask
+    from agentnb.plugins.map.start import map as ask
 
     with settings.named_agent(arguments.agent) as agent:
         batch = ask(

@@ -15,11 +15,11 @@ from agentnb.one_at_a_time import imported
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
-    from agentnb.batch.batch import Batch
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.prompt_command import PromptCommand
     from agentnb.ipython.tabs import Tabs
-    from agentnb.rehearsal.result import Rehearsal
+    from agentnb.plugins.map.batch import Batch
+    from agentnb.plugins.rehearsal.result import Rehearsal
 
 
 @magics_class
@@ -138,7 +138,7 @@ class AgentMagics(Magics):
         """
         imported("agentnb.api.start", "agentnb.ipython.rehearse")
         from agentnb.ipython.rehearse import rehearse
-        from agentnb.rehearsal.limits import SECONDS
+        from agentnb.plugins.rehearsal.limits import SECONDS
 
         try:
             seconds = float(line) if line.strip() else SECONDS

@@ -24,11 +24,11 @@ from agentnb.ipython.waiting import await_turn, block_on
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
-    from agentnb.batch.batch import Batch
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
     from agentnb.ipython.turn_display import TurnDisplay
+    from agentnb.plugins.map.batch import Batch
 
 
 class PromptCommand:

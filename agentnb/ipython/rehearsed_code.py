@@ -20,9 +20,9 @@ from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.value_summary import ValueSummary, difference
-from agentnb.rehearsal import limits
-from agentnb.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
-from agentnb.rehearsal.result import Rehearsal, RehearsedVariable
+from agentnb.plugins.rehearsal import limits
+from agentnb.plugins.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
+from agentnb.plugins.rehearsal.result import Rehearsal, RehearsedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentnb.kernel.variable_watch import NameChange
-    from agentnb.rehearsal.code import CodeRehearsal
-    from agentnb.rehearsal.result import Rehearsal
+    from agentnb.plugins.rehearsal.code import CodeRehearsal
+    from agentnb.plugins.rehearsal.result import Rehearsal
 
 T = TypeVar("T")
 

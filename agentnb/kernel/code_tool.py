@@ -1,4 +1,4 @@
-"""The tool that answers questions about code (:mod:`agentnb.code_intelligence`), in words for the agent."""
+"""The tool that answers questions about code, in words for the agent."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.code_intelligence.language_server import OFF, chosen_program
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace
-from agentnb.code_intelligence.service import CodeService
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import cell_name, named_cell
 from agentnb.kernel.code_runner import NotebookView
+from agentnb.plugins.knowledge.code.language_server import OFF, chosen_program
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from agentnb.code_intelligence.records import CodeLocation, Description, Diagnostic, Renaming
     from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.plugins.knowledge.code.records import CodeLocation, Description, Diagnostic, Renaming
 
 QUESTIONS = ("definition", "references", "describe", "complete", "problems", "rename")
 MOST_NOTEBOOKS = 4

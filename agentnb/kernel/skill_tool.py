@@ -1,4 +1,4 @@
-"""The tool that lists and reads skills (:mod:`agentnb.package_skills`), in words for the agent."""
+"""The tool that lists and reads skills, in words for the agent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentnb.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.package_skills.library import SkillLibrary
+    from agentnb.plugins.knowledge.skills.library import SkillLibrary
 
 
 def skill_answer(library: SkillLibrary, given: Mapping[str, Any]) -> str:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from agentnb.cassette.mcp import CHANGED
 from agentnb.clock import now_ms
-from agentnb.code_intelligence.language_server import OFF
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel import content, run_result
@@ -30,7 +29,8 @@ from agentnb.kernel.read_texts import ReadTexts
 from agentnb.kernel.skill_tool import skill_answer
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
-from agentnb.package_skills.library import SkillLibrary, shared_scan
+from agentnb.plugins.knowledge.code.language_server import OFF
+from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.store import PolicyFiles
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
-    from agentnb.package_research.findings import Research
+    from agentnb.plugins.knowledge.research.findings import Research
 
     Result = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The preview of a tool call that must be allowed: what its code or command would do (:mod:`agentnb.rehearsal`)."""
+"""The preview of a tool call that must be allowed: what its code or command would do."""
 
 from __future__ import annotations
 

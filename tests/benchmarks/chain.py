@@ -9,7 +9,7 @@ from typing import Any
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor.running_chain import ChainProcess
+from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.benchmarks.connection import ROOT, reduced
 from tests.benchmarks.row import Row
 

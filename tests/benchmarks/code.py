@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace
-from agentnb.code_intelligence.service import CodeService
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
 from tests.benchmarks.row import Row
 
 CELLS = 500

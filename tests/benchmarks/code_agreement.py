@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace
-from agentnb.code_intelligence.service import CodeService
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
 
 ROOT = Path(__file__).parents[2]
 ASKED = 200

@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from agentnb.package_skills.library import SkillLibrary
-from agentnb.package_skills.scan import SkillScan
-from agentnb.package_skills.trust import SkillTrust
+from agentnb.plugins.knowledge.skills.library import SkillLibrary
+from agentnb.plugins.knowledge.skills.scan import SkillScan
+from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from tests.benchmarks.row import Row
 
 DISTRIBUTIONS = 300

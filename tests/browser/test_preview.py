@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agentnb.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.browser.axe import serious
 from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.side import Side

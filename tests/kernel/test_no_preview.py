@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
 from tests.kernel.running_kernel import RunningKernel
 from tests.no_preview import GRAPHICS_CARD, NO_PROCESSES

@@ -16,7 +16,7 @@ from agentnb.agent.catalog import read
 from agentnb.configuration.table import SETTINGS
 from agentnb.ipython.arguments import OPTIONS
 from agentnb.ipython.manage import COMMANDS as MANAGED
-from agentnb.local.settings import read_settings
+from agentnb.plugins.local.settings import read_settings
 from agentnb.policy.settings import parse
 
 if sys.version_info >= (3, 11):

@@ -12,8 +12,8 @@ import pytest
 
 from agentnb.agent import subreaper, watchdog
 from agentnb.kernel import bridge
-from agentnb.rehearsal import command_program
-from agentnb.sandbox import confined_program
+from agentnb.plugins.rehearsal import command_program
+from agentnb.plugins.sandbox import confined_program
 from tests.conftest import ROOT
 
 PROGRAMS = [Path(str(each.__file__)) for each in (bridge, command_program, confined_program, subreaper, watchdog)]

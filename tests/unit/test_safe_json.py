@@ -19,8 +19,8 @@ from agentnb.checkup.front import disabled
 from agentnb.errors import AgentnbError
 from agentnb.host.changes.records import read_record as read_conversation_record
 from agentnb.ipython.saved_notebook import read_cells
-from agentnb.package_skills.trust import SkillTrust
 from agentnb.plugins.export.sources import of_notebook
+from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from agentnb.policy.settings import load
 from agentnb.safe_json import read_json, read_record
 from tests.unit.hostile_lines import hostile_lines

@@ -54,7 +54,7 @@ OWN_WORDS = {
     "docs/how-to/upgrade.md",  # says what the old names were
     "tests/unit/policy/test_audit.py",
     "agentnb/policy/commands/programs.toml",  # programs that have such names
-    "agentnb/eliza/script.toml",  # the therapist speaks of everyday life
+    "agentnb/plugins/eliza/script.toml",  # the therapist speaks of everyday life
     "tests/unit/test_words.py",
     "CHANGELOG.md",  # says what the old names were
 }

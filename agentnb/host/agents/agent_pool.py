@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import PATIENCE, Agent
 from agentnb.agent.process import AgentProcess
-from agentnb.components.given import components
-from agentnb.components.shipped_components import Surroundings
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 from agentnb.plugin_registry import plugins
+from agentnb.plugins.chain.components.given import components
+from agentnb.plugins.chain.components.shipped_components import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
-    from agentnb.package_research.findings import Research
     from agentnb.plugin_registry import Problem
+    from agentnb.plugins.knowledge.research.findings import Research
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -249,7 +249,7 @@ class AgentPool:
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
             return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
-        from agentnb.conductor.running_chain import ChainProcess
+        from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 
         research = None if self.research is None else partial(self.research, configuration)
         around = Surroundings(self._environment.code_runner, research, self._environment.language_server)

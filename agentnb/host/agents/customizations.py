@@ -11,12 +11,12 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentnb.components.component import Component
-from agentnb.components.given import components
-from agentnb.components.shipped_components import Surroundings
 from agentnb.errors import AgentnbError
 from agentnb.kernel.tools import TOOLS
-from agentnb.package_skills.library import OWN_PACKAGE, WORKSPACE, SkillLibrary, shared_scan
+from agentnb.plugins.chain.components.component import Component
+from agentnb.plugins.chain.components.given import components
+from agentnb.plugins.chain.components.shipped_components import Surroundings
+from agentnb.plugins.knowledge.skills.library import OWN_PACKAGE, WORKSPACE, SkillLibrary, shared_scan
 from agentnb.policy.store import PolicyFiles
 from agentnb.state import SessionCustomizationsChanged
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.session_options import Configuration
-    from agentnb.package_skills.found_skill import FoundSkill
-    from agentnb.package_skills.offers import SkillOffer
+    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+    from agentnb.plugins.knowledge.skills.offers import SkillOffer
 
 SkillChoice = Literal["trust", "refuse", "revoke"]
 KERNEL = "kernel"

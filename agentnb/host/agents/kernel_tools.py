@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.package_research.findings import Research
+    from agentnb.plugins.knowledge.research.findings import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import ToolCallRun
 

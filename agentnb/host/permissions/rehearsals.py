@@ -1,6 +1,6 @@
 """Previews of permission requests: what the code or command would do, and whether it then did that.
 
-A preview runs in a closed-in copy (:mod:`agentnb.rehearsal`); the tool call's details show it. When the user allows
+A preview runs in a closed-in copy; the tool call's details show it. When the user allows
 what was previewed, the workspace's files are looked at just before and afterwards, and the turn says what came out
 otherwise.
 """
@@ -19,11 +19,11 @@ from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
 from agentnb.kernel.run_result import picture_block
+from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.limits import SECONDS
+from agentnb.plugins.rehearsal.result import Rehearsal, unavailable
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import rank
-from agentnb.rehearsal.command import rehearse_command
-from agentnb.rehearsal.limits import SECONDS
-from agentnb.rehearsal.result import Rehearsal, unavailable
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatToolCallComplete,

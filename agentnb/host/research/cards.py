@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentnb.state import ToolCallCitation, ToolCallResearch
 
 if TYPE_CHECKING:
-    from agentnb.package_research.findings import Research
+    from agentnb.plugins.knowledge.research.findings import Research
 
 
 def shown_research(found: Research, session: str | None) -> ToolCallResearch:

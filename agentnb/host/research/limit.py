@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.package_research.tools import SERVER, TOOLS
+from agentnb.plugins.knowledge.research.tools import SERVER, TOOLS
 from agentnb.policy.workspace import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.package_research.source import PackageSource
+    from agentnb.plugins.knowledge.research.source import PackageSource
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
 

@@ -23,10 +23,10 @@ from agentnb.host.research.tool_server import ResearchTools
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
 from agentnb.kernel.content import said
-from agentnb.package_research.download import check_version, fetched_source
-from agentnb.package_research.findings import Finding, Research, read_findings
-from agentnb.package_research.source import PackageSource, installed_source
-from agentnb.package_research.tools import prompt_of
+from agentnb.plugins.knowledge.research.download import check_version, fetched_source
+from agentnb.plugins.knowledge.research.findings import Finding, Research, read_findings
+from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
+from agentnb.plugins.knowledge.research.tools import prompt_of
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import MarkdownResponsePart, Message, MessageKind, MessageOrigin, find_turn
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
 from agentnb.kernel.server import ServerAbout
-from agentnb.package_research.tools import INSTRUCTIONS, SERVER, TOOLS
+from agentnb.plugins.knowledge.research.tools import INSTRUCTIONS, SERVER, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container

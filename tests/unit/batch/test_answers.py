@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.batch.answers import AnswerUnfit, Wanted, plain
 from agentnb.errors import UsageError
+from agentnb.plugins.map.answers import AnswerUnfit, Wanted, plain
 
 
 @dataclass

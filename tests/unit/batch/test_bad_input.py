@@ -27,13 +27,13 @@ MEGABYTES_10 = 10_000_000
 LAZY = """
 import gc, sys
 import agentnb
-from agentnb.batch.records import Body, Records
+from agentnb.plugins.map.records import Body, Records
 
 number, answered, command = int(sys.argv[1]), sys.argv[2] == "answered", sys.argv[3:]
 held = []
 batch = None
 if answered:  # an earlier pass of the batch has all answers
-    from agentnb.batch.asking import Question
+    from agentnb.plugins.map.asking import Question
 
     question = Question(options={"command": command}, prompt="{input}")
     records = Records(None, question.agent, question.prompt)
@@ -57,7 +57,7 @@ READ_ONLY = """
 import sys
 import agentnb
 from agentnb.errors import LogUnavailable
-from agentnb.sandbox.system_calls import drop_capabilities
+from agentnb.plugins.sandbox.system_calls import drop_capabilities
 
 drop_capabilities()
 batch = agentnb.map("{input}", ["a", "b"], command=sys.argv[1:], progress=False).wait()

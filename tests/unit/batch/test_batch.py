@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import agentnb
-from agentnb.batch.rows_view import groups_of
 from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
 from agentnb.log.batch_file import files_of_batches
+from agentnb.plugins.map.rows_view import groups_of
 from tests.unit.batch.conftest import MOODY, Asks
 
 
@@ -332,7 +332,7 @@ def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None
 INTERRUPTED = """
 import os, signal, sys, threading
 import agentnb
-from agentnb.batch import batch as module
+from agentnb.plugins.map import batch as module
 signal.signal(signal.SIGINT, signal.default_int_handler)
 batch = agentnb.map("{input}", ["a", "wait", "wait", "b"], command=sys.argv[1:], concurrency=2, progress=False)
 assert batch[0] == "said a"

@@ -19,10 +19,10 @@ from dask import bag as dask_bag
 from dask import dataframe as dask_frame
 from distributed import Client, LocalCluster, SchedulerPlugin
 
-from agentnb.batch.asking import Question
-from agentnb.batch.worker_agents import THIS_PROCESS, Asked, Settings, open_agents
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
+from agentnb.plugins.map.asking import Question
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, Asked, Settings, open_agents
 from tests.unit.batch.clusters import until, worker_of
 from tests.unit.batch.conftest import MOODY, Asks
 

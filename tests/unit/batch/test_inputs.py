@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import agentnb
-from agentnb.batch.inputs import asked, length_of
 from agentnb.errors import UsageError
+from agentnb.plugins.map.inputs import asked, length_of
 
 TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, index=["x", "y"])
 

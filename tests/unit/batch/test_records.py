@@ -11,12 +11,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentnb.batch.records import EQUAL_INPUTS, Body, Records
 from agentnb.log.batch_file import batch_file
+from agentnb.plugins.map.records import EQUAL_INPUTS, Body, Records
 
 NOTES = """
 import sys
-from agentnb.batch.records import Body, Records
+from agentnb.plugins.map.records import Body, Records
 
 rounds, inputs = int(sys.argv[1]), int(sys.argv[2])
 for each in range(rounds):

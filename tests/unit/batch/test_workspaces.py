@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.batch.workspaces import Workspace, WorkspaceChange, put_into
 from agentnb.errors import FilesConflict, UsageError
+from agentnb.plugins.map.workspaces import Workspace, WorkspaceChange, put_into
 
 NAMES = st.sampled_from(["a", "b.txt", "folder/c", "folder/deep/d", ".git/index"])
 CONTENTS = st.binary(max_size=20)

@@ -123,7 +123,7 @@ def test_eliza_when_started_loads_no_other_command_no_tls_and_no_script() -> Non
     command = [sys.executable, "-X", "importtime", "-m", "agentnb", "eliza"]
     done = subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert {"agentnb.eliza.agent", "asyncio", "msgspec"} <= loaded
+    assert {"agentnb.plugins.eliza.agent", "asyncio", "msgspec"} <= loaded
     needless = {
         "agentnb.cli.command_line",
         "argparse",

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace
-from agentnb.code_intelligence.service import CodeService
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
 
 
 def service(root: Path, *sources: str, variables: dict[str, Any] | None = None, seconds: float = 300.0) -> CodeService:
@@ -81,9 +81,9 @@ def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
     """
     code = """
 from pathlib import Path
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace
-from agentnb.code_intelligence.service import CodeService
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace
+from agentnb.plugins.knowledge.code.service import CodeService
 cells = [CodeCell(cell_id="c", source="import agentnb\\nagentnb.start('eliza').prompt('Hello')", count=1)]
 asked = CodeService(Path.cwd(), cells=lambda: cells)
 for column in (8, 23):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentnb.code_intelligence.deadline import Deadline
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.deadline import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

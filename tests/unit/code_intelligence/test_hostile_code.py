@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentnb.code_intelligence.records import CodePlace
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.records import CodePlace
 from tests.unit.code_intelligence.test_code_service import places, service
 
 SIGNS = st.sampled_from(

@@ -16,17 +16,17 @@ import psutil
 import pytest
 
 from agentnb.agent.programs import find_on_path
-from agentnb.code_intelligence.language_server import (
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.language_server import (
     MOST_FAILURES,
     ServerFailure,
     ServerProgram,
     chosen_program,
     server_for,
 )
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.records import CodePlace, Diagnostic
-from agentnb.code_intelligence.service import CodeService
-from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.records import CodePlace, Diagnostic
+from agentnb.plugins.knowledge.code.service import CodeService
 
 ODD = Path(__file__).parents[2] / "agents" / "language_server.py"
 pytestmark = pytest.mark.slow
@@ -269,9 +269,9 @@ ASKS = """
 import json, os, sys
 from pathlib import Path
 from agentnb.agent.programs import find_on_path
-from agentnb.code_intelligence.notebook_module import CodeCell
-from agentnb.code_intelligence.service import CodeService
-from agentnb.code_intelligence.language_server import ServerProgram
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+from agentnb.plugins.knowledge.code.service import CodeService
+from agentnb.plugins.knowledge.code.language_server import ServerProgram
 
 asked = CodeService(
     Path.cwd(),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.code_intelligence.magics import lines_of, python_of
-from agentnb.code_intelligence.notebook_module import CodeCell, NotebookModule
+from agentnb.plugins.knowledge.code.magics import lines_of, python_of
+from agentnb.plugins.knowledge.code.notebook_module import CodeCell, NotebookModule
 
 SIGNS = st.sampled_from([*"ab =%!?\"'#\\()[]\n\r\t.,\0\u2028\x0cé", "%%time\n", "%%bash", "\ud800"])
 TEXTS = st.lists(SIGNS).map("".join)

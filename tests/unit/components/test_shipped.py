@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from agentnb import Session, UsageError
-from agentnb.components import Component, shipped
-from agentnb.components.code import Code
-from agentnb.components.context import Context, outline
-from agentnb.components.listing import listing
-from agentnb.components.rules import LONGEST, Rules
-from agentnb.components.walkthrough import Walkthrough
-from agentnb.components.wire_log import WireLog
+from agentnb.components import Component
 from agentnb.kernel.code_runner import CellView, NotebookView
+from agentnb.plugins.chain.components.code import Code
+from agentnb.plugins.chain.components.context import Context, outline
+from agentnb.plugins.chain.components.listing import listing
+from agentnb.plugins.chain.components.rules import LONGEST, Rules
+from agentnb.plugins.chain.components.shipped_components import shipped
+from agentnb.plugins.chain.components.walkthrough import Walkthrough
+from agentnb.plugins.chain.components.wire_log import WireLog
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE, start
 

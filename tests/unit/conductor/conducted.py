@@ -12,8 +12,8 @@ from typing import Any
 from agentnb.acp.connection import Connection
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor.chain import Failure
-from agentnb.conductor.running_chain import ClientPlace, RunningChain
+from agentnb.plugins.chain.conductor.chain import Failure
+from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
 

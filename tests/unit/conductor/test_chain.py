@@ -17,9 +17,9 @@ from agentnb.acp.failure import RpcError
 from agentnb.acp.opening import OpenRequest
 from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
-from agentnb.conductor.chain import Chain, Place
-from agentnb.conductor.running_chain import ChainProcess
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
+from agentnb.plugins.chain.conductor.chain import Chain, Place
+from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agentnb.conductor.mcp_bridge import declared
+from agentnb.plugins.chain.conductor.mcp_bridge import declared
 from tests.conftest import ROOT
 
 

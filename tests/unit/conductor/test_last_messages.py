@@ -18,8 +18,8 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor.running_chain import ChainProcess
 from agentnb.errors import AgentDied
+from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.conftest import ROOT
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
@@ -38,7 +38,14 @@ class Looks(Component):
 CONDUCTOR = AgentSpec(
     name="conductor",
     title="conductor",
-    command=(sys.executable, "-m", "agentnb.conductor", "proxy", f"{PYTHON} {PROXY} late new", f"{PYTHON} {PROXY}"),
+    command=(
+        sys.executable,
+        "-m",
+        "agentnb.plugins.chain.conductor",
+        "proxy",
+        f"{PYTHON} {PROXY} late new",
+        f"{PYTHON} {PROXY}",
+    ),
     env={"PYTHONPATH": str(ROOT)},
 )
 COMPONENTS: dict[str, Component | AgentSpec] = {
@@ -140,7 +147,7 @@ def test_a_client_that_leaves_at_once_reads_every_answer(components: list[str]) 
     command = [
         sys.executable,
         "-m",
-        "agentnb.conductor",
+        "agentnb.plugins.chain.conductor",
         "agent",
         *programs,
         f"{PYTHON} {ROOT / 'tests/agents/echo.py'}",

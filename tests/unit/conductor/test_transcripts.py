@@ -12,8 +12,8 @@ import pytest
 
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
-from agentnb.conductor.chain import Failure
-from agentnb.conductor.running_chain import ClientPlace, RunningChain
+from agentnb.plugins.chain.conductor.chain import Failure
+from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import proxy

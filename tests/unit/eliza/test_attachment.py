@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.acp_agent.content import (
+from agentnb.plugins.acp_agent.content import (
     AudioContent,
     ContentBlock,
     EmbeddedResource,
@@ -13,7 +13,7 @@ from agentnb.acp_agent.content import (
     ResourceLink,
     TextContent,
 )
-from agentnb.eliza.attachment import attachments, words
+from agentnb.plugins.eliza.attachment import attachments, words
 
 TABLE = "\n".join(f"line {number}" for number in range(1, 9))
 

@@ -20,8 +20,8 @@ from acp.schema import (
     UsageUpdate,
 )
 
-from agentnb.eliza.commands.actions import KINDS
-from agentnb.eliza.commands.every_command import COMMANDS, listed
+from agentnb.plugins.eliza.commands.actions import KINDS
+from agentnb.plugins.eliza.commands.every_command import COMMANDS, listed
 from tests.unit.eliza.patient import Patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from agentnb.eliza.commands.every_command import COMMANDS
+from agentnb.plugins.eliza.commands.every_command import COMMANDS
 from tests.unit.eliza.patient import ROOT
 
 

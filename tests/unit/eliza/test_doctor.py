@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.eliza.doctor import LONGEST_CLAUSE, LONGEST_ECHO, LONGEST_MEMORY, Doctor, load_script, parse_script
+from agentnb.plugins.eliza.doctor import LONGEST_CLAUSE, LONGEST_ECHO, LONGEST_MEMORY, Doctor, load_script, parse_script
 
 TALK = {
     "hello": "Hello. I am eliza. What are you working on?",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from acp.schema import AgentMessageChunk, ToolCallProgress
 
-from agentnb.eliza.commands.faults import CRASH_CODE
+from agentnb.plugins.eliza.commands.faults import CRASH_CODE
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.eliza.patient import COMMAND, Patient, environment, visit
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from agentnb.acp_agent import client_requests as own
-from agentnb.acp_agent.content import read_blocks
-from agentnb.acp_agent.rpc import RequestError
-from agentnb.acp_agent.schema import SessionParams, read_params
+from agentnb.plugins.acp_agent import client_requests as own
+from agentnb.plugins.acp_agent.content import read_blocks
+from agentnb.plugins.acp_agent.rpc import RequestError
+from agentnb.plugins.acp_agent.schema import SessionParams, read_params
 
 STDIO = {"name": "files", "command": "x", "args": ["y"], "env": [{"name": "A", "value": "b"}]}
 SERVERS: list[dict[str, Any]] = [

@@ -6,7 +6,7 @@ import base64
 import struct
 import zlib
 
-from agentnb.eliza.picture import BARS, HEIGHT, WIDTH, bar_chart
+from agentnb.plugins.eliza.picture import BARS, HEIGHT, WIDTH, bar_chart
 
 
 def chunks(png: bytes) -> dict[bytes, bytes]:

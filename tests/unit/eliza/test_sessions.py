@@ -11,8 +11,8 @@ import acp
 import pytest
 from acp.schema import AvailableCommandsUpdate, SessionInfoUpdate, ToolCallProgress, UserMessageChunk
 
-from agentnb.acp_agent.agent import PAGE
-from agentnb.eliza.commands.every_command import listed
+from agentnb.plugins.acp_agent.agent import PAGE
+from agentnb.plugins.eliza.commands.every_command import listed
 from tests.unit.eliza.patient import Patient, visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.eliza.settings import OPTIONS, Settings, UnknownSetting
+from agentnb.plugins.eliza.settings import OPTIONS, Settings, UnknownSetting
 
 TEXT = "One  two\n three.\n\nFour"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.acp_agent.session import Exchange
-from agentnb.acp_agent.store import FolderStore, MemoryStore, Store, open_store
-from agentnb.eliza.doctor import Doctor, load_script
-from agentnb.eliza.session import Session
-from agentnb.eliza.settings import Settings
+from agentnb.plugins.acp_agent.session import Exchange
+from agentnb.plugins.acp_agent.store import FolderStore, MemoryStore, Store, open_store
+from agentnb.plugins.eliza.doctor import Doctor, load_script
+from agentnb.plugins.eliza.session import Session
+from agentnb.plugins.eliza.settings import Settings
 
 
 @pytest.fixture(params=["memory", "folder"])

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from agentnb.eliza.commands.every_command import COMMANDS
+from agentnb.plugins.eliza.commands.every_command import COMMANDS
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.eliza.transcripts import FOLDER, started
 

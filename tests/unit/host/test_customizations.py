@@ -18,7 +18,7 @@ from agentnb.host import Host
 from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment
 from agentnb.host.session_options import configuration
-from agentnb.package_skills.trust import SkillTrust
+from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import CLIENT, hosted, until
 

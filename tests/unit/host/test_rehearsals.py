@@ -19,7 +19,7 @@ from agentnb.api.tool_call import ToolCall
 from agentnb.errors import SessionError
 from agentnb.events.collector import events
 from agentnb.host import Host
-from agentnb.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_kernel_calls import steps

@@ -20,8 +20,8 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.research.limit import ResearchLimit
 from agentnb.host.research.researches import AT_ONCE
 from agentnb.host.session_options import configuration
-from agentnb.package_research.findings import Research
-from agentnb.package_research.source import PackageSource
+from agentnb.plugins.knowledge.research.findings import Research
+from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Verdict
 from tests.unit.api.conftest import AGENTS, PATIENCE

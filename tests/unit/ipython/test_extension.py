@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.components.shipped_components import SHIPPED
+from agentnb.plugins.chain.components.shipped_components import SHIPPED
 
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell

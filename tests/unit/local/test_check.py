@@ -10,10 +10,10 @@ import pytest
 
 from agentnb.acp.doctor import examine
 from agentnb.agent.catalog import find
-from agentnb.local.connection_check import Checked, check_connection
-from agentnb.local.model_download import find_and_pull
-from agentnb.local.server import ServerTrouble
-from agentnb.local.settings import read_settings
+from agentnb.plugins.local.connection_check import Checked, check_connection
+from agentnb.plugins.local.model_download import find_and_pull
+from agentnb.plugins.local.server import ServerTrouble
+from agentnb.plugins.local.settings import read_settings
 from tests.unit.local.conftest import KEY, Models
 from tests.unit.running import run
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.local.completion import AnswerTooLong, Completion
-from agentnb.local.event_stream import EventStream
+from agentnb.plugins.local.completion import AnswerTooLong, Completion
+from agentnb.plugins.local.event_stream import EventStream
 from tests.conftest import ROOT
 
 STREAMS = ROOT / "tests/cases/model_streams"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.local.settings import PORTS, BadSettings, read_settings
+from agentnb.plugins.local.settings import PORTS, BadSettings, read_settings
 
 
 def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_environment(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.batch.records import Records
 from agentnb.log.batch_file import NAME
 from agentnb.log.database import connect, make_private
+from agentnb.plugins.map.records import Records
 
 OTHER = """
 import sqlite3, sys

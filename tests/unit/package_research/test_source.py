@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.package_research.download import check_version, chosen, offers
-from agentnb.package_research.findings import read_findings
-from agentnb.package_research.source import PackageSource, installed_source
-from agentnb.package_research.unpack import unpacked
+from agentnb.plugins.knowledge.research.download import check_version, chosen, offers
+from agentnb.plugins.knowledge.research.findings import read_findings
+from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
+from agentnb.plugins.knowledge.research.unpack import unpacked
 
 
 def installed(site: Path, name: str, files: Iterable[str], **more: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.package_skills.offers import SkillOffer
+from agentnb.plugins.knowledge.skills.offers import SkillOffer
 from tests.unit.package_skills.test_skills import TEXT, Site
 
 

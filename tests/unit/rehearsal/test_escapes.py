@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from agentnb.agent.confinement import way_here
-from agentnb.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
 
 _HERE = rehearse_command("true", "/")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
 
 _HERE = rehearse_command("true", "/")

@@ -1,0 +1,7 @@
+"""The public names for writing components: `from agentnb.components import Component, Tool`."""
+
+from __future__ import annotations
+
+from agentnb.plugins.chain.components.component import Component, Tool
+
+__all__ = ["Component", "Tool"]

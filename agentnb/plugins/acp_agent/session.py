@@ -1,0 +1,134 @@
+"""One conversation: the exchanges that can be replayed, and the turn that runs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.plugins.acp_agent.client_requests import McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+
+TITLE_LENGTH = 48
+"""How many characters of the first prompt name a session that has no title."""
+
+
+class Exchange(msgspec.Struct):
+    """A prompt and everything that was answered.
+
+    Args:
+        prompt: The content blocks, as JSON.
+        updates: The updates, as JSON; consecutive pieces of the same text are one.
+    """
+
+    prompt: list[dict[str, Any]]
+    updates: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    _kind: str = ""
+    _pieces: list[str] = msgspec.field(default_factory=list)
+
+    def add_text(self, kind: str, text: str) -> None:
+        """Add a piece of text, said or thought."""
+        if kind != self._kind:
+            self.flush()
+            self._kind = kind
+        self._pieces.append(text)
+
+    def add(self, update: dict[str, Any]) -> None:
+        """Add any other update."""
+        self.flush()
+        self.updates.append(update)
+
+    def flush(self) -> None:
+        """Make the open pieces of text one update."""
+        if self._pieces:
+            content = {"text": "".join(self._pieces), "type": "text"}
+            self.updates.append({"content": content, "sessionUpdate": self._kind})
+            self._pieces = []
+        self._kind = ""
+
+
+class Session(msgspec.Struct):
+    """One conversation.
+
+    Args:
+        session_id: Unique among all sessions of one store.
+        cwd: The client's working directory, absolute.
+        title: As the user or the agent has set it.
+        updated_at: When something was last said, ISO 8601.
+        exchanges: Everything said so far, oldest first.
+        cancelled: Whether the client has cancelled the turn that runs, or ran last.
+        mcp_servers: The client's MCP servers on stdio and over ACP; never written down, they hold keys.
+    """
+
+    session_id: str
+    cwd: Path
+    title: str | None = None
+    updated_at: str | None = None
+    exchanges: list[Exchange] = msgspec.field(default_factory=list)
+    cancelled: bool = False
+    mcp_servers: tuple[McpServer, ...] = ()
+    _turn: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs now."""
+        return self._turn is not None
+
+    def start(self, turn: Coroutine[Any, Any, None]) -> None:
+        """Run a turn as a task, so that `cancel` can end it at any point."""
+        self.cancelled = False
+        self._turn = asyncio.create_task(turn)
+
+    def cancel(self) -> None:
+        """Cancel the turn that runs, if any."""
+        if self._turn:
+            self.cancelled = True
+            self._turn.cancel()
+
+    async def finished(self) -> None:
+        """Wait for the turn's end; one that the client cancelled ends like any other."""
+        if self._turn is None:
+            return
+        try:
+            await self._turn
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+        finally:
+            self._turn = None
+
+    @property
+    def name(self) -> str | None:
+        """The title, or the beginning of the first prompt."""
+        if self.title or not self.exchanges:
+            return self.title
+        said = " ".join(" ".join(block.get("text", "") for block in self.exchanges[0].prompt).split())
+        return said if len(said) <= TITLE_LENGTH else said[: TITLE_LENGTH - 1].rstrip() + "…"
+
+    def begin(self, prompt: list[dict[str, Any]]) -> Exchange:
+        """Open the exchange that a prompt starts."""
+        exchange = Exchange(prompt)
+        self.exchanges.append(exchange)
+        self.updated_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        return exchange
+
+    def saved_exchanges(self) -> list[dict[str, Any]]:
+        """The exchanges, as JSON."""
+        for exchange in self.exchanges:
+            exchange.flush()
+        return [{"prompt": item.prompt, "updates": list(item.updates)} for item in self.exchanges]
+
+    def record(self) -> dict[str, Any]:
+        """Everything that outlives the process, as JSON."""
+        raise NotImplementedError
+
+
+def restored_exchanges(saved: list[dict[str, Any]]) -> list[Exchange]:
+    """The exchanges that gave :meth:`Session.saved_exchanges`."""
+    return [Exchange(item["prompt"], list(item["updates"])) for item in saved]

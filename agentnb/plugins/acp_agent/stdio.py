@@ -1,0 +1,95 @@
+"""An agent as a program: ACP over stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, TextIO
+
+from agentnb.plugins.acp_agent.rpc import Connection
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, StreamReader
+    from collections.abc import Callable
+
+    from agentnb.plugins.acp_agent.agent import AcpAgent
+    from agentnb.plugins.acp_agent.rpc import Writer
+
+LONGEST_LINE = 256 * 1024 * 1024
+"""How many bytes one message from the client may have."""
+
+
+def serve(name: str, make: Callable[[Connection], AcpAgent[Any]]) -> None:
+    """Serve one client until it closes stdin.
+
+    Args:
+        name: What the agent is called on stderr and by MCP servers.
+        make: Makes the agent, in the running event loop.
+
+    Raises:
+        OSError: Stdin or stdout is a file or ``/dev/null``.
+    """
+    for stream in (sys.stdin, sys.stdout):
+        _check(stream)
+    asyncio.run(_serve(name, make))
+
+
+async def _serve(name: str, make: Callable[[Connection], AcpAgent[Any]]) -> None:
+    connection = Connection(*await _streams(), name)
+    agent = make(connection)
+    with contextlib.redirect_stdout(sys.stderr):  # what anybody prints stays off the wire
+        await connection.serve(agent.methods, agent.notifications)
+
+
+def _check(stream: TextIO) -> None:
+    """Refuse what the event loop can not wait for: it would hang or print a traceback for it."""
+    mode = os.fstat(stream.fileno()).st_mode
+    if sys.platform != "win32" and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stream.isatty()):
+        raise OSError(f"{stream.name.strip('<>')} is no pipe")
+
+
+async def _streams() -> tuple[StreamReader, Writer]:
+    """Stdin and stdout, such that neither holds up the loop."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    if sys.platform == "win32":  # whose loop can wait for no such pipe
+        threading.Thread(target=_feed, args=(loop, reader), daemon=True).start()
+        return reader, _BlockingWriter()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sys.stdout
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+def _feed(loop: AbstractEventLoop, reader: StreamReader) -> None:
+    while data := os.read(0, 2**16):
+        loop.call_soon_threadsafe(reader.feed_data, data)
+    loop.call_soon_threadsafe(reader.feed_eof)
+
+
+class _BlockingWriter:
+    """Stdout where the loop cannot write to it: each write holds up the rest."""
+
+    def __init__(self) -> None:
+        self._stdout = sys.stdout.buffer
+        self._gone = False
+
+    def write(self, data: bytes) -> None:
+        """Write, and flush."""
+        try:
+            self._stdout.write(data)
+            self._stdout.flush()
+        except OSError:
+            self._gone = True
+
+    async def drain(self) -> None:
+        """Nothing is left to write."""
+
+    def is_closing(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._gone

@@ -1,0 +1,1 @@
+"""Chains of components between client and agent (ACP proxies)."""

@@ -1,0 +1,1 @@
+"""Components: what may stand between client and agent in a chain."""

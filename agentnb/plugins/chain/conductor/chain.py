@@ -1,0 +1,494 @@
+"""The chain: client, components and agent in a row. The conductor carries messages from one to the next.
+
+It follows the request for discussion "Agent Extensions via ACP Proxies" of the Agent Client Protocol. Components never
+talk to each other: each has one connection, to the conductor. A message goes *down* (towards the agent) or *up*
+(towards the client), always to the next place that wants it; an answer goes back to whoever asked. Each connection has
+its own ids, which the conductor gives out, so what a component does to ids can harm nobody but itself.
+
+Everything here runs on one loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from agentnb.acp.failure import RpcError
+from agentnb.acp.fields import mapping
+from agentnb.credentials import logger
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.plugins.chain.conductor.rpc_message import UPDATE, RpcMessage, encoded, refusal, request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+log = logger("agentnb.plugins.chain.conductor")
+
+Way = Literal[1, -1]
+DOWN: Way = 1
+UP: Way = -1
+INITIALIZE = "initialize"
+CANCEL = "$/cancel_request"
+PATIENCE = 120.0
+"""Seconds that a component may hold a request without a sign of life, while it waits for nobody else."""
+START_PATIENCE = 60.0
+"""As :data:`PATIENCE`, until a component has answered ``initialize``."""
+UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
+"""What may take as long as it takes: a person decides, or a tool runs."""
+LAST_SECONDS = 10.0
+"""Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
+QUIET_SECONDS = 2.5
+"""Seconds that a place may be silent while its last messages are waited for."""
+MOST_STRAYS_TOLD = 5
+_LONGEST_ID = 20  # digits; ours count from 1
+
+
+class Place:
+    """One place in the chain: the client, a component, or the agent.
+
+    Attributes:
+        name: What it is called within a sentence: ``the component 'rules'``.
+        index: Where it stands; the client is 0. The chain sets it.
+        chain: Its chain. The chain sets it.
+    """
+
+    chain: Chain
+    index: int
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def wants(self, method: str, way: Way) -> bool:  # noqa: ARG002 - others look
+        """Whether a request or notification stops here; else it goes on to the next place."""
+        return True
+
+    def take(self, message: RpcMessage, way: Way) -> None:
+        """Take a request or a notification that goes *way*."""
+        raise NotImplementedError
+
+    def take_lines(self, block: bytes) -> None:
+        """Take notifications that go up, as the lines that they are."""
+        raise NotImplementedError
+
+    def initialize_methods(self) -> tuple[str, ...]:
+        """By which methods it is initialized: the first that it knows counts."""
+        return (INITIALIZE,)
+
+    def answer(self, message: RpcMessage) -> None:
+        """Take the answer to a request that it made under the id in *message*."""
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        """What it was asked is answered in its place: it took too long."""
+
+    async def finish(self, deadline: float) -> None:
+        """Nothing more comes to it: return once all that it still sends has been carried on.
+
+        Args:
+            deadline: Until when it may take, by the loop's clock, in seconds.
+        """
+
+    def close(self) -> None:
+        """The chain has ended."""
+
+    def pause(self) -> None:
+        """Read nothing more from it until :meth:`resume`: whoever gets what it says cannot take more."""
+
+    def resume(self) -> None:
+        """Read from it again."""
+
+    @property
+    def is_component(self) -> bool:
+        """Whether it is neither the client nor the agent."""
+        return 0 < self.index < len(self.chain.places) - 1
+
+
+class Asked(msgspec.Struct, gc=False):
+    """A request that was handed to a place and is not answered.
+
+    Args:
+        origin: The place that asks.
+        origin_id: The id under which it asks.
+        target: The place that is to answer.
+        method: The method.
+        done: Takes the answer; its id is no longer of use.
+    """
+
+    origin: int
+    origin_id: Any
+    target: int
+    method: str
+    done: Callable[[RpcMessage], None]
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a chain has ended.
+
+    Args:
+        name: The place that failed.
+        message: What happened, for the user; it names the place.
+        unanswered: The client's requests that have no answer.
+    """
+
+    name: str
+    message: str
+    unanswered: tuple[Any, ...]
+
+
+class Chain:
+    """A chain that runs.
+
+    Args:
+        places: The client, the components in their order, the agent.
+        on_failed: Called once when the chain cannot go on.
+        patience: See :data:`PATIENCE`.
+        start_patience: See :data:`START_PATIENCE`.
+
+    Attributes:
+        places: As given.
+        loop: The loop that it runs on.
+        strays: How many messages of each component were of no use: answers that nobody waits for, lines that are no
+            message.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        on_failed: Callable[[Failure], None],
+        *,
+        patience: float = PATIENCE,
+        start_patience: float = START_PATIENCE,
+    ) -> None:
+        self.places = tuple(places)
+        self.strays: dict[str, int] = {}
+        self._on_failed = on_failed
+        self._patience = patience
+        self._start_patience = start_patience
+        self._failed = False
+        self._ending: asyncio.Task[None] | None = None
+        self._is_finishing = False
+        self._left_open: set[str] = set()
+        self._all_answered = asyncio.Event()
+        self._asked: dict[int, Asked] = {}
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._last_number = 0
+        self._ready: set[int] = set()
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._full: set[int] = set()
+        self._direct: dict[int, bool] = {}
+        count = len(self.places)
+        self._held: list[set[int]] = [set() for _ in range(count)]
+        self._awaited = [0] * count
+        self._seen = [0.0] * count
+        self._watched: dict[int, asyncio.TimerHandle] = {}
+        self._is_watching = True
+        self.loop = asyncio.get_running_loop()
+        for index, place in enumerate(self.places):
+            place.chain, place.index = self, index
+
+    # --- messages ---
+
+    def send(self, origin: int, way: Way, message: RpcMessage) -> None:
+        """Carry a request or a notification from the place *origin* one place further.
+
+        Args:
+            origin: Who sends it.
+            way: Where it goes.
+            message: The message, with *origin*'s own id.
+        """
+        if self._failed:
+            return
+        self._seen[origin] = self.loop.time()
+        if message.method == CANCEL:
+            self._cancel(origin, message)
+        elif message.is_request:
+            self.ask(origin, way, message, partial(self._hand_back, origin, message.id))
+        elif (target := self._target(origin, way, message.method)) is not None and self._may(
+            origin, way, target, message
+        ):
+            self.places[target].take(message, way)
+
+    def send_updates(self, origin: int, block: bytes) -> bool:
+        """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are.
+
+        Returns:
+            False where somebody in between wants to see them; then nothing was carried.
+        """
+        if origin not in self._direct:
+            self._direct[origin] = self._target(origin, UP, UPDATE) == 0
+        if not self._direct[origin]:
+            return False
+        self._seen[origin] = self.loop.time()
+        if not self._failed:
+            self.places[0].take_lines(block)
+        return True
+
+    def ask(self, origin: int, way: Way, message: RpcMessage, done: Callable[[RpcMessage], None]) -> None:
+        """As :meth:`send`, for a request; *done* takes the answer, also where it is the conductor's own refusal."""
+        target = self._target(origin, way, message.method)
+        if self._failed or target is None:
+            done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.").to_json()))
+        elif not self._may(origin, way, target, message):
+            done(
+                refusal(message.id, RpcError(INVALID_PARAMS, self._too_early(origin, target, message.method)).to_json())
+            )
+        elif message.method == INITIALIZE and way == DOWN:
+            self._initialize(origin, target, message, done, self.places[target].initialize_methods())
+        else:
+            self._put(origin, target, way, message, done)
+
+    def answered(self, target: int, message: RpcMessage) -> None:
+        """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
+        self._seen[target] = self.loop.time()
+        number = _own_id(message.id)
+        asked = self._asked.get(number)
+        if asked is None or asked.target != target:
+            self.stray(target, "answered a request that it was not sent, or has answered already")
+            return
+        if message.error and _plain(asked.method) in self._left_open:
+            return  # whoever ended left it open: the client is told that, not what a component makes of it
+        self._drop(number, asked)
+        asked.done(message)
+
+    def asked_of(self, received: Any) -> int:
+        """The place that was asked under the id *received*; the client's where there is none."""
+        asked = self._asked.get(_own_id(received))
+        return 0 if asked is None else asked.target
+
+    def stray(self, index: int, what: str) -> None:
+        """Count a message of the place *index* that is of no use."""
+        name = self.places[index].name
+        self.strays[name] = count = self.strays.get(name, 0) + 1
+        if count <= MOST_STRAYS_TOLD:
+            log.warning("%s", sentence(f"{name} {what}."))
+
+    def _put(self, origin: int, target: int, way: Way, message: RpcMessage, done: Callable[[RpcMessage], None]) -> None:
+        self._last_number += 1
+        number = self._last_number
+        self._asked[number] = Asked(origin, message.id, target, message.method, done)
+        self._numbers[origin, repr(message.id)] = number
+        self._awaited[origin] += 1
+        self._held[target].add(number)
+        self._seen[target] = self.loop.time()
+        self._watch(target)
+        self.places[target].take(RpcMessage(method=message.method, id=number, params=message.params), way)
+
+    def _drop(self, number: int, asked: Asked) -> None:
+        del self._asked[number]
+        key = asked.origin, repr(asked.origin_id)
+        if self._numbers.get(key) == number:
+            del self._numbers[key]
+        self._awaited[asked.origin] -= 1
+        if not self._awaited[0]:
+            self._all_answered.set()
+        self._held[asked.target].discard(number)
+        self._seen[asked.origin] = self.loop.time()
+
+    def _hand_back(self, origin: int, origin_id: Any, message: RpcMessage) -> None:
+        if not self._failed:
+            self.places[origin].answer(RpcMessage(id=origin_id, result=message.result, error=message.error))
+
+    def _target(self, origin: int, way: Way, method: str) -> int | None:
+        places = self.places
+        index = origin + way
+        while 0 <= index < len(places):
+            if places[index].wants(method, way):
+                return index
+            index += way
+        return None
+
+    def _cancel(self, origin: int, message: RpcMessage) -> None:
+        """A request is taken back: whoever has it hears that under the id that it knows (ACP ``$/cancel_request``)."""
+        number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
+        asked = self._asked.get(number) if number is not None else None
+        if asked is not None:
+            self.places[asked.target].take(
+                request(CANCEL, {"requestId": number}), DOWN if asked.target > origin else UP
+            )
+
+    # --- initialize ---
+
+    def _may(self, origin: int, way: Way, target: int, message: RpcMessage) -> bool:
+        """Nothing goes down to a place that was not initialized."""
+        if way == UP or message.method == INITIALIZE or target in self._ready:
+            return True
+        if not message.is_request:
+            self.stray(origin, f"sent {message.method} before {self.places[target].name} was initialized")
+        return False
+
+    def _too_early(self, origin: int, target: int, method: str) -> str:
+        return sentence(f"{self.places[origin].name} sent {method} before {self.places[target].name} was initialized.")
+
+    def _initialize(
+        self, origin: int, target: int, message: RpcMessage, done: Callable[[RpcMessage], None], methods: Sequence[str]
+    ) -> None:
+        """Initialize a place by the first of *methods* that it knows."""
+        first, *others = methods
+
+        def answered(answer: RpcMessage) -> None:
+            if others and mapping(answer.read_error()).get("code") == METHOD_NOT_FOUND:
+                self._initialize(origin, target, message, done, others)
+            elif answer.error:
+                done(answer)
+            elif (missing := self._not_ready_below(target)) is not None:
+                name = self.places[target].name
+                done(
+                    self._error(target, message.id, f"{name} answered initialize and did not pass it on to {missing}.")
+                )
+            else:
+                self._ready.add(target)
+                self._watch_anew(target)
+                done(self._merged(target, answer))
+
+        self._put(origin, target, DOWN, RpcMessage(method=first, id=message.id, params=message.params), answered)
+
+    def _merged(self, target: int, answer: RpcMessage) -> RpcMessage:
+        """The answer to ``initialize`` of a place: what it leaves out is as the place below it said.
+
+        MCP over ACP is always offered: where the agent cannot, the conductor bridges it.
+        """
+        found = answer.read_result()
+        below = self._target(target, DOWN, INITIALIZE)
+        whole = {**(self._answers.get(below, {}) if below is not None else {}), **mapping(found)}
+        able = mapping(whole.get("agentCapabilities"))
+        servers = mapping(able.get("mcpCapabilities"))
+        whole["agentCapabilities"] = {**able, "mcpCapabilities": {**servers, "acp": True}}
+        self._answers[target] = whole
+        return answer if whole == found else RpcMessage(id=answer.id, result=encoded(whole))
+
+    def _error(self, index: int, origin_id: Any, message: str) -> RpcMessage:
+        log.warning("%s", sentence(message))
+        error = RpcError(INTERNAL_ERROR, sentence(message), {"component": self.places[index].name})
+        return refusal(origin_id, error.to_json())
+
+    def _not_ready_below(self, target: int) -> str | None:
+        below = self._target(target, DOWN, INITIALIZE)
+        return None if below is None or below in self._ready else self.places[below].name
+
+    # --- failures ---
+
+    def fail(self, index: int, message: str) -> None:
+        """End the chain: the place *index* cannot go on. What it said last reaches the client first."""
+        if self._failed or self._is_finishing or self._ending is not None:
+            return
+        self._left_open = {_plain(asked.method) for asked in self._asked.values() if asked.target == index}
+        self._ending = asyncio.ensure_future(self._fail(Failure(self.places[index].name, message, ()), index))
+
+    async def _fail(self, failure: Failure, index: int) -> None:
+        await self.finish(index)
+        if self._failed:
+            return
+        self._failed = True
+        unanswered = tuple(asked.origin_id for asked in self._asked.values() if asked.origin == 0)
+        self._on_failed(replace(failure, unanswered=unanswered))
+
+    async def finish(self, index: int) -> None:
+        """Carry what is on its way to the client, from below the place *index* on; no component takes part after that.
+
+        They are ended one after the other, towards the client: each passes on what it has been given, and only then
+        does the next one hear that nothing more comes.
+        """
+        self._is_finishing = True
+        self._stop_watching()
+        deadline = self.loop.time() + LAST_SECONDS
+        for place in reversed(self.places[1:index]):
+            await place.finish(deadline)
+
+    async def until_answered(self, patience: float) -> None:
+        """Wait until every request of the client has its answer, or nobody in the chain has said anything for a while.
+
+        Args:
+            patience: How long nobody may say anything, in seconds.
+        """
+        while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
+            self._all_answered.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._all_answered.wait(), left)
+
+    def close(self) -> None:
+        """The chain was ended on purpose: nothing is carried any more, and nothing is a failure."""
+        self._failed = True
+        self._stop_watching()
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _stop_watching(self) -> None:
+        self._is_watching = False
+        for timer in self._watched.values():
+            timer.cancel()
+
+    def _watch(self, index: int) -> None:
+        if self._is_watching and self.places[index].is_component and index not in self._watched:
+            self._watched[index] = self.loop.call_later(self._limit(index), self._look_after, index)
+
+    def _watch_anew(self, index: int) -> None:
+        """It has started: from now on its time is that for other requests."""
+        timer = self._watched.pop(index, None)
+        if timer is not None:
+            timer.cancel()
+        if self._held[index]:
+            self._watch(index)
+
+    def _limit(self, index: int) -> float:
+        return self._patience if index in self._ready else self._start_patience
+
+    def _look_after(self, index: int) -> None:
+        """A component that holds a request, waits for nobody and says nothing has lost it: whoever asked is told."""
+        del self._watched[index]
+        held = [number for number in self._held[index] if self._asked[number].method not in UNTIMED]
+        if not held:
+            return
+        idle, limit = self.loop.time() - self._seen[index], self._limit(index)
+        if self._awaited[index] or idle < limit:
+            wait = limit if self._awaited[index] else limit - idle
+            self._watched[index] = self.loop.call_later(max(wait, 0.001), self._look_after, index)
+            return
+        for number in held:
+            asked = self._asked[number]
+            self._drop(number, asked)
+            message = f"{self.places[index].name} did not answer {asked.method} within {limit:g} s."
+            asked.done(self._error(index, asked.origin_id, message))
+        self.places[index].give_up()
+
+    # --- more than one can take ---
+
+    def full(self, index: int, *, is_full: bool) -> None:
+        """The place *index* cannot take more for now, or can again: the place below it, which it gets most from, waits.
+
+        What goes down (prompts, answers) is never held up, so two components that are both full cannot wait for each
+        other.
+        """
+        if is_full == (index in self._full):
+            return
+        (self._full.add if is_full else self._full.discard)(index)
+        below = index + 1
+        while below < len(self.places) - 1 and not self.places[below].wants(UPDATE, UP):
+            below += 1
+        if below < len(self.places):
+            place = self.places[below]
+            (place.pause if is_full else place.resume)()
+
+
+def sentence(text: str) -> str:
+    """*text* with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def _plain(method: str) -> str:
+    """*method* as ACP has it: components are initialized by others."""
+    return method.removeprefix("_").removeprefix("proxy/")
+
+
+def _own_id(received: Any) -> int:
+    """The conductor's ids are numbers; some programs send them back as text."""
+    if isinstance(received, str) and len(received) <= _LONGEST_ID and received.isascii() and received.isdigit():
+        return int(received)
+    if isinstance(received, float):
+        return int(received) if received.is_integer() else -1
+    return received if isinstance(received, int) else -1

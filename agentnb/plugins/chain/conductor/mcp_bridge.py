@@ -1,0 +1,226 @@
+"""MCP over ACP for agents that take MCP servers only on stdio, or over HTTP.
+
+Each server that a session is opened with as ``"type": "acp"`` becomes a server on stdio whose program is
+:mod:`agentnb.kernel.bridge`, or one at an address here where the catalogue says so (``mcp_transport``). What the agent
+asks it goes up the chain as ``mcp/message``; what a server asks the agent (``mcp/message`` that goes down) is given to
+that program or address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.acp.failure import RpcError
+from agentnb.acp.fields import mapping, objects
+from agentnb.kernel import bridge
+from agentnb.kernel.http_server import HttpServer, demand_loopback
+from agentnb.kernel.server import McpServer as SocketMcpServer
+from agentnb.kernel.socket_server import SocketServer
+from agentnb.plugins.chain.conductor.chain import UP
+from agentnb.plugins.chain.conductor.rpc_message import NO_ID, RpcMessage, refusal, request, result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.kernel.rpc import JsonRpcConnection
+    from agentnb.plugins.chain.conductor.process_place import ProcessPlace
+
+MESSAGE = "mcp/message"
+ADDRESS = "acp:"
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """A server that a component or the client serves.
+
+    Args:
+        name: What the agent calls it.
+        params: What ``mcp/connect`` names it by.
+        prefix: What its methods begin with: ``_`` in the older form.
+    """
+
+    name: str
+    params: dict[str, str]
+    prefix: str = ""
+
+
+def declared(server: dict[str, Any]) -> Declared | None:
+    """What *server*, an entry of ``mcpServers``, says, where it is one over ACP; None where it is another.
+
+    The request for discussion names a server by ``id`` and ``acpId``, ACP's schema by ``serverId``; the older form is a
+    server over http whose address begins with ``acp:``.
+
+    Example:
+        >>> declared({"type": "acp", "name": "log", "serverId": "7"}).params
+        {'serverId': '7'}
+    """
+    name = str(server.get("name"))
+    if server.get("type") == "acp":
+        known = {"serverId": server.get("serverId"), "acpId": server.get("id")}
+        return Declared(name, {key: value for key, value in known.items() if isinstance(value, str)})
+    url = server.get("url")
+    if isinstance(url, str) and url.startswith(ADDRESS):
+        return Declared(name, {"acp_url": url}, "_")
+    return None
+
+
+class McpBridge:
+    """The servers of one agent that are bridged.
+
+    Args:
+        agent: The agent's place in the chain; what its programs ask goes up from there.
+    """
+
+    def __init__(self, agent: ProcessPlace) -> None:
+        self._agent = agent
+        self._sockets: dict[str, SocketServer] = {}
+        self._addresses: dict[str, HttpServer] = {}
+        self._relays: dict[str, _Relay] = {}
+        self._last = 0
+
+    async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters *params* of a request that opens a session, with every server over ACP as the agent takes it.
+
+        Raises:
+            NotOffered: If this system has no Unix sockets, none can be made, or the agent does not reach this machine.
+        """
+        servers = [await self._bridged(server) for server in objects(params.get("mcpServers"))]
+        return {**params, "mcpServers": servers}
+
+    async def _bridged(self, server: dict[str, Any]) -> dict[str, Any]:
+        found = declared(server)
+        if found is None:
+            return server
+        key = repr(found)
+        if self._agent.spec.mcp_transport == "http":
+            demand_loopback(self._agent.spec.title, reached=self._agent.reaches_loopback)
+            if key not in self._addresses:
+                self._addresses[key] = await HttpServer.started(lambda: _Relay(self, found))
+            headers = [{"name": name, "value": value} for name, value in self._addresses[key].headers.items()]
+            return {"type": "http", "name": found.name, "url": self._addresses[key].url, "headers": headers}
+        if key not in self._sockets:
+            self._sockets[key] = await SocketServer.started(lambda: _Relay(self, found))
+        env = [{"name": name, "value": value} for name, value in self._sockets[key].environment.items()]
+        return {"name": found.name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": env}
+
+    def take(self, message: RpcMessage) -> bool:
+        """Take a message from a server to the agent; False where it is about no connection of the bridge's."""
+        params = message.read_params()
+        relay = self._relays.get(str(params.get("connectionId")))
+        if relay is None:
+            return False
+        relay.take(message, params)
+        return True
+
+    def close(self) -> None:
+        """End all connections."""
+        for socket in self._sockets.values():
+            socket.close()
+        for address in self._addresses.values():
+            address.close()
+        self._addresses.clear()
+        self._sockets.clear()
+
+    def number(self) -> str:
+        """An id for a request, which the agent itself cannot use: its program makes them, not the agent."""
+        self._last += 1
+        return f"agentnb-mcp-{self._last}"
+
+    def ask(self, method: str, params: dict[str, Any], done: Callable[[RpcMessage], None]) -> str:
+        """Send a request up the chain as if it came from the agent."""
+        number = self.number()
+        self._agent.chain.ask(self._agent.index, UP, request(method, params, number), done)
+        return number
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification up the chain as if it came from the agent."""
+        self._agent.chain.send(self._agent.index, UP, request(method, params))
+
+    def answer(self, message: RpcMessage) -> None:
+        """Answer a request that came down the chain."""
+        self._agent.chain.answered(self._agent.index, message)
+
+    def connected(self, connection: str, relay: _Relay) -> None:
+        """The server made *connection* for *relay*."""
+        self._relays[connection] = relay
+
+    def left(self, connection: str) -> None:
+        """A program has gone."""
+        self._relays.pop(connection, None)
+
+
+class _Relay(SocketMcpServer):
+    """One program's connection: asks the chain whatever it is asked."""
+
+    def __init__(self, owner: McpBridge, server: Declared) -> None:
+        self._owner = owner
+        self._server = server
+        self._connection: str | None = None
+        self._program: JsonRpcConnection | None = None
+
+    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+        """See :meth:`agentnb.kernel.server.McpServer.opened`."""
+        del hang_up
+        self._program = connection
+        connection.on_notification = self._notified
+
+    def closed(self) -> None:
+        """See :meth:`agentnb.kernel.server.McpServer.closed`."""
+        if self._connection is not None:
+            params = {"connectionId": self._connection}
+            self._owner.ask(f"{self._server.prefix}mcp/disconnect", params, lambda _: None)
+            self._owner.left(self._connection)
+
+    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Answer one request of the program.
+
+        Raises:
+            RpcError: If the server refuses, or nobody serves it.
+        """
+        if self._connection is None:
+            found = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
+            self._connection = str(found.get("connectionId") or found.get("connection_id"))
+            self._owner.connected(self._connection, self)
+        inner = {"connectionId": self._connection, "method": method, "params": params}
+        return mapping(await self._asked(self._method(is_request=True), inner))
+
+    def take(self, message: RpcMessage, params: dict[str, Any]) -> None:
+        """Give the program what its server says or asks."""
+        if self._program is None:
+            return
+        method, inner = str(params.get("method")), params.get("params") or {}
+        if message.id is NO_ID:
+            self._program.notify(method, inner)
+            return
+        request_id = message.id
+
+        def done(answer: dict[str, Any]) -> None:
+            if "error" in answer:
+                self._owner.answer(refusal(request_id, mapping(answer["error"])))
+            else:
+                self._owner.answer(result(request_id, answer.get("result")))
+
+        self._program.ask(self._owner.number(), method, inner, done)
+
+    def _notified(self, method: str, params: Any) -> None:
+        if self._connection is not None:
+            inner = {"connectionId": self._connection, "method": method, "params": params or {}}
+            self._owner.tell(self._method(is_request=False), inner)
+
+    def _method(self, *, is_request: bool) -> str:
+        return MESSAGE if not self._server.prefix else ("_mcp/request" if is_request else "_mcp/notification")
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> Any:
+        answer: asyncio.Future[RpcMessage] = asyncio.get_running_loop().create_future()
+        number = self._owner.ask(method, params, lambda message: None if answer.done() else answer.set_result(message))
+        try:
+            message = await answer
+        except BaseException:
+            self._owner.tell("$/cancel_request", {"requestId": number})
+            raise
+        if message.error:
+            raise RpcError.received(message.read_error())
+        return message.read_result()

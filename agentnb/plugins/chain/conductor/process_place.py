@@ -1,0 +1,256 @@
+"""A place in the chain that is a program: a component or the agent, spoken to over its stdin and stdout.
+
+A component gets what comes from above as plain ACP, and what comes from below in an envelope; what it sends in an
+envelope goes down, everything else goes up. There are three forms of the envelope, by age; a component hears the form
+that it uses itself:
+
+- ``proxy/successor`` and ``proxy/initialize``, as the request for discussion has them;
+- ``_proxy/successor`` and ``_proxy/initialize``, as the Rust SDK's conductor has them;
+- ``_proxy/successor/request`` and ``_proxy/successor/notification``, with ``initialize`` and ``_meta.proxy``, as that
+  conductor had them before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.acp import wire
+from agentnb.acp.failure import RpcError
+from agentnb.agent.process import AgentProcess
+from agentnb.errors import AgentError, ProtocolError
+from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
+from agentnb.plugins.chain.conductor.rpc_message import (
+    EMPTY,
+    NO_ID,
+    RpcMessage,
+    are_updates,
+    encoded,
+    read_line,
+    refusal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Confine
+    from agentnb.plugins.chain.conductor.chain import Way
+
+ENVELOPES = {"proxy/successor", "_proxy/successor", "_proxy/successor/request", "_proxy/successor/notification"}
+INITIALIZE_METHODS = ("proxy/initialize", "_proxy/initialize", INITIALIZE)
+UNREAD_LIMIT = 64 * 1024 * 1024
+"""How many bytes a program may leave unread before the chain ends, in bytes."""
+_EXIT_SECONDS = 0.3
+
+
+class Envelope(msgspec.Struct):
+    """The parameters of a message to or from the successor."""
+
+    method: str
+    params: msgspec.Raw = EMPTY
+
+
+_envelopes = msgspec.json.Decoder(Envelope)
+
+
+def read_envelope(message: RpcMessage) -> Envelope | None:
+    """The message in the envelope *message*; None where there is none."""
+    try:
+        return _envelopes.decode(message.params)
+    except msgspec.MsgspecError:
+        return None
+
+
+class ProcessPlace(Place):
+    """A program in the chain.
+
+    Args:
+        spec: How it is started.
+        name: What it is called in messages.
+    """
+
+    def __init__(self, spec: AgentSpec, name: str) -> None:
+        super().__init__(name)
+        self.spec = spec
+        self.process: AgentProcess | None = None
+        self.ended = asyncio.Event()
+        self._lines = wire.Lines()
+        self._prefix = "_proxy/"
+        self._is_old = False
+        self._stopping = False
+        self._paused = False
+        self._reads = 0
+        self._dying: asyncio.Task[None] | None = None
+        self._ended_at_start = False
+
+    @property
+    def reaches_loopback(self) -> bool:
+        """Whether it can reach each port of this machine."""
+        return self.process is None or self.process.reaches_loopback
+
+    async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
+        """Start the program.
+
+        Args:
+            cwd: The folder it runs in.
+            env: Variables on top of the user's environment.
+            confine: How it is confined; None where it is not.
+
+        Raises:
+            AgentError: If it is not installed, or cannot be started.
+        """
+        try:
+            self.process = await AgentProcess.spawn(
+                self.spec, cwd, env, on_output=self._received, on_end=self._output_ended, confine=confine
+            )
+        except AgentError as error:
+            raise type(error)(sentence(f"{self.name} cannot be started. {error.message}"), hint=error.hint) from error
+        self.process.when_full(lambda is_full: self.chain.full(self.index, is_full=is_full))
+        if self._ended_at_start:
+            self._output_ended()
+
+    async def stop(self, patience: float) -> None:
+        """End the program and everything it started."""
+        self._stopping = True
+        if self.process is not None:
+            await self.process.stop(patience)
+
+    async def finish(self, deadline: float) -> None:
+        """See :meth:`Place.finish`: its stdin is closed, and its output read until it ends, or says nothing more."""
+        if self.process is None:
+            return
+        self.process.close_stdin()
+        while not self.ended.is_set() and (left := deadline - self.chain.loop.time()) > 0:
+            reads = self._reads
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), min(QUIET_SECONDS, left))
+            if not self._paused and self._reads == reads:
+                break
+
+    def pause(self) -> None:
+        """See :meth:`Place.pause`."""
+        self._paused = True
+        if self.process is not None:
+            self.process.pause()
+
+    def resume(self) -> None:
+        """See :meth:`Place.resume`."""
+        self._paused = False
+        if self.process is not None:
+            self.process.resume()
+
+    def initialize_methods(self) -> tuple[str, ...]:
+        """See :meth:`Place.initialize_methods`."""
+        return INITIALIZE_METHODS if self.is_component else (INITIALIZE,)
+
+    def take(self, message: RpcMessage, way: Way) -> None:
+        """See :meth:`Place.take`."""
+        if way == UP:
+            self._write(self._enveloped(message))
+            return
+        if self.is_component and message.method in INITIALIZE_METHODS:
+            self._is_old = message.method == INITIALIZE
+            if self._is_old:
+                params = message.read_params()
+                params["_meta"] = {**(params.get("_meta") or {}), "proxy": True}
+                message = RpcMessage(method=message.method, id=message.id, params=encoded(params))
+            else:
+                self._prefix = message.method.removesuffix(INITIALIZE)
+        self._write(message)
+
+    def answer(self, message: RpcMessage) -> None:
+        """See :meth:`Place.answer`."""
+        self._write(message)
+
+    def answered(self, message: RpcMessage) -> None:
+        """It has answered a request."""
+        self.chain.answered(self.index, message)
+
+    def _enveloped(self, message: RpcMessage) -> RpcMessage:
+        method = f"{self._prefix}successor"
+        if self._is_old:
+            method = "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
+        if message.method == "$/cancel_request":  # about the connection itself: its id is this connection's
+            return message
+        return RpcMessage(
+            method=method, id=message.id, params=encoded(Envelope(message.method, message.params or encoded({})))
+        )
+
+    def _write(self, message: RpcMessage) -> None:
+        if self.process is None:
+            return
+        self.process.write(message.line())
+        if self.process.unwritten > UNREAD_LIMIT:
+            self.chain.fail(self.index, sentence(f"{self.name} has stopped reading what it is sent."))
+
+    def _received(self, data: bytes) -> None:
+        self._reads += 1
+        try:
+            block = self._lines.feed(data)
+        except ProtocolError:
+            self.chain.fail(self.index, sentence(f"{self.name} wrote a line that is too long to be read."))
+            return
+        if block and are_updates(block) and self.chain.send_updates(self.index, block):
+            return
+        for line in block.split(b"\n"):
+            if line and not line.isspace():
+                self._take_line(line)
+
+    def _take_line(self, line: bytes) -> None:
+        message = read_line(line)
+        if message is None:
+            self.chain.stray(self.index, "wrote a line that is no message")
+        elif message.is_answer:
+            self.answered(message)
+        elif message.method in ENVELOPES and self.is_component:
+            self._send_down(message)
+        else:
+            self.chain.send(self.index, UP, message)
+
+    def _send_down(self, message: RpcMessage) -> None:
+        inner = read_envelope(message)
+        if inner is None:
+            why = sentence(f"{self.name} sent its successor something without a method.")
+            if message.is_request:
+                self.answer(refusal(message.id, RpcError(INVALID_PARAMS, why).to_json()))
+            else:
+                self.chain.stray(self.index, "sent its successor something without a method")
+            return
+        self._is_old = message.method not in {"proxy/successor", "_proxy/successor"}
+        if not self._is_old:
+            self._prefix = message.method.removesuffix("successor")
+        self.chain.send(self.index, DOWN, RpcMessage(method=inner.method, id=message.id, params=inner.params))
+
+    def _output_ended(self) -> None:
+        if self.process is None:  # it ended before its start was complete
+            self._ended_at_start = True
+            return
+        self._dying = asyncio.ensure_future(self._die())
+
+    async def _die(self) -> None:
+        """It closed its output or ended: wait a moment for its exit code, then say so."""
+        if self.process is not None:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.process.exited.wait(), _EXIT_SECONDS)
+            if self.process.over:
+                await self.process.exited.wait()
+            if (rest := self._lines.rest().strip()) and not self._stopping:
+                self._take_line(rest)
+        self.ended.set()
+        if not self._stopping:
+            self.chain.fail(self.index, self.death())
+
+    def death(self) -> str:
+        """How it ended, in words."""
+        code = self.process.returncode if self.process is not None else None
+        how = "it closed its output"
+        if code is not None:
+            how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
+        tail = self.process.stderr_tail if self.process is not None else ""
+        return sentence(f"{self.name} stopped unexpectedly ({how}).") + (f" Last output:\n{tail}" if tail else "")

@@ -1,0 +1,349 @@
+"""A place in the chain that is a component in Python."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.client_info import own_info
+from agentnb.acp.failure import RpcError
+from agentnb.acp.fields import mapping
+from agentnb.ids import new_id
+from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.plugins.chain.components.component import overrides
+from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
+from agentnb.plugins.chain.conductor.rpc_message import RpcMessage, encoded, refusal, request, result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from agentnb.plugins.chain.components.component import Component
+    from agentnb.plugins.chain.conductor.chain import Way
+
+SESSIONS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+PROMPT, UPDATE, CANCEL = "session/prompt", "session/update", "session/cancel"
+MCP = frozenset({"mcp/connect", "mcp/message", "mcp/disconnect"})
+MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+
+
+class PythonPlace(Place):
+    """A component in Python, in one chain.
+
+    Args:
+        component: The component.
+        name: What it is called in messages.
+    """
+
+    def __init__(self, component: Component, name: str) -> None:
+        super().__init__(name)
+        self.component = component
+        self.failures: list[str] = []
+        # An MCP server for each session: a turn that is cancelled ends its own calls, and no other session's.
+        self._servers: dict[str, str | None] = {}
+        self._opening: dict[Any, str] = {}
+        self._connections: dict[str, str] = {}
+        self._sees_all = overrides(component, "on_message")
+        self._down = {INITIALIZE}
+        if overrides(component, "on_session") or overrides(component, "on_opened") or component.tools:
+            self._down |= SESSIONS
+        if overrides(component, "on_prompt"):
+            self._down |= {PROMPT}
+        if component.tools:
+            self._down |= {CANCEL}
+        self._up = set(MCP) if component.tools else set()
+        if overrides(component, "on_update"):
+            self._up |= {UPDATE}
+        self._waiting: deque[Callable[[], Coroutine[Any, Any, None] | None]] = deque()
+        self._working: asyncio.Task[None] | None = None
+        self._prompting: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._calls: dict[Any, tuple[asyncio.Task[None], str | None]] = {}  # with the server that is called
+
+    def wants(self, method: str, way: Way) -> bool:
+        """See :meth:`Place.wants`."""
+        # while a prompt is being looked at, what comes after it must not go before it
+        return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
+
+    def take(self, message: RpcMessage, way: Way) -> None:
+        """See :meth:`Place.take`."""
+        self._see(message, way)
+        if way == DOWN and message.method == CANCEL:
+            self._cancel_calls(str(message.read_params().get("sessionId")))
+        if way == UP:
+            self._take_up(message)
+        elif message.method == "$/cancel_request":
+            self._cancel_call(message)
+        elif self._is_busy:
+            if message.method == CANCEL:
+                self._give_up(message)
+            self._waiting.append(lambda: self._take_down(message))
+        else:
+            self._start(self._take_down(message))
+
+    def answer(self, message: RpcMessage) -> None:
+        """See :meth:`Place.answer`; never called: it always asks with a function that takes the answer."""
+
+    def give_up(self) -> None:
+        """See :meth:`Place.give_up`."""
+        if self._working is not None:
+            self._working.cancel()
+
+    async def finish(self, deadline: float) -> None:
+        """See :meth:`Place.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
+        left = deadline - self.chain.loop.time()
+        looked_at = self._tasks - {task for task, _ in self._calls.values()} - {self._working}
+        if looked_at and left > 0:
+            await asyncio.wait(looked_at, timeout=min(QUIET_SECONDS, left))
+
+    def close(self) -> None:
+        """See :meth:`Place.close`."""
+        for task in [*self._tasks]:
+            task.cancel()
+        self._waiting.clear()
+        try:
+            self.component.close()
+        except Exception as error:  # noqa: BLE001 - somebody else's code; the chain ends all the same
+            self._note("close", error)
+
+    # --- towards the agent ---
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._working is not None
+
+    def _start(self, work: Coroutine[Any, Any, None] | None) -> None:
+        while work is None and self._waiting:
+            work = self._waiting.popleft()()
+        if work is None:
+            self._working = None
+            return
+        self._working = self._spawn(work)
+        self._working.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._working = None
+        if not task.cancelled():
+            task.exception()
+        self._start(None)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _take_down(self, message: RpcMessage) -> Coroutine[Any, Any, None] | None:
+        """Pass *message* on; where the component is to look at it first, the work that does so."""
+        method = message.method
+        if message.is_request and method in SESSIONS and method in self._down:
+            return self._open(message)
+        if message.is_request and method == PROMPT and method in self._down:
+            return self._prompt(message)
+        self._pass_on(message, DOWN)
+        return None
+
+    async def _open(self, message: RpcMessage) -> None:
+        params = message.read_params()
+        try:
+            if overrides(self.component, "on_session"):
+                params = _checked(await self.component.on_session(params), dict, "on_session")
+        except Exception as error:  # noqa: BLE001 - somebody else's code; whoever opens the session is told
+            self._refuse(message, "on_session", error)
+            return
+        if self.component.tools:
+            self._servers[server := new_id()] = params.get("sessionId")
+            self._opening[message.id] = server
+            own = {"type": "acp", "name": self.component.name, "serverId": server, "id": server}
+            params = {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
+        self._pass_on(RpcMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
+
+    async def _prompt(self, message: RpcMessage) -> None:
+        params = message.read_params()
+        session_id = str(params.get("sessionId"))
+        task = asyncio.current_task()
+        if task is not None:
+            self._prompting[session_id] = task
+        try:
+            blocks = await self.component.on_prompt(session_id, params.get("prompt") or [])
+            params["prompt"] = _checked(blocks, list, "on_prompt")
+        except asyncio.CancelledError:
+            self.chain.answered(self.index, result(message.id, {"stopReason": "cancelled"}))
+            raise
+        except Exception as error:  # noqa: BLE001 - somebody else's code; whoever prompts is told
+            self._refuse(message, "on_prompt", error)
+            return
+        finally:
+            self._prompting.pop(session_id, None)
+        self._pass_on(RpcMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
+
+    def _give_up(self, message: RpcMessage) -> None:
+        """The turn is cancelled while its prompt is looked at."""
+        task = self._prompting.get(str(message.read_params().get("sessionId")))
+        if task is not None:
+            task.cancel()
+
+    # --- towards the client ---
+
+    def _take_up(self, message: RpcMessage) -> None:
+        if message.method == UPDATE and UPDATE in self._up:
+            self._update(message)
+        elif message.is_request and message.method in MCP and self._owns(message):
+            task = self._spawn(self._serve(message))
+            self._calls[message.id] = task, self._connections.get(str(message.read_params().get("connectionId")))
+            task.add_done_callback(lambda _: self._calls.pop(message.id, None))
+        elif message.method in MCP and self._owns(message):
+            pass  # a notification of the MCP client: nothing here waits for one
+        elif message.method == "$/cancel_request":
+            self._cancel_call(message)
+        else:
+            self._pass_on(message, UP)
+
+    def _update(self, message: RpcMessage) -> None:
+        params = message.read_params()
+        try:
+            update = self.component.on_update(str(params.get("sessionId")), mapping(params.get("update")))
+        except Exception as error:  # noqa: BLE001 - somebody else's code; what the agent says goes on unchanged
+            self._note("on_update", error)
+            self._pass_on(message, UP)
+            return
+        if update is not None:
+            self._pass_on(request(UPDATE, {**params, "update": update}), UP)
+
+    def _owns(self, message: RpcMessage) -> bool:
+        params = message.read_params()
+        if message.method == "mcp/connect":
+            return _server_of(params) in self._servers
+        return params.get("connectionId") in self._connections
+
+    def _cancel_call(self, message: RpcMessage) -> None:
+        call = self._calls.get(message.read_params().get("requestId"))
+        if call is not None:
+            call[0].cancel()
+
+    def _cancel_calls(self, session_id: str) -> None:
+        """A turn is cancelled: what its agent still has the tools do is over, also where the agent does not say so."""
+        for task, server in [*self._calls.values()]:
+            if server is not None and self._servers.get(server) == session_id:
+                task.cancel()
+
+    async def _serve(self, message: RpcMessage) -> None:
+        try:
+            found = await self._served(message.method, message.read_params())
+        except RpcError as error:
+            self.chain.answered(self.index, refusal(message.id, error.to_json()))
+        except asyncio.CancelledError:
+            self.chain.answered(self.index, refusal(message.id, RpcError(-32800, "Request cancelled").to_json()))
+            raise
+        else:
+            self.chain.answered(self.index, result(message.id, found))
+
+    async def _served(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "mcp/connect":
+            connection = new_id()
+            self._connections[connection] = _server_of(params)
+            return {"connectionId": connection}
+        if method == "mcp/disconnect":
+            self._connections.pop(str(params.get("connectionId")), None)
+            return {}
+        inner = mapping(params.get("params"))
+        match params.get("method"):
+            case "initialize":
+                return self._described(inner.get("protocolVersion"))
+            case "ping":
+                return {}
+            case "tools/list":
+                return {"tools": [tool.describe() for tool in self.component.tools]}
+            case "tools/call":
+                tools = {tool.name: tool for tool in self.component.tools}
+                tool = tools.get(str(inner.get("name")))
+                if tool is None:
+                    raise RpcError(INVALID_PARAMS, f"There is no tool {inner.get('name')!r}.")
+                return await tool.call(mapping(inner.get("arguments")))
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {params.get('method')}")
+
+    def _described(self, wanted: Any) -> dict[str, Any]:
+        return {
+            "protocolVersion": wanted if wanted in MCP_VERSIONS else MCP_VERSIONS[0],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": self.component.name, "version": own_info()["version"]},
+            "instructions": self.component.about,
+        }
+
+    # --- both ways ---
+
+    def _pass_on(self, message: RpcMessage, way: Way) -> None:
+        if not message.is_request:
+            self.chain.send(self.index, way, message)
+            return
+
+        def done(answer: RpcMessage) -> None:
+            back = RpcMessage(id=message.id, result=answer.result, error=answer.error)
+            self._know_session(message, back)
+            if self._sees_all:
+                self._see(back, UP if way == DOWN else DOWN)
+            if message.method == INITIALIZE and not back.error and overrides(self.component, "on_initialize"):
+                self._spawn(self._initialized(back))
+            elif message.method in SESSIONS and not back.error and overrides(self.component, "on_opened"):
+                self._spawn(self._opened(message, back))
+            else:
+                self.chain.answered(self.index, back)
+
+        self.chain.ask(self.index, way, message, done)
+
+    def _know_session(self, message: RpcMessage, answer: RpcMessage) -> None:
+        """A session has been opened, or not: its MCP server is that session's."""
+        server = self._opening.pop(message.id, None)
+        if server is None:
+            return
+        if answer.error:
+            del self._servers[server]
+        else:
+            told = mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId")
+            self._servers[server] = str(told)
+
+    async def _initialized(self, answer: RpcMessage) -> None:
+        try:
+            found = await self.component.on_initialize(mapping(answer.read_result()))
+            whole = result(answer.id, _checked(found, dict, "on_initialize"))
+        except Exception as error:  # noqa: BLE001 - somebody else's code; whoever initializes is told
+            self._refuse(answer, "on_initialize", error)
+            return
+        self.chain.answered(self.index, whole)
+
+    async def _opened(self, message: RpcMessage, answer: RpcMessage) -> None:
+        params = message.read_params()
+        session_id = mapping(answer.read_result()).get("sessionId") or params.get("sessionId")
+        try:
+            await self.component.on_opened(str(session_id), params)
+        except Exception as error:  # noqa: BLE001 - somebody else's code; whoever opens the session is told
+            self._refuse(answer, "on_opened", error)
+            return
+        self.chain.answered(self.index, answer)
+
+    def _refuse(self, message: RpcMessage, hook: str, error: Exception) -> None:
+        told = RpcError(INTERNAL_ERROR, self._note(hook, error), {"component": self.name})
+        self.chain.answered(self.index, refusal(message.id, told.to_json()))
+
+    def _note(self, hook: str, error: Exception) -> str:
+        message = sentence(f"{self.name} failed in {hook}: {type(error).__name__}: {error}")
+        self.chain.stray(self.index, f"failed in {hook}: {type(error).__name__}: {error}")
+        return message
+
+    def _see(self, message: RpcMessage, way: Way) -> None:
+        if self._sees_all:
+            sender, receiver = ("client", "agent") if way == DOWN else ("agent", "client")
+            try:
+                self.component.on_message(sender, receiver, message.line())
+            except Exception as error:  # noqa: BLE001 - somebody else's code; the message goes on
+                self._note("on_message", error)
+
+
+def _server_of(params: dict[str, Any]) -> str:
+    return str(params.get("serverId") or params.get("acpId"))
+
+
+def _checked(value: Any, kind: type, hook: str) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{hook} must return a {kind.__name__}, not {type(value).__name__}")
+    return value

@@ -1,0 +1,245 @@
+"""A chain of running programs and Python components, started together and ended together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+from agentnb.acp import wire
+from agentnb.plugins.chain.components.component import Component
+from agentnb.plugins.chain.conductor.agent_place import AgentPlace
+from agentnb.plugins.chain.conductor.chain import DOWN, PATIENCE, START_PATIENCE, Chain, Failure, Place
+from agentnb.plugins.chain.conductor.process_place import ProcessPlace
+from agentnb.plugins.chain.conductor.python_place import PythonPlace
+from agentnb.plugins.chain.conductor.rpc_message import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Confine
+    from agentnb.agent.process import AgentProcess
+    from agentnb.plugins.chain.conductor.chain import Way
+    from agentnb.plugins.chain.conductor.rpc_message import RpcMessage
+
+    Entry: TypeAlias = "Component | AgentSpec"
+
+
+class ClientPlace(Place):
+    """The client's place in the chain: the first one.
+
+    Args:
+        write: Takes lines for the client, several at once.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        super().__init__("the client")
+        self._send = write
+        self._lines = wire.Lines()
+        self._pending: list[bytes] = []
+
+    def take(self, message: RpcMessage, way: Way) -> None:
+        """See :meth:`Place.take`."""
+        del way
+        self._write(message)
+
+    def answer(self, message: RpcMessage) -> None:
+        """See :meth:`Place.answer`."""
+        self._write(message)
+
+    def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
+        """Take bytes that the client has written.
+
+        Args:
+            data: The bytes.
+            take: Takes each line; by default it is the client's own.
+
+        Raises:
+            ProtocolError: If a line is too long to be read.
+        """
+        block = self._lines.feed(data)
+        for line in block.split(b"\n"):
+            if line and not line.isspace():
+                (take or self._take_line)(line)
+
+    def _take_line(self, line: bytes) -> None:
+        message = read_line(line)
+        if message is None:
+            self.chain.stray(self.index, "wrote a line that is no message")
+        elif message.is_answer:
+            self.chain.answered(self.index, message)
+        else:
+            self.chain.send(self.index, DOWN, message)
+
+    def flush(self) -> None:
+        """Hand over what was written since the last time."""
+        pending, self._pending = self._pending, []
+        if pending:
+            self._send(b"".join(pending))
+
+    def take_lines(self, block: bytes) -> None:
+        """See :meth:`Place.take_lines`."""
+        if not self._pending:  # what comes in one read of the agent's output is handed over together
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._pending.append(block)
+
+    def _write(self, message: RpcMessage) -> None:
+        self.take_lines(message.line())
+
+
+class RunningChain:
+    """A chain and its programs.
+
+    Args:
+        client: The client's place.
+        components: The components, the first one next to the client.
+        agent: How the agent is started; or the last place, where that is somebody else's.
+        on_failed: Called once when the chain cannot go on.
+        patience: Seconds that a component may hold a request without a sign of life.
+        start_patience: The same, until it has answered ``initialize``.
+
+    Attributes:
+        last: The last place: the agent's.
+        chain: The chain.
+    """
+
+    def __init__(
+        self,
+        client: Place,
+        components: Sequence[Entry],
+        agent: AgentSpec | Place,
+        on_failed: Callable[[Failure], None],
+        *,
+        patience: float = PATIENCE,
+        start_patience: float = START_PATIENCE,
+    ) -> None:
+        self.last = agent if isinstance(agent, Place) else AgentPlace(agent)
+        names = Counter[str]()
+        self._components = [_place(each, names) for each in components]
+        self.chain = Chain(
+            (client, *self._components, self.last), on_failed, patience=patience, start_patience=start_patience
+        )
+
+    @property
+    def _programs(self) -> list[ProcessPlace]:
+        return [place for place in self.chain.places if isinstance(place, ProcessPlace)]
+
+    async def start(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
+        """Start every program; where one cannot be started, none is left running.
+
+        Args:
+            cwd: The folder they run in.
+            env: Variables for the agent, on top of the user's environment; components do not get them.
+            confine: How the agent is confined; None where it is not. Components are not confined.
+
+        Raises:
+            AgentError: If one is not installed, or cannot be started; the message names it.
+        """
+        starts = [
+            place.spawn(cwd, env, confine) if place is self.last else place.spawn(cwd) for place in self._programs
+        ]
+        ended = await asyncio.gather(*starts, return_exceptions=True)
+        failure = next((each for each in ended if isinstance(each, BaseException)), None)
+        if failure is not None:
+            await self.stop(0)
+            raise failure
+
+    async def stop(self, patience: float) -> None:
+        """End every program and everything it started.
+
+        Args:
+            patience: How long, in seconds, each may take to leave by itself.
+        """
+        self.chain.close()
+        for place in self.chain.places:
+            place.close()
+        await asyncio.gather(*(place.stop(patience) for place in self._programs))
+
+
+def _place(entry: Entry, names: Counter[str]) -> Place:
+    names[entry.name] += 1
+    count = names[entry.name]
+    name = f"the component {entry.name!r}" + (f" (number {count} of that name)" if count > 1 else "")
+    return PythonPlace(entry, name) if isinstance(entry, Component) else ProcessPlace(entry, name)
+
+
+class ChainProcess:
+    """A chain that looks like the agent's process to the client in this process (:class:`agentnb.acp.peer.Peer`).
+
+    Attributes:
+        failure: Which component ended the chain, and how; None while none has.
+    """
+
+    def __init__(self, agent: AgentSpec, on_output: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self.spec = agent
+        self.failure: str | None = None
+        self._on_end: Callable[[], None] | None = on_end
+        self._client = ClientPlace(on_output)
+        self._running: RunningChain | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        spec: AgentSpec,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        *,
+        on_output: Callable[[bytes], None] = lambda _: None,
+        on_end: Callable[[], None] = lambda: None,
+        components: Sequence[Entry] = (),
+        patience: float = PATIENCE,
+        start_patience: float = START_PATIENCE,
+        confine: Confine | None = None,
+    ) -> ChainProcess:
+        """Start the components and the agent.
+
+        Args:
+            spec: The agent.
+            cwd: The folder they run in.
+            env: Variables for the agent, on top of the user's environment and the spec's.
+            on_output: Called with what the chain says to the client, in order.
+            on_end: Called once, when the agent or a component has ended.
+            components: The components, the first one next to the client.
+            patience: Seconds that a component may hold a request without a sign of life.
+            start_patience: The same, until it has answered ``initialize``.
+            confine: How the agent is confined; None where it is not. Components are not confined.
+
+        Raises:
+            AgentNotFound: If the agent or a component is not installed.
+            AgentStartFailed: If the system cannot start one.
+        """
+        process = cls(spec, on_output, on_end)
+        running = RunningChain(
+            process._client, components, spec, process._failed, patience=patience, start_patience=start_patience
+        )
+        process._running = running
+        await running.start(cwd, env, confine)
+        return process
+
+    @property
+    def agent(self) -> AgentProcess:
+        """The agent's own process."""
+        last = self._running.last if self._running is not None else None
+        if not isinstance(last, ProcessPlace) or last.process is None:
+            raise RuntimeError("spawn() makes a ChainProcess")
+        return last.process
+
+    def write(self, data: bytes) -> None:
+        """Take what the client says."""
+        self._client.receive(data)
+
+    async def stop(self, patience: float = 2.5) -> None:
+        """End the agent, the components and everything they started."""
+        self._on_end = None
+        if self._running is not None:
+            await self._running.stop(patience)
+
+    def _failed(self, failure: Failure) -> None:
+        self._client.flush()
+        if self._running is not None and failure.name != self._running.last.name:
+            self.failure = failure.message
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()

@@ -1,0 +1,162 @@
+"""The conductor as a program: its client, or its own conductor, is at its stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.failure import RpcError
+from agentnb.acp.stdio import Output, read_input, watch_reader
+from agentnb.errors import AgentnbError
+from agentnb.json_rpc_codes import INTERNAL_ERROR
+from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, Failure, Place
+from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, Envelope, read_envelope
+from agentnb.plugins.chain.conductor.rpc_message import RpcMessage, encoded, read_line, refusal
+from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.plugins.chain.conductor.chain import Way
+    from agentnb.plugins.chain.conductor.running_chain import Entry
+
+STOP_SECONDS = 1.0
+OK, FAILED = 0, 1
+
+
+class Successor(Place):
+    """The place after the last component of a conductor that is a component itself: its own conductor has it.
+
+    Args:
+        write: Takes lines for the conductor above.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        super().__init__("the successor")
+        self._send = write
+        self.envelope = "_proxy/successor"
+
+    def take(self, message: RpcMessage, way: Way) -> None:
+        """See :meth:`Place.take`."""
+        del way
+        if message.method != "$/cancel_request":
+            params = encoded(Envelope(message.method, message.params or encoded({})))
+            message = RpcMessage(method=self.envelope, id=message.id, params=params)
+        self._send(message.line())
+
+    def answer(self, message: RpcMessage) -> None:
+        """See :meth:`Place.answer`."""
+        self._send(message.line())
+
+
+class ConductorProgram:
+    """One run of the conductor.
+
+    Args:
+        components: The components, the first one next to the client.
+        agent: How the agent is started; None for a conductor that is a component itself.
+        patience: Seconds that a component may hold a request without a sign of life.
+    """
+
+    def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
+        self._output = Output(self._client_full, name="agentnb-conductor-write")
+        self._client = ClientPlace(self._output.write)
+        self._patience = patience
+        self._left = asyncio.Event()
+        self._unread = asyncio.Event()
+        self._failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        last = agent or Successor(self._output.write)
+        self._last = last if isinstance(last, Successor) else None
+        self._running = RunningChain(self._client, components, last, self._failed, patience=patience)
+
+    async def run(self, cwd: Path) -> int:
+        """Carry messages until the client or the chain ends.
+
+        Returns:
+            The exit code: 0 where the client left, 1 where a component or the agent failed.
+        """
+        try:
+            await self._running.start(cwd)
+        except AgentnbError as error:
+            _say(str(error))
+            self._output.finish()
+            return FAILED
+        read_input(self._receive, name="agentnb-conductor-read")
+        left = asyncio.ensure_future(self._client_left())
+        ends: set[asyncio.Future[Any]] = {self._failure, left}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        left.cancel()
+        if self._failure.done():
+            self._tell(self._failure.result())
+        await self._running.stop(STOP_SECONDS)
+        self._client.flush()
+        self._output.finish()
+        return FAILED if self._failure.done() else OK
+
+    async def _client_left(self) -> None:
+        """Wait until the client's side is closed, and it has read what it may still want to read."""
+        await self._left.wait()
+        watch_reader(self._unread.set)
+        unread, rest = asyncio.ensure_future(self._unread.wait()), asyncio.ensure_future(self._say_the_rest())
+        try:
+            await asyncio.wait({unread, rest}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            unread.cancel()
+            rest.cancel()
+
+    async def _say_the_rest(self) -> None:
+        """Wait for the answers to what the client has asked, then for what was on its way."""
+        if self._last is None:  # else whoever would answer has gone as well
+            await self._chain.until_answered(self._patience)
+        await self._chain.finish(len(self._chain.places))
+
+    def _tell(self, failure: Failure) -> None:
+        _say(failure.message)
+        told = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name}).to_json()
+        for unanswered in failure.unanswered:
+            self._output.write(refusal(unanswered, told).line())
+
+    @property
+    def _chain(self) -> Chain:
+        return self._running.chain
+
+    def _failed(self, failure: Failure) -> None:
+        self._client.flush()
+        self._failure.set_result(failure)
+
+    def _client_full(self, is_full: bool) -> None:
+        self._chain.full(0, is_full=is_full)
+
+    def _receive(self, data: bytes) -> None:
+        if not data:
+            self._left.set()
+            return
+        try:
+            self._client.receive(data, self._take if self._last is not None else None)
+        except AgentnbError as error:
+            self._chain.fail(0, f"The client wrote what cannot be read. {error}")
+
+    def _take(self, line: bytes) -> None:
+        """Take a line of the conductor above: from the client, or in an envelope from the successor."""
+        message, last = read_line(line), self._last
+        if message is None or last is None:
+            self._chain.stray(0, "wrote a line that is no message")
+        elif message.is_answer:
+            self._chain.answered(self._chain.asked_of(message.id), message)
+        elif message.method in ENVELOPES:
+            inner = read_envelope(message)
+            if inner is not None:
+                self._chain.send(last.index, -1, RpcMessage(method=inner.method, id=message.id, params=inner.params))
+        elif message.method in INITIALIZE_METHODS[:2]:
+            last.envelope = message.method.replace(INITIALIZE, "successor")
+            self._chain.send(0, 1, RpcMessage(method=INITIALIZE, id=message.id, params=message.params))
+        else:
+            self._chain.send(0, 1, message)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"agentnb conductor: {text}\n")
+    sys.stderr.flush()

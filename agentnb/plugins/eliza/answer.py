@@ -1,0 +1,46 @@
+"""Answers a prompt: a slash command is carried out, anything else is a conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentnb.plugins.eliza.commands.every_command import Misuse, find
+from agentnb.plugins.eliza.reply import Trouble
+from agentnb.plugins.eliza.research import research, research_server
+
+if TYPE_CHECKING:
+    from agentnb.plugins.eliza.reply import Reply
+
+
+async def answer(reply: Reply, text: str) -> None:
+    """Do what a prompt says: a command, or a conversation."""
+    try:
+        if (server := research_server(reply)) is not None:
+            await research(reply, server, text)
+            return
+        found = find(text)
+        if found is None:
+            await _converse(reply, text)
+            return
+        command, rest = found
+        try:
+            await command.run(reply, rest)
+        except Misuse as misuse:
+            raise Trouble(f"{misuse} Usage: `{command.usage}`, for example `{command.example}`.") from None
+    except Trouble as trouble:
+        await reply.say(str(trouble))
+
+
+async def _converse(reply: Reply, text: str) -> None:
+    if reply.attachments:
+        given = ", ".join(f"`{item.name}` ({item.detail})" for item in reply.attachments)
+        await reply.say(f"I was given: {given}.\n\n")
+    if reply.session.settings.mode_id == "plain":
+        if reply.session.settings["thoughts"]:
+            await reply.think("I am to give back what I was told.")
+        await reply.say(text or "(nothing)")
+        return
+    heard = reply.session.doctor.answer(text)
+    if reply.session.settings["thoughts"]:
+        await reply.think(heard.reason)
+    await reply.say(heard.text)

@@ -1,0 +1,114 @@
+"""A research without a model: eliza looks for the words of the question in the package's source.
+
+A client that asks for one gives the session the MCP server ``research`` (see ``docs/how-to/components/research.md``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
+from agentnb.plugins.eliza.reply import Trouble, shown_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentnb.plugins.acp_agent.client_requests import McpServer
+    from agentnb.plugins.acp_agent.mcp import McpClient
+    from agentnb.plugins.eliza.reply import Reply
+
+SERVER = "package_source"
+MOST_FILES = 2_000
+LARGEST = 1_000_000
+MOST_FOUND = 5
+_PACKAGE, _QUESTION = re.compile(r'package="([^"]+)"'), re.compile(r"^Question: (.+)$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+
+
+def research_server(reply: Reply) -> McpServer | None:
+    """The MCP server of a research, where this session is one."""
+    return next((each for each in reply.session.mcp_servers if each.name == SERVER), None)
+
+
+async def research(reply: Reply, server: McpServer, text: str) -> None:
+    """Answer a question about a package: find the lines that define, else mention, its longest word."""
+    package, question = _PACKAGE.search(text), _QUESTION.search(text)
+    if package is None or question is None:
+        raise Trouble("There is no question about a package.")
+    try:
+        async with reached(server, reply.session.cwd, reply.connection) as client:
+            source = await _call(reply, client, "get_package_source", {"package": package[1]})
+            places = [Path(line[2:]) for line in source.splitlines() if line.startswith("- ")]
+            words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
+            found = await asyncio.to_thread(_search, places, words)
+            for path, line in [*dict.fromkeys((path, line) for path, line, _ in found)][:1]:
+                await _read(reply, path, line)
+            findings = [{"text": f"`{said}`", "file": str(path), "line": line} for path, line, said in found]
+            nothing = [{"text": f"None of these words stands in it: {', '.join(words)}."}]
+            await _call(reply, client, "return_response", {"findings": findings or nothing})
+    except McpTrouble as trouble:
+        raise Trouble(f"The MCP server `{SERVER}` failed: {trouble}.") from None
+
+
+async def _call(reply: Reply, client: McpClient, tool: str, arguments: dict[str, Any]) -> str:
+    call = await reply.start_tool(f"{SERVER}: {tool}", "other", raw_input=arguments)
+    await call.update("in_progress")
+    result = await client.call(tool, arguments)
+    blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
+    text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
+    failed = bool(result.get("isError"))
+    await call.update("failed" if failed else "completed", content=[shown_text(text)])
+    if failed:
+        raise Trouble(text)
+    return text
+
+
+async def _read(reply: Reply, path: Path, line: int) -> None:
+    """Read the first place through the client, as an agent with a model would read around it."""
+    files = reply.capabilities.fs
+    if not files or not files.read_text_file:
+        return
+    call = await reply.start_tool(f"Read `{path.name}`", "read", path=path, line=line)
+    await call.update("in_progress")
+    async with reply.asking("fs/read_text_file", call):
+        text = await reply.client.read_text_file(reply.session.session_id, str(path), line=line, limit=10)
+    await call.update("completed", content=[shown_text(text)])
+
+
+def _search(places: list[Path], words: list[str]) -> list[tuple[Path, int, str]]:
+    """The lines that define the first word that any line defines; else those that have the first word there is."""
+    files = [*_python_files(places)]
+    for pattern in (r"^\s*(?:async\s+)?(?:def|class)\s+{}\b.*", r"^\s*{}\s*[:=].*", r".*\b{}\b.*"):
+        for word in words:
+            found = [*_matching(files, re.compile(pattern.format(re.escape(word))))]
+            if found:
+                return found[:MOST_FOUND]
+    return []
+
+
+def _matching(files: list[tuple[Path, list[str]]], pattern: re.Pattern[str]) -> Iterator[tuple[Path, int, str]]:
+    for path, lines in files:
+        for number, line in enumerate(lines, 1):
+            if pattern.match(line):
+                yield path, number, line.strip()[:200]
+
+
+def _python_files(places: list[Path]) -> Iterator[tuple[Path, list[str]]]:
+    seen = 0
+    for place in places:
+        paths = [place] if place.is_file() else sorted(_below(place))
+        for path in paths:
+            if path.suffix not in {".py", ".pyi"} or path.stat().st_size > LARGEST or seen >= MOST_FILES:
+                continue
+            seen += 1
+            yield path, path.read_text("utf-8", "replace").splitlines()
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for base, folders, files in os.walk(folder):
+        folders.sort()
+        yield from (Path(base, file) for file in files)

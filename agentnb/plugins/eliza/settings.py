@@ -1,0 +1,198 @@
+"""The settings of a session: its mode and its config options."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.plugins.acp_agent.config_options import Mode, Modes, Select, SelectGroup, SelectOption, Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.plugins.acp_agent.config_options import ConfigOption
+
+
+MODES = (
+    Mode(id="doctor", name="Doctor", description="Listens, and answers with questions."),
+    Mode(id="plain", name="Plain", description="Gives back exactly what it was told."),
+)
+
+NATURAL_PAUSE = 0.03
+"""Seconds between two pieces of text at the pace `natural`."""
+
+_PIECES = {
+    "letter": re.compile(r".", re.DOTALL),
+    "word": re.compile(r"\S+\s*|\s+"),
+    "line": re.compile(r"[^\n]*\n|[^\n]+"),
+}
+
+
+class UnknownSetting(ValueError):
+    """A mode, an option or a value that is not offered; the message lists what is."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One value of an option.
+
+    Args:
+        value: As sent.
+        description: What it does.
+        group: The heading under which it is offered, if its option has groups.
+    """
+
+    value: str
+    description: str
+    group: str | None = None
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One config option: its choices, or a switch if it has none."""
+
+    id: str
+    name: str
+    description: str
+    default: str | bool
+    choices: tuple[Choice, ...] = ()
+
+    def parse(self, value: object) -> str | bool:
+        """The value meant by `value`, which may be text for a switch.
+
+        Raises:
+            UnknownSetting: It is none of the choices.
+        """
+        if self.choices:
+            offered = [choice.value for choice in self.choices]
+            if isinstance(value, str) and value in offered:
+                return value
+        else:
+            offered = ["on", "off"]
+            switched = {"on": True, "true": True, "off": False, "false": False}.get(str(value).lower())
+            if switched is not None:
+                return switched
+        raise UnknownSetting(f"`{self.id}` has no value `{value}`; it can be {_listed(offered)}.")
+
+    def offer(self, value: str | bool, *, switches: bool) -> ConfigOption:
+        """The option as ACP offers it; a switch becomes a choice of on and off for clients that know no switches."""
+        if not self.choices and switches:
+            return Switch(id=self.id, name=self.name, description=self.description, current_value=bool(value))
+        return Select(
+            id=self.id,
+            name=self.name,
+            description=self.description,
+            current_value=value if isinstance(value, str) else _spoken(value),
+            options=_offered(self.choices or (Choice("on", "Yes"), Choice("off", "No"))),
+        )
+
+
+OPTIONS = (
+    Option(
+        "pace",
+        "Pace",
+        "How fast an answer is typed.",
+        "instant",
+        (Choice("instant", "As fast as it goes"), Choice("natural", "With a short pause after each piece")),
+    ),
+    Option(
+        "pieces",
+        "Pieces",
+        "How an answer is cut into chunks.",
+        "word",
+        (
+            Choice("word", "Word by word", "Readable"),
+            Choice("line", "Line by line", "Readable"),
+            Choice("letter", "Letter by letter", "Extreme"),
+            Choice("whole", "All in one piece", "Extreme"),
+        ),
+    ),
+    Option("thoughts", "Think aloud", "Whether it shows how an answer was found.", default=False),
+)
+
+
+class Settings(msgspec.Struct):
+    """The mode and the options of one session.
+
+    Args:
+        mode_id: One of `MODES`.
+        values: By option id; what is not there has its default.
+    """
+
+    mode_id: str = MODES[0].id
+    values: dict[str, str | bool] = msgspec.field(default_factory=dict)
+
+    def __getitem__(self, option_id: str) -> str | bool:
+        """The value of an option."""
+        return self.values.get(option_id, _option(option_id).default)
+
+    def set_mode(self, mode_id: str) -> None:
+        """Change the mode.
+
+        Raises:
+            UnknownSetting: There is no such mode.
+        """
+        offered = [mode.id for mode in MODES]
+        if mode_id not in offered:
+            raise UnknownSetting(f"There is no mode `{mode_id}`; it can be {_listed(offered)}.")
+        self.mode_id = mode_id
+
+    def set_option(self, option_id: str, value: object) -> str:
+        """Change an option, and return the new value as a user would write it.
+
+        Raises:
+            UnknownSetting: There is no such option, or no such value of it.
+        """
+        chosen = _option(option_id).parse(value)
+        self.values[option_id] = chosen
+        return _spoken(chosen)
+
+    def cut(self, text: str) -> Iterable[str]:
+        """Cut a text into the pieces that the option says; together they are the text."""
+        pattern = _PIECES.get(str(self["pieces"]))
+        return pattern.findall(text) if pattern else [text]
+
+    def modes(self) -> Modes:
+        """The modes, as ACP tells them with a new session."""
+        return Modes(current_mode_id=self.mode_id, available_modes=list(MODES))
+
+    def options(self, *, switches: bool) -> list[ConfigOption]:
+        """The options, as ACP tells them with a new session and after every change.
+
+        Args:
+            switches: Whether the client knows options of type boolean.
+        """
+        return [option.offer(self[option.id], switches=switches) for option in OPTIONS]
+
+
+def _option(option_id: str) -> Option:
+    for option in OPTIONS:
+        if option.id == option_id:
+            return option
+    raise UnknownSetting(f"There is no option `{option_id}`; it can be {_listed(option.id for option in OPTIONS)}.")
+
+
+def _offered(choices: tuple[Choice, ...]) -> list[SelectOption] | list[SelectGroup]:
+    groups = list(dict.fromkeys(choice.group for choice in choices))
+    if groups == [None]:
+        return [_select_option(choice) for choice in choices]
+    return [
+        SelectGroup(
+            group=str(group).lower(),
+            name=str(group),
+            options=[_select_option(choice) for choice in choices if choice.group == group],
+        )
+        for group in groups
+    ]
+
+
+def _select_option(choice: Choice) -> SelectOption:
+    return SelectOption(value=choice.value, name=choice.value.capitalize(), description=choice.description)
+
+
+def _spoken(value: str | bool) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,1 @@
+"""Knowledge for agents: skills of packages, research in their source, code intelligence."""

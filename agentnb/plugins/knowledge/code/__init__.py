@@ -1,0 +1,1 @@
+"""Code intelligence for a notebook and its workspace: definition, references, hover, completion, errors, renaming."""

@@ -1,0 +1,112 @@
+"""A notebook's code cells as one Python module, in the order in which they ran; positions go both ways."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.plugins.knowledge.code.magics import closed, lines_of, python_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_LINES = 60_000
+"""Lines of cells that are analysed together; later cells are left out, and the answer says so."""
+MOST_CHARACTERS = 3_000_000
+
+
+class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A code cell.
+
+    Args:
+        cell_id: Its id in the notebook.
+        source: Its text.
+        count: Its execution count; None where it has not run.
+        is_cut: Whether *source* is only its beginning.
+    """
+
+    cell_id: str
+    source: str
+    count: int | None = None
+    is_cut: bool = False
+
+
+class CellPosition(msgspec.Struct, frozen=True):
+    """A place in a cell.
+
+    Args:
+        cell_id: The cell.
+        line: The line, from 1.
+        column: The column, from 0, in characters.
+    """
+
+    cell_id: str
+    line: int
+    column: int
+
+
+def in_execution_order(cells: Iterable[CodeCell]) -> list[CodeCell]:
+    """The cells as they ran: by execution count, then those that have not run, in the notebook's order.
+
+    Example:
+        >>> cells = [CodeCell(cell_id="a", source="", count=2), CodeCell(cell_id="b", source="", count=1)]
+        >>> [cell.cell_id for cell in in_execution_order(cells)]
+        ['b', 'a']
+    """
+    return sorted(cells, key=lambda cell: (cell.count is None, cell.count or 0))
+
+
+class NotebookModule:
+    r"""The module of one notebook.
+
+    Args:
+        cells: Its code cells, in the notebook's order.
+
+    Attributes:
+        text: The module.
+        lines: Its lines.
+        cells: The cells in it, in their order there.
+        left_out: How many cells are too many for it.
+
+    Example:
+        >>> module = NotebookModule([CodeCell(cell_id="a", source="x = 1"), CodeCell(cell_id="b", source="x")])
+        >>> module.text, module.cell_position(2, 0), module.module_position("b", 1, 0)
+        ('x = 1\nx\n', CellPosition(cell_id='b', line=1, column=0), (2, 0))
+    """
+
+    def __init__(self, cells: Iterable[CodeCell]) -> None:
+        lines: list[str] = []
+        self.cells: list[CodeCell] = []
+        self._starts: list[int] = []  # of each cell: how many lines come before it
+        self.left_out = 0
+        characters = 0
+        for cell in in_execution_order(cells):
+            found = lines_of(closed(python_of(cell.source)))
+            characters += len(cell.source)
+            if len(lines) + len(found) > MOST_LINES or characters > MOST_CHARACTERS:
+                self.left_out += 1
+                continue
+            self._starts.append(len(lines))
+            self.cells.append(cell)
+            lines += found
+        self.lines = lines
+        self.text = "".join(f"{line}\n" for line in lines)
+        self._places = {cell.cell_id: at for at, cell in enumerate(self.cells)}
+
+    def cell(self, cell_id: str) -> CodeCell | None:
+        """The cell with an id; None where it is not in the module."""
+        at = self._places.get(cell_id)
+        return None if at is None else self.cells[at]
+
+    def module_position(self, cell_id: str, line: int, column: int) -> tuple[int, int]:
+        """The line (from 1) and the column (from 0) in the module of a place in a cell that is in it."""
+        return self._starts[self._places[cell_id]] + line, column
+
+    def cell_position(self, line: int, column: int) -> CellPosition | None:
+        """The place in a cell of a line (from 1) and a column of the module; None behind the end."""
+        at = bisect_right(self._starts, line - 1) - 1
+        if at < 0 or line > len(self.lines):
+            return None
+        return CellPosition(self.cells[at].cell_id, line - self._starts[at], column)

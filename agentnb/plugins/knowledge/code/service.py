@@ -1,0 +1,448 @@
+"""Code intelligence for one notebook and its workspace: questions, and answers in terms of cells and files."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import keyword
+import os
+import re
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.code.deadline import Deadline
+from agentnb.plugins.knowledge.code.language_server_answers import ServerAnswers
+from agentnb.plugins.knowledge.code.live_names import live_lines
+from agentnb.plugins.knowledge.code.magics import lines_of, python_of
+from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
+from agentnb.plugins.knowledge.code.records import (
+    CodeLocation,
+    CodePlace,
+    Completion,
+    Description,
+    Diagnostic,
+)
+from agentnb.plugins.knowledge.code.renaming import renaming
+from agentnb.plugins.knowledge.code.texts import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from agentnb.plugins.knowledge.code.jedi_analysis import JediAnalysis
+    from agentnb.plugins.knowledge.code.language_server import ServerProgram
+    from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+    from agentnb.plugins.knowledge.code.records import Renaming
+
+T = TypeVar("T")
+
+SECONDS = 30.0
+"""How long an answer may take."""
+MOST_LOCATIONS = 500
+MOST_CHECKED = 200
+"""Names in cells that are looked at one by one, because jedi does not say what they are."""
+MOST_COMPLETIONS = 100
+MOST_DOCS = 4_000
+LONGEST_SYMBOL = 500
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_EXPRESSION = re.compile(r"[^\W\d]\w*(?:\.\w+|\([^()\n]*\)|\[[^\[\]\n]*\])*\.?\w*$")
+_OWN_MODULE = re.compile(r"__agentnb_(?:notebook|live)_\d+__\.")
+_numbers = itertools.count(1)
+
+
+class CodeService:
+    """Answers questions about the code of a notebook and of its workspace. Any thread may ask.
+
+    Args:
+        root: The workspace.
+        cells: Gives the notebook's code cells as they are now.
+        variables: Gives the user's variables as they are now; only their types are read.
+        seconds: How long an answer may take.
+        language_server: Gives the language server that answers beside jedi; None for none.
+
+    Attributes:
+        root: The workspace, resolved.
+
+    Example:
+        >>> from agentnb.plugins.knowledge.code.notebook_module import CodeCell
+        >>> cells = [CodeCell(cell_id="a", source="def f(): ..."), CodeCell(cell_id="b", source="f()")]
+        >>> service = CodeService(Path.cwd(), cells=lambda: cells)
+        >>> [(found.cell_id, found.line, found.column) for found in service.definition(CodePlace(symbol="f"))]
+        [('a', 1, 4)]
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        cells: Callable[[], Sequence[CodeCell]],
+        variables: Callable[[], Mapping[str, Any]] = dict,
+        seconds: float = SECONDS,
+        language_server: Callable[[], ServerProgram | None] | None = None,
+    ) -> None:
+        self.root = Path(os.path.realpath(root))
+        self._cells = cells
+        self.variables = variables
+        self._seconds = seconds
+        # jedi keeps one tree for each path and changes it in place: two notebooks of one folder must not share a path.
+        number = next(_numbers)
+        self.module_path = self.root / f"__agentnb_notebook_{number}__.py"
+        self.live_path = self.root / f"__agentnb_live_{number}__.py"
+        self._deadline = Deadline()
+        self._analysis: JediAnalysis | None = None
+        self._server = None
+        if language_server is not None:
+            self._server = ServerAnswers(self.root, self.module_path, language_server, seconds)
+        self._read: tuple[tuple[CodeCell, ...], NotebookModule] = (), NotebookModule(())
+
+    @property
+    def failure(self) -> str:
+        """Why jedi had to give the last answer instead of the language server, as whole sentences; else empty."""
+        return "" if self._server is None else self._server.failure
+
+    def definition(self, place: CodePlace) -> list[CodeLocation]:
+        """Where the name at *place* is defined; imports are followed. A language server is asked where jedi knows none.
+
+        Raises:
+            UsageError: If there is no such place, or the answer takes too long.
+        """
+        self._begin()
+        return self._answer(place, lambda asked: asked.definition()) or self._located("definition", place) or []
+
+    def references(self, place: CodePlace) -> list[CodeLocation]:
+        """Every place in the notebook and the workspace that means the same as the name at *place*.
+
+        Raises:
+            UsageError: As :meth:`definition`.
+        """
+        return self._located("references", place) or self._answer(place, lambda asked: asked.references())
+
+    def hover(self, place: CodePlace) -> list[Description]:
+        """What the name at *place* is: signatures and documentation.
+
+        Raises:
+            UsageError: As :meth:`definition`.
+        """
+        self._begin()
+        return self._answer(place, lambda asked: asked.hover())
+
+    def completions(self, place: CodePlace) -> list[Completion]:
+        """What can stand at *place*, or go on from its symbol.
+
+        Raises:
+            UsageError: As :meth:`definition`.
+        """
+        self._begin()
+        return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
+
+    def rename(self, place: CodePlace, new_name: str) -> Renaming:
+        """The renaming of the name at *place* in the notebook and the workspace. Nothing is changed.
+
+        Raises:
+            UsageError: As :meth:`definition`; or where the name is defined elsewhere, or *new_name* is no name.
+        """
+        if not new_name.isidentifier() or keyword.iskeyword(new_name):
+            raise UsageError(f"{new_name!r} is not a name that Python takes.")
+        if found := self._located("references", place):
+            return renaming(self.root, self.module(), new_name, found, self._located("definition", place) or found)
+        return self._answer(place, lambda asked: asked.rename(new_name))
+
+    def diagnostics(self, place: CodePlace | None = None) -> list[Diagnostic]:
+        """The problems of the cell or file of *place*; of all cells by default.
+
+        Without a language server these are the syntax errors.
+
+        Raises:
+            UsageError: As :meth:`definition`.
+        """
+        if place is not None and place.path is not None:
+            path = self.file(place.path)
+            text = read_source(path)
+            found = self._problems(path, text)
+            return list(_syntax_errors(text, path=str(path))) if found is None else found
+        cells = [cell for cell in self._cells() if place is None or place.cell_id in {None, cell.cell_id}]
+        if place is not None and place.cell_id is not None and not cells:
+            raise _no_cell(place.cell_id)
+        errors = [
+            problem
+            for cell in cells
+            if not cell.is_cut
+            for problem in _syntax_errors(python_of(cell.source), cell_id=cell.cell_id)
+        ]
+        wanted = {cell.cell_id for cell in cells}
+        more = self._problems(self.module_path, self.module().text) or []
+        return [*errors, *(each for each in more if each.cell_id in wanted)]
+
+    def file(self, path: str) -> Path:
+        """A file, named from the workspace or by its whole path."""
+        return Path(os.path.realpath(self.root / Path(path).expanduser()))
+
+    def module(self) -> NotebookModule:
+        """The notebook's cells as one module, as they are now."""
+        cells = tuple(self._cells())
+        if cells != self._read[0]:
+            self._read = cells, NotebookModule(cells)
+        return self._read[1]
+
+    def _begin(self) -> None:
+        """A question is asked that the language server may not be asked."""
+        if self._server is not None:
+            self._server.failure = ""
+
+    def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
+        """What the language server says of a document; None where none answers."""
+        if self._server is None:
+            return None
+        return self._server.diagnostics((path, text), self.module(), self.variables)
+
+    def _located(self, question: str, place: CodePlace) -> list[CodeLocation] | None:
+        """The places that the language server gives; None where none answers."""
+        if self._server is None:
+            return None
+        module = self.module()
+        text, path, line, column = self._resolved(place, module, may_be_open=False)
+        found = self._server.locations(question, (path, text, line, column), module)
+        return None if found is None else in_order(found, module)
+
+    def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
+        module = self.module()
+        where = self._resolved(place, module, may_be_open=may_be_open)
+
+        def work() -> T:
+            if self._analysis is None:
+                from agentnb.plugins.knowledge.code.jedi_analysis import JediAnalysis
+
+                self._analysis = JediAnalysis(self.root)
+            return ask(_Question(self, self._analysis, module, where))
+
+        try:
+            return self._deadline.run(work, self._seconds)
+        except UsageError:
+            self._analysis = None
+            raise
+        except Exception as error:
+            self._analysis = None
+            raise UsageError(
+                f"The code could not be analysed: {type(error).__name__}.", hint="Ask about another place."
+            ) from error
+
+    def _resolved(self, place: CodePlace, module: NotebookModule, *, may_be_open: bool) -> tuple[str, Path, int, int]:
+        """The text, the path that stands for it, and the line and column in it."""
+        symbol = place.symbol.strip() if place.symbol is not None else None
+        if symbol is not None:
+            plain = symbol.removesuffix(".") if may_be_open else symbol
+            if len(symbol) > LONGEST_SYMBOL or (plain and _DOTTED.fullmatch(plain) is None):
+                raise UsageError(f"{symbol[:80]!r} is not a name, or names with dots.")
+        if place.path is not None:
+            path = self.file(place.path)
+            text = read_source(path)
+            line, column = _position(place, lines_of(text), symbol, str(path))
+            return text, path, line, column
+        path = self.module_path
+        if place.cell_id is None:
+            if symbol is None:
+                raise UsageError("It is not said which place is meant.", hint="Name a symbol, a cell or a file.")
+            return f"{module.text}{symbol}\n", path, len(module.lines) + 1, len(symbol)
+        cell = module.cell(place.cell_id)
+        if cell is None:
+            raise _no_cell(place.cell_id)
+        line, column = _position(place, lines_of(python_of(cell.source)), symbol, "The cell")
+        return module.text, path, *module.module_position(cell.cell_id, line, column)
+
+
+class _Question:
+    """One question, on the thread of the analysis."""
+
+    def __init__(
+        self,
+        service: CodeService,
+        analysis: JediAnalysis,
+        module: NotebookModule,
+        where: tuple[str, Path, int, int],
+    ) -> None:
+        text, path, line, column = where
+        self._service = service
+        self._analysis = analysis
+        self._module = module
+        self._module_path = service.module_path
+        self._script = analysis.script(text, path)
+        self._text = text
+        self._path = path
+        self._at = line, column
+
+    def definition(self) -> list[CodeLocation]:
+        found = self._bindings()
+        if not found and (live := self._live()) is not None:
+            script, at = live
+            found = script.goto(*at, follow_imports=True)
+        return self._locations(found)
+
+    def _bindings(self) -> list[Any]:
+        return self._analysis.bindings(self._script.goto(*self._at, follow_imports=True))
+
+    def references(self) -> list[CodeLocation]:
+        definitions = self._bindings()
+        is_local = self._path == self._module_path and all(self._is_in_notebook(each) for each in definitions)
+        found = self._script.get_references(*self._at, include_builtins=False, scope="file" if is_local else "project")
+        known = {(each.line, each.column) for each in found if self._is_in_notebook(each)}
+        found = [*found, *self._in_notebook(definitions, known)]
+        return in_order(self._locations(found), self._module)
+
+    def hover(self) -> list[Description]:
+        found, is_live = self._script.help(*self._at), False
+        names = self._script.goto(*self._at)
+        if (not found or all(each.type == "statement" for each in found)) and (live := self._live()) is not None:
+            script, at = live
+            found, is_live = script.infer(*at), True
+        described = [_described(each, is_live=is_live) for each in found or names]
+        return list(dict.fromkeys(described))[:MOST_LOCATIONS]
+
+    def completions(self) -> list[Completion]:
+        found = self._script.complete(*self._at)
+        if not found and (live := self._live()) is not None:
+            script, at = live
+            found = script.complete(*at)
+        return [Completion(name=each.name, kind=each.type) for each in found[:MOST_COMPLETIONS]]
+
+    def rename(self, new_name: str) -> Renaming:
+        return renaming(self._service.root, self._module, new_name, self.references(), self.definition())
+
+    def _in_notebook(self, definitions: Iterable[Any], known: Collection[tuple[int, int]]) -> Iterator[Any]:
+        """The names in the cells that mean *definitions* and are not known: of a file, or used before they are defined.
+
+        Cells may have been moved, or not have run; jedi finds a use before the definition from the use only.
+        """
+        wanted = {(each.module_path, each.line, each.column) for each in definitions}
+        names = {each.name for each in definitions}
+        # Two texts for one path share a tree that the later one changes.
+        is_here = self._path == self._module_path
+        script = self._script if is_here else self._analysis.script(self._module.text, self._module_path)
+        places = (
+            (number, match.start(), match[0])
+            for number, line in enumerate(self._module.lines, 1)
+            if any(name in line for name in names)
+            for match in _NAME.finditer(line)
+            if match[0] in names and (number, match.start()) not in known
+        )
+        for number, column, name in islice(places, MOST_CHECKED):
+            found = script.goto(number, column, follow_imports=True)
+            if not found:  # it stands above the definition
+                found = script.get_references(number, column, include_builtins=False, scope="file")
+            if wanted & {(each.module_path, each.line, each.column) for each in found}:
+                yield _Occurrence(name, number, column, self._module_path)
+
+    def _live(self) -> tuple[Any, tuple[int, int]] | None:
+        """The expression at the place with its first name as the live variable is; None where there is none."""
+        line, column = self._at
+        shown = self._text.split("\n")[line - 1]
+        end = next(
+            (at for at in range(column, len(shown)) if not (shown[at].isalnum() or shown[at] == "_")), len(shown)
+        )
+        expression = _EXPRESSION.search(shown[max(0, end - LONGEST_SYMBOL) : end])
+        if expression is None:
+            return None
+        name = _NAME.match(expression[0])
+        lines = [] if name is None else live_lines(self._service.variables(), [name[0]])
+        if not lines:
+            return None
+        text = "".join(f"{each}\n" for each in [*lines, expression[0]])
+        if any("__agentnb_live_" in each for each in lines):
+            text = self._module.text + text
+        script = self._analysis.script(text, self._service.live_path)
+        return script, (text.count("\n"), len(expression[0]))
+
+    def _is_in_notebook(self, name: Any) -> bool:
+        return bool(name.module_path == self._module_path)
+
+    def _locations(self, names: Iterable[Any]) -> list[CodeLocation]:
+        made = (self._location(name) for name in names)
+        return list(dict.fromkeys(each for each in made if each is not None))[:MOST_LOCATIONS]
+
+    def _location(self, name: Any) -> CodeLocation | None:
+        line, column = name.line or 0, name.column or 0
+        told = {"name": name.name, "kind": name.type, "full_name": name.full_name or ""}
+        if self._is_in_notebook(name):
+            position = self._module.cell_position(line, column)
+            if position is None:
+                return None
+            told["full_name"] = ""
+            cell = self._module.cell(position.cell_id)
+            text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
+            return CodeLocation(cell_id=position.cell_id, line=position.line, column=position.column, text=text, **told)
+        if name.module_path is None or name.module_path == self._service.live_path or not line:
+            if name.module_path is not None and name.type != "module":
+                return None
+            path = None if name.module_path is None else str(name.module_path)
+            return CodeLocation(path=path, line=1 if path else 0, **told)
+        text = name.get_line_code().rstrip("\r\n") if hasattr(name, "get_line_code") else ""
+        return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **told)
+
+
+def in_order(found: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:
+    """Places in cells, as these ran, and then those in files."""
+    order = {cell.cell_id: at for at, cell in enumerate(module.cells)}
+
+    def key(each: CodeLocation) -> tuple[bool, int, str, int, int]:
+        return each.cell_id is None, order.get(each.cell_id or "", 0), each.path or "", each.line, each.column
+
+    return sorted(found, key=key)
+
+
+class _Occurrence:
+    """A name in a cell, as jedi's own names are."""
+
+    type = "statement"
+    full_name = ""
+
+    def __init__(self, name: str, line: int, column: int, module_path: Path) -> None:
+        self.name = name
+        self.line = line
+        self.column = column
+        self.module_path = module_path
+
+
+def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where: str) -> tuple[int, int]:
+    """The line and column that *place* means in a text."""
+    if place.line is not None and not 1 <= place.line <= len(lines):
+        raise UsageError(f"{where} has {len(lines)} lines, not {place.line}.")
+    if symbol is not None:
+        wanted = re.compile(rf"(?<![\w.]){re.escape(symbol)}" + ("" if symbol.endswith(".") else r"(?!\w)"))
+        numbers = [place.line] if place.line is not None else range(1, len(lines) + 1)
+        for number in numbers:
+            if (found := wanted.search(lines[number - 1])) is not None:
+                last = len(symbol.rpartition(".")[2])
+                return number, found.end() - last
+        raise UsageError(
+            f"{symbol!r} does not stand in {where[0].lower()}{where[1:]}.", hint="Magics are not searched."
+        )
+    if place.line is None or place.column is None:
+        raise UsageError("It is not said which place is meant.", hint="Give a symbol, or a line and a column.")
+    if not 0 <= place.column <= len(lines[place.line - 1]):
+        raise UsageError(f"Line {place.line} has {len(lines[place.line - 1])} columns, not {place.column}.")
+    return place.line, place.column
+
+
+def _described(name: Any, *, is_live: bool) -> Description:
+    signatures = tuple(dict.fromkeys(each.to_string() for each in name.get_signatures()))[:10]
+    docs = name.docstring(raw=True)
+    cut = docs if len(docs) <= MOST_DOCS else f"{docs[:MOST_DOCS]}\n… (cut)"
+    kind, full_name = name.type, _OWN_MODULE.sub("", name.full_name or "")
+    return Description(name=name.name, kind=kind, full_name=full_name, signatures=signatures, docs=cut, is_live=is_live)
+
+
+def _syntax_errors(text: str, *, cell_id: str | None = None, path: str | None = None) -> Iterator[Diagnostic]:
+    """The first syntax error: Python tells of no more."""
+    try:
+        compile(text, path or "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        line, column = max(1, error.lineno or 1), max(0, (error.offset or 1) - 1)
+        yield Diagnostic(message=error.msg, cell_id=cell_id, path=path, line=line, column=column)
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        yield Diagnostic(message=f"Python cannot read this: {error}.", cell_id=cell_id, path=path)
+
+
+def _no_cell(cell_id: str) -> UsageError:
+    return UsageError(f"The notebook has no code cell {cell_id!r}, or it has too many lines to be analysed.")

@@ -1,0 +1,230 @@
+"""Fetches a version of a package that is not installed: a wheel by pip, else the source distribution from pip's index.
+
+pip's own settings count: its index, its proxy, its cache. It is given wheels only, because it would run a source
+distribution to look at it. That is read from the index directly (the simple API, PEP 503 and 691).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import html
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import msgspec
+
+from agentnb.credentials import Credentials
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.research.source import PackageSource
+from agentnb.plugins.knowledge.research.unpack import unpacked
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LARGEST = 200 * 1024 * 1024
+"""Bytes of an archive that is fetched."""
+PIP_SECONDS = 120.0
+LARGEST_PAGE = 50 * 1024 * 1024
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]{0,60})")
+_LINK = re.compile(r"<a\b[^>]*\bhref\s*=\s*[\"']([^\"']{1,4000})[\"'][^>]*>", re.IGNORECASE)
+_INDEX = (
+    "from pip._internal.commands import create_command\n"
+    "print(create_command('download').parser.parse_args([])[0].index_url)"
+)
+"""What pip takes for its index: its files of settings and variables, else its own."""
+_ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
+
+
+class _Offer(msgspec.Struct, frozen=True):
+    """A file of the index."""
+
+    name: str
+    url: str
+    sha256: str = ""
+
+
+def check_version(package: str, version: str) -> None:
+    """Make sure that both are names that pip takes as such, and as nothing else.
+
+    Raises:
+        UsageError: If one is not.
+
+    Example:
+        >>> check_version("polars", "1.2.0")
+    """
+    if not _NAME.fullmatch(package):
+        raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
+    if not _VERSION.fullmatch(version):
+        raise UsageError(f"{version!r} is no version.", hint='For example: "1.2.0".')
+
+
+async def fetched_source(
+    package: str, version: str, folder: Path, *, environ: Mapping[str, str], python: str = sys.executable
+) -> PackageSource:
+    """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run.
+
+    Args:
+        package: The distribution's name.
+        version: The version, exactly.
+        folder: Where sources are kept.
+        environ: The variables for pip.
+        python: The Python whose pip is used.
+
+    Raises:
+        UsageError: If pip is missing, the index has no such version, or the archive cannot be unpacked.
+    """
+    check_version(package, version)
+    kept = folder / f"{re.sub(r'[-_.]+', '-', package).lower()}-{version}"
+    if not await asyncio.to_thread(kept.is_dir):
+        scratch = await asyncio.to_thread(_scratch, folder)
+        try:
+            archive = await _wheel(package, version, scratch, environ, python)
+            archive = archive or await _source_archive(package, version, scratch, environ, python)
+            await asyncio.to_thread(unpacked, archive, kept)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+    root = await asyncio.to_thread(unpacked, kept, kept)  # there already: finds the folder in it
+    note = f"This is version {version}, fetched from the package index; it is not the one that is installed."
+    return PackageSource(package=package, version=version, root=root, places=(root,), notes=(note,))
+
+
+def _scratch(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Path(tempfile.mkdtemp(prefix=".fetching-", dir=folder))
+
+
+def _fetched_wheel(folder: Path) -> Path | None:
+    return next((each for each in folder.iterdir() if each.suffix == ".whl" and each.stat().st_size <= LARGEST), None)
+
+
+async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path | None:
+    """The wheel that pip fetches; None where the index has none for this Python."""
+    quiet = ("--no-input", "--disable-pip-version-check", "-q")
+    words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(into), "--", f"{package}=={version}")
+    status, said = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
+    if status == 0:
+        return await asyncio.to_thread(_fetched_wheel, into)
+    if "No module named pip" in said:
+        raise UsageError("pip is not installed here, so no version can be fetched.", hint="python -m ensurepip")
+    if "No matching distribution" in said or "from versions" in said:
+        return None
+    told = Credentials(dict(environ)).hidden(
+        said.strip().splitlines()[-1][:500] if said.strip() else f"status {status}"
+    )
+    raise UsageError(f"pip could not fetch {package} {version}: {told}")
+
+
+async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[int, str]:
+    """Run *command*; its status, and what it wrote to stdout and stderr."""
+    running = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=cwd,
+        env=dict(environ),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        said, _ = await asyncio.wait_for(running.communicate(), PIP_SECONDS)
+    except asyncio.TimeoutError:
+        raise UsageError(f"pip took more than {PIP_SECONDS:g} s.") from None
+    finally:
+        if running.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                running.kill()
+            await running.wait()
+    return running.returncode or 0, said.decode("utf-8", "replace")
+
+
+async def _source_archive(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path:
+    """The source distribution, read from the index that pip uses."""
+    status, told = await _run([python, "-I", "-c", _INDEX], into, environ)
+    if status or not told.strip().startswith(("http://", "https://")):
+        raise UsageError("pip does not say where its index is.", hint="pip config debug")
+    index = told.strip().splitlines()[-1]
+    name = re.sub(r"[-_.]+", "-", package).lower()
+    import httpx
+
+    try:
+        async with httpx.AsyncClient(follow_redirects=True, timeout=30.0) as client:
+            page = await _read(client, f"{index.rstrip('/')}/{name}/", LARGEST_PAGE)
+            offer = chosen(offers(page, f"{index.rstrip('/')}/{name}/"), name, version)
+            if offer is None:
+                message = f"The package index has no wheel for this Python and no source of {package} {version}."
+                raise UsageError(message, hint=f"`pip index versions {package}` lists the versions.")
+            data = await _read(client, offer.url, LARGEST)
+    except httpx.HTTPStatusError as error:
+        message = f"The package index has no {package} {version} (status {error.response.status_code})."
+        raise UsageError(message, hint="Check the name of the distribution.") from None
+    except httpx.HTTPError as error:
+        told = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
+        raise UsageError(f"The package index could not be read: {told[:300]}") from None
+    if offer.sha256 and hashlib.sha256(data).hexdigest() != offer.sha256:
+        raise UsageError(f"{offer.name} is not the file that the index describes: its hash differs.")
+    archive = into / "source.archive"
+    await asyncio.to_thread(archive.write_bytes, data)
+    return archive
+
+
+async def _read(client: Any, url: str, largest: int) -> bytes:
+    accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
+    parts: list[bytes] = []
+    size = 0
+    async with client.stream("GET", url, headers={"Accept": accept}) as answer:
+        answer.raise_for_status()
+        async for piece in answer.aiter_bytes():
+            size += len(piece)
+            if size > largest:
+                raise UsageError(f"The package index sent more than {largest:,} bytes.")
+            parts.append(piece)
+    return b"".join(parts)
+
+
+def offers(page: bytes, address: str) -> list[_Offer]:
+    """The files of a project's page, as JSON (PEP 691) or HTML (PEP 503).
+
+    Args:
+        page: The page.
+        address: Where it was read: links begin there.
+    """
+    text = page.decode("utf-8", "replace")
+    if text.lstrip().startswith("{"):
+        try:
+            files = read_json(text)["files"]
+            found = [(each["url"], (each.get("hashes") or {}).get("sha256", "")) for each in files]
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return []
+    else:
+        found = []
+        for link in _LINK.findall(text):
+            url, _, fragment = html.unescape(link).partition("#")
+            found.append((url, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""))
+    whole = [(urljoin(address, str(url)), str(digest)) for url, digest in found]
+    return [
+        _Offer(unquote(urlsplit(url).path.rpartition("/")[2]), url, digest)
+        for url, digest in whole
+        if urlsplit(url).scheme in {"http", "https"}
+    ]
+
+
+def chosen(files: list[_Offer], name: str, version: str) -> _Offer | None:
+    """The source distribution of *version*, else any wheel of it: to be read, not to be installed."""
+    normal = re.sub(r"[-_.]+", "-", f"{name}-{version}").lower()
+    for each in files:
+        stem = next((each.name.removesuffix(end) for end in _ARCHIVES if each.name.endswith(end)), None)
+        if stem is not None and re.sub(r"[-_.]+", "-", stem).lower() == normal:
+            return each
+    for each in files:
+        parts = each.name.split("-")
+        if each.name.endswith(".whl") and re.sub(r"[-_.]+", "-", "-".join(parts[:2])).lower() == normal:
+            return each
+    return None

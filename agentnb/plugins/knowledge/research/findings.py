@@ -1,0 +1,153 @@
+"""What a research found: statements, each with the place in the source that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agentnb.plugins.knowledge.research.source import PackageSource
+
+MOST_FINDINGS = 50
+LONGEST_TEXT = 8_000
+LARGEST_FILE = 16 * 1024 * 1024
+LONGEST_LINE = 200
+LINES_BEFORE, LINES_AFTER = 3, 8
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was found.
+
+    Args:
+        text: What, in Markdown.
+        path: The file that shows it, absolute; empty for a statement about the whole.
+        name: The file as it is shown: its path within the package.
+        line: The first line, from 1; 0 where there is no file.
+        last_line: The last line.
+        excerpt: The text of the first line.
+        lines: The text of some lines before it, of it, and of some after it.
+        first_line: The first of these lines.
+    """
+
+    text: str
+    path: str = ""
+    name: str = ""
+    line: int = 0
+    last_line: int = 0
+    excerpt: str = ""
+    lines: str = ""
+    first_line: int = 0
+
+    @property
+    def place(self) -> str:
+        """``file:line``; empty where there is no file.
+
+        Example:
+            >>> Finding(text="It is lazy.", path="/s/p/frame.py", name="p/frame.py", line=12, last_line=14).place
+            'p/frame.py:12'
+        """
+        return f"{self.name}:{self.line}" if self.name else ""
+
+
+class Research(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a question about a package.
+
+    Args:
+        question: The question.
+        package: The distribution.
+        version: Its version.
+        findings: What was found, each with its place.
+        session: The tab of the conversation that found it.
+        is_cached: Whether it was found earlier.
+        is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
+    """
+
+    question: str
+    package: str
+    version: str
+    findings: tuple[Finding, ...]
+    session: str
+    is_cached: bool = False
+    is_checked: bool = True
+
+    @property
+    def text(self) -> str:
+        """The findings as Markdown, each with ``file:line``; an answer in the agent's own words as it is."""
+        rows = [f"- {each.text}" + (f" (`{each.place}`)" if each.place else "") for each in self.findings]
+        return "\n".join(rows) if self.is_checked else self.findings[0].text
+
+
+def read_findings(given: Any, sources: Sequence[PackageSource]) -> tuple[Finding, ...]:
+    """What an agent returned, checked: each file is one of *sources*, and has that line.
+
+    Args:
+        given: A list of objects with ``text`` and, where a place shows it, ``file``, ``line`` and ``last_line``.
+        sources: The packages that it could read.
+
+    Raises:
+        UsageError: If it is nothing like that; it says what, so that the agent can mend it.
+    """
+    if not isinstance(given, list) or not given or len(given) > MOST_FINDINGS:
+        raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
+    return tuple(_finding(number, each, sources) for number, each in enumerate(given, 1))
+
+
+def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Finding:
+    what = f"Finding {number}"
+    if not isinstance(given, dict) or not isinstance(text := given.get("text"), str) or not text.strip():
+        raise UsageError(f"{what} has no 'text'.")
+    if len(text) > LONGEST_TEXT:
+        raise UsageError(
+            f"The text of finding {number} has {len(text):,} characters; at most {LONGEST_TEXT:,} are kept."
+        )
+    if (file := given.get("file")) is None:
+        return Finding(text=text.strip())
+    line, last = given.get("line", 1), given.get("last_line")
+    last = line if last is None else last
+    if not isinstance(file, str) or not all(type(number) is int for number in (line, last)):
+        raise UsageError(f"The 'file' of finding {number} is a path, its 'line' and 'last_line' are whole numbers.")
+    source, path = _located(what, file, sources)
+    lines = _lines(path, what)
+    if not 1 <= line <= last <= len(lines):
+        raise UsageError(f"{what} names lines {line} to {last} of {file}, which has {len(lines)}.")
+    name = path.relative_to(source.root).as_posix() if path.is_relative_to(source.root) else path.name
+    first = max(1, line - LINES_BEFORE)
+    shown = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
+    return Finding(
+        text=text.strip(),
+        path=str(path),
+        name=name,
+        line=line,
+        last_line=last,
+        excerpt=lines[line - 1].strip()[:LONGEST_LINE],
+        lines="\n".join(shown),
+        first_line=first,
+    )
+
+
+def _located(what: str, file: str, sources: Sequence[PackageSource]) -> tuple[PackageSource, Path]:
+    for source in sources:
+        for base in (source.root, *source.places):
+            try:
+                path = (base / file).resolve(strict=True)
+            except (OSError, ValueError, RuntimeError):
+                continue
+            if source.holds(path) and path.is_file():
+                return source, path
+    hint = "Cite files below the folders that get_package_source names."
+    raise UsageError(f"{what} cites {file[:200]!r}, which is no file of the package.", hint=hint)
+
+
+def _lines(path: Path, what: str) -> list[str]:
+    try:
+        with path.open("rb") as opened:
+            data = opened.read(LARGEST_FILE)
+    except OSError as error:
+        raise UsageError(f"{what} cites {path.name}, which cannot be read: {error.strerror}.") from None
+    return data.decode("utf-8", "replace").splitlines()

@@ -1,0 +1,262 @@
+"""Finds the source of a package in this environment: its modules, stubs and documentation.
+
+A distribution's own list of files (``RECORD``) says what is its own: of a namespace package only its part counts. Of an
+editable install the source itself is found, of a zipped egg a copy is unpacked. Nothing is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+import zipfile
+from importlib import metadata
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.research.unpack import unpacked
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MOST_FILES = 50_000
+"""Files of a distribution that are looked at."""
+MOST_PLACES = 40
+_SOURCE = (".py", ".pyi", ".pyx", ".pxd")
+
+
+class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the source of one version of a package is.
+
+    Args:
+        package: The distribution's name, or the module's where it belongs to none.
+        version: Its version.
+        root: The folder that paths of its files are shown from.
+        places: Its folders and files, absolute and without links.
+        notes: What somebody who reads it should know: that it has stubs only, that parts are compiled.
+        is_editable: Whether it is installed as a link to its source, which can change while its version stays.
+    """
+
+    package: str
+    version: str
+    root: Path
+    places: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+    is_editable: bool = False
+
+    def holds(self, path: Path) -> bool:
+        """Whether *path*, absolute and without links, is a file or folder of the package."""
+        return any(path == place or place in path.parents for place in self.places)
+
+    def described(self) -> str:
+        """Where it is, in words for an agent."""
+        listed = "\n".join(f"- {place}{os.sep if place.is_dir() else ''}" for place in self.places)
+        notes = "".join(f"\nNote: {note}" for note in self.notes)
+        return f"{self.package} {self.version}. Its source, to be read with your own tools:\n{listed}{notes}"
+
+
+def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack_to: Path) -> PackageSource:
+    """The source of *package* as it is installed.
+
+    Args:
+        package: The name of a distribution, or of a module that it installs, or of one of Python's own.
+        paths: Where packages are installed; by default ``sys.path``.
+        unpack_to: The folder for copies of what is zipped.
+
+    Raises:
+        UsageError: If there is no such package, or none of its files can be read.
+
+    Example:
+        >>> installed_source("json", unpack_to=Path("/tmp")).package
+        'json'
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", package):
+        raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
+    found = _named(package, [*(sys.path if paths is None else paths)])
+    if found is None:
+        return _of_python(package)
+    name, version = found.metadata["Name"] or package, found.version or "unknown"
+    site = Path(str(found.locate_file(""))).absolute()
+    if (zipped := _zip_of(site)) is not None:
+        folder = unpacked(zipped, unpack_to / f"{_normal(name)}-{version}-egg")
+        return _checked(PackageSource(package=name, version=version, root=folder, places=(folder,)))
+    editable = _editable_folder(found)
+    places = [*_recorded(found, site)] if editable is None else [*_of_project(found, editable)]
+    root = site if editable is None else editable
+    stubs = [] if editable is not None else [*_stubs(name, site)]
+    own = PackageSource(
+        package=name,
+        version=version,
+        root=root.resolve(),
+        places=_real([*places, *stubs]),
+        is_editable=editable is not None,
+    )
+    return _checked(msgspec.structs.replace(own, notes=tuple(_notes(own))))
+
+
+def _checked(source: PackageSource) -> PackageSource:
+    if not source.places:
+        message = f"{source.package} {source.version} is installed, but none of its files can be read."
+        raise UsageError(message, hint="Name a version, and it is fetched from the package index.")
+    return source
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _named(package: str, paths: list[str]) -> metadata.Distribution | None:
+    """The distribution called *package*; else the first that installs a module of that name."""
+    finder = metadata.DistributionFinder.Context(name=package, path=paths)
+    found = next(iter(metadata.MetadataPathFinder.find_distributions(finder)), None)
+    if found is not None and found.metadata["Name"]:
+        return found
+    if package in sys.stdlib_module_names:
+        return None
+    everything = metadata.MetadataPathFinder.find_distributions(metadata.DistributionFinder.Context(path=paths))
+    for each in everything:
+        if package in (each.read_text("top_level.txt") or "").split():
+            return each
+        editable = _editable_folder(each)
+        if editable is not None and any((base / package).is_dir() for base in (editable / "src", editable)):
+            return each
+        first = {PurePosixPath(str(file)).parts[0] for file in (each.files or ())[:MOST_FILES]}
+        if first & {package, f"{package}.py"}:
+            return each
+    return None
+
+
+def _of_python(package: str) -> PackageSource:
+    """A module of Python's own library."""
+    library = sysconfig.get_paths()["stdlib"]
+    top = package.partition(".")[0]
+    spec = PathFinder.find_spec(top, [library]) if top in sys.stdlib_module_names else None
+    if spec is None or spec.origin is None or spec.origin in ("built-in", "frozen"):
+        known = "It is built into Python." if top in sys.builtin_module_names else "No distribution has that name."
+        raise UsageError(
+            f"The source of {package!r} is not in this environment. {known}",
+            hint="Name a version, and it is fetched from the package index once the user agrees.",
+        )
+    place = Path(spec.origin)
+    places = _real([place.parent if spec.submodule_search_locations else place])
+    version = ".".join(map(str, sys.version_info[:3]))
+    return PackageSource(package=package, version=version, root=Path(library).resolve(), places=places)
+
+
+def _zip_of(site: Path) -> Path | None:
+    """The zip file that *site* is, or lies in."""
+    for each in (site, *site.parents):
+        if each.is_file():
+            return each if zipfile.is_zipfile(each) else None
+        if each.is_dir():
+            return None
+    return None
+
+
+def _recorded(found: metadata.Distribution, site: Path) -> Iterator[Path]:
+    """The folders and files of a distribution: a package as its folder, of a namespace only what is its own."""
+    files = [PurePosixPath(str(file)) for file in (found.files or ())[:MOST_FILES]]
+    kept = [each for each in files if _is_of_source(each)]
+    packages = {each.parent for each in kept if each.name in ("__init__.py", "__init__.pyi")}
+    packages |= {PurePosixPath(each.parts[0]) for each in kept if each.parts[0].endswith("-stubs")}
+    tops = {each for each in packages if not packages.intersection(each.parents)}
+    yield from (site.joinpath(*each.parts) for each in sorted(tops))
+    alone = [each for each in kept if not tops.intersection(each.parents)]
+    # a namespace's modules without a package of their own: folders where they are many
+    folders = {each.parent for each in alone if len(each.parts) > 1}
+    yield from (site.joinpath(*each.parts) for each in sorted(folders) if not folders.intersection(each.parents))
+    yield from (site / each.name for each in sorted(alone) if len(each.parts) == 1)
+    if (readme := _metadata_file(found)) is not None:
+        yield readme
+
+
+def _is_of_source(path: PurePosixPath) -> bool:
+    first = path.parts[0] if path.parts else ".."
+    name = first.partition(".")[0] if len(path.parts) == 1 else first.removesuffix("-stubs")
+    if path.is_absolute() or ".." in path.parts or not name.isidentifier():  # numpy.libs, numpy-2.0.dist-info
+        return False
+    return path.suffix in _SOURCE or path.name.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _metadata_file(found: metadata.Distribution) -> Path | None:
+    """The file with the description, which is the README of most packages."""
+    for file in found.files or ():
+        if file.name in ("METADATA", "PKG-INFO") and len(file.parts) == 2:  # noqa: PLR2004 - the folder and the file
+            return Path(str(found.locate_file(file)))
+    return None
+
+
+def _editable_folder(found: metadata.Distribution) -> Path | None:
+    try:
+        said = read_json(found.read_text("direct_url.json") or "null")
+        address = urlsplit(said["url"])
+        is_editable = said["dir_info"]["editable"] is True and address.scheme == "file"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return Path(unquote(address.path)) if is_editable else None
+
+
+def _of_project(found: metadata.Distribution, folder: Path) -> Iterator[Path]:
+    """The packages of a project that is installed as a link, and its documentation; not the rest of its folder."""
+    named = (found.read_text("top_level.txt") or "").split() or [re.sub(r"[-.]+", "_", found.metadata["Name"] or "")]
+    places = [each for base in (folder / "src", folder) for name in named if (each := base / name).is_dir()]
+    places += [each for base in (folder / "src", folder) for name in named if (each := base / f"{name}.py").is_file()]
+    if not places:  # the distribution's name is not the package's
+        bases = [folder / "src"] if (folder / "src").is_dir() else [folder]
+        found_there = [each.parent for base in bases for each in sorted(base.glob("*/__init__.py"))]
+        places = [each for each in found_there if each.name not in {"tests", "test", "docs", "examples"}]
+    yield from places[:MOST_PLACES]
+    yield from (folder / name for name in ("docs", "doc", "README.md", "README.rst") if (folder / name).exists())
+
+
+def _stubs(name: str, site: Path) -> Iterator[Path]:
+    """Stubs that a distribution of their own installs (PEP 561)."""
+    top = re.sub(r"[-.]+", "_", name.lower())
+    folder = site / f"{top}-stubs"
+    if folder.is_dir():
+        yield folder
+
+
+def _real(places: Iterable[Path]) -> tuple[Path, ...]:
+    real = dict.fromkeys(each.resolve() for each in places if each.exists())
+    inner = [each for each in real if not real.keys() & set(each.parents)]
+    return tuple(inner[:MOST_PLACES])
+
+
+def _notes(source: PackageSource) -> Iterator[str]:
+    python, stubs, compiled = [*_tally(source.places)]
+    if not python and stubs:
+        yield "It has stubs only: signatures, no source. The source belongs to another distribution."
+    if compiled:
+        what = f"{compiled} compiled {'module has' if compiled == 1 else 'modules have'} no source here"
+        yield f"{what}; a version that is fetched may be a source distribution, which has it."
+
+
+def _tally(places: Iterable[Path]) -> Iterator[int]:
+    """How many Python files, stubs, and compiled modules without source there are."""
+    names: list[str] = []
+    for place in places:
+        if place.is_file():
+            names.append(str(place))
+            continue
+        for folder, _, files in os.walk(place):
+            names += [os.path.join(folder, file) for file in files]  # noqa: PTH118 - as text, there are many
+            if len(names) > MOST_FILES:
+                break
+    sources = {os.path.splitext(name)[0] for name in names if name.endswith((".py", ".pyx", ".c", ".cpp", ".rs"))}  # noqa: PTH122
+    yield sum(name.endswith(".py") for name in names)
+    yield sum(name.endswith(".pyi") for name in names)
+    endings = tuple(EXTENSION_SUFFIXES)
+    yield sum(name.endswith(endings) and _stem(name) not in sources for name in names)
+
+
+def _stem(name: str) -> str:
+    folder, _, file = name.rpartition(os.sep)
+    return os.path.join(folder, file.partition(".")[0])  # noqa: PTH118 - as text

@@ -1,0 +1,237 @@
+"""The skills of this environment: all of them for the user, the trusted ones for agents."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+from agentnb.plugins.knowledge.skills.offers import offer_of
+from agentnb.plugins.knowledge.skills.scan import SkillScan, workspace_skills
+from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
+from agentnb.plugins.knowledge.skills.trust import SkillTrust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from agentnb.plugins.knowledge.skills.offers import SkillOffer
+    from agentnb.plugins.knowledge.skills.scan import SkillFolder
+
+WORKSPACE = "workspace"
+"""What skills of the workspace have in the place of a package."""
+OWN_PACKAGE = "jupyter-agentnb"
+"""agentnb's own distribution: who runs it trusts it."""
+MOST_OFFERS = 20
+"""Packages that the user is asked about at once."""
+
+
+@functools.cache
+def shared_scan() -> SkillScan:
+    """One scan of ``sys.path`` for all conversations of this process: what it found once is not read again."""
+    return SkillScan()
+
+
+class SkillLibrary:
+    """Finds skills, and gives agents those that the user trusts.
+
+    Args:
+        workspace: The folder whose own skills count, too; None for none.
+        scan: Finds those of installed packages.
+        trust: The user's choices.
+        trusts_workspace: Whether the user trusts the workspace.
+    """
+
+    def __init__(
+        self,
+        workspace: Path | None = None,
+        *,
+        scan: SkillScan | None = None,
+        trust: SkillTrust | None = None,
+        trusts_workspace: Callable[[Path], bool] = lambda _: False,
+    ) -> None:
+        self._workspace = workspace
+        self._scan = scan or SkillScan()
+        self._trust = trust or SkillTrust()
+        self._trusts_workspace = trusts_workspace
+
+    def skills(self) -> list[FoundSkill]:
+        """All of them: those of packages that are imported first."""
+        folders = self._scan.installed()
+        if self._workspace is not None:
+            folders += workspace_skills(self._workspace)
+        found = [self._found(each) for each in folders]
+        return sorted(found, key=lambda each: (not each.imported, each.id))
+
+    def offered(self) -> list[FoundSkill]:
+        """Those that agents get: trusted and without a problem."""
+        return [each for each in self.skills() if each.trusted and not each.problem]
+
+    def read(self, named: str, file: str = SKILL_FILE) -> str:
+        """A file of a skill that agents get.
+
+        Args:
+            named: The skill's id, or its name where only one has it.
+            file: The file's path in the skill's folder.
+
+        Raises:
+            UsageError: If agents do not get such a skill, or the file cannot be read.
+        """
+        return read_file(named_skill(named, self.offered()).folder, file)
+
+    def files(self, named: str) -> list[str]:
+        """The files of a skill that agents get, by their paths in its folder.
+
+        Raises:
+            UsageError: As :meth:`read`.
+        """
+        return files_of(named_skill(named, self.offered()).folder)
+
+    def offers(self) -> list[SkillOffer]:
+        """The packages that this process has imported, and whose skills the user neither trusts nor refuses.
+
+        At most :data:`MOST_OFFERS`: the others come once the user has decided about these.
+        """
+        packages: dict[str, list[FoundSkill]] = {}
+        for each in self.skills():
+            packages.setdefault(each.package, []).append(each)
+        asked = [
+            skills
+            for name, skills in packages.items()
+            if name not in {WORKSPACE, OWN_PACKAGE} and any(each.imported for each in skills)
+            if any(not each.trusted and not each.refused for each in skills)
+        ]
+        offers = [offer for offer in map(offer_of, asked) if offer.skills and not self._is_decided(offer)]
+        return offers[:MOST_OFFERS]
+
+    def _is_decided(self, offer: SkillOffer) -> bool:
+        """Also where the choices cannot be read: an answer could not be written down either."""
+        try:
+            trusted = self._trust.find(offer.package, offer.version)
+            refused = self._trust.find_refused(offer.package, offer.version)
+        except UsageError:
+            return True
+        chosen = [*([trusted.digests] if trusted else []), *([refused.refused] if refused else [])]
+        return offer.digests in chosen
+
+    def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
+        """Let agents have the skills of a package, in the version that is installed.
+
+        Args:
+            package: The distribution's name.
+            shown: The digest of the offer that the user has seen; None for whatever its skills are now.
+
+        Returns:
+            Its skills.
+
+        Raises:
+            UsageError: If it has none, the user has seen another text, or the choice cannot be written down.
+        """
+        offer = self._offer(package, shown)
+        self._trust.trust(offer.package, offer.version, offer.digests)
+        return self.of_package(package)
+
+    def refuse(self, package: str, *, shown: str | None = None) -> None:
+        """Do not ask again for the skills of a package, in this version and as they are now.
+
+        Args:
+            package: As in :meth:`trust`.
+            shown: As in :meth:`trust`.
+
+        Raises:
+            UsageError: As in :meth:`trust`.
+        """
+        offer = self._offer(package, shown)
+        self._trust.refuse(offer.package, offer.version, offer.digests)
+
+    def _offer(self, package: str, shown: str | None) -> SkillOffer:
+        found = self.of_package(package)
+        if found[0].package == WORKSPACE:
+            hint = "agentnb.trust() or `agentnb trust` trusts the folder."
+            raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
+        offer = offer_of(found)
+        if shown is not None and offer.digest != shown:
+            message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
+            raise UsageError(message, hint="Look at them again.")
+        return offer
+
+    def revoke(self, package: str) -> bool:
+        """Take the skills of a package from agents, and do not ask for them again; False where it was not trusted."""
+        return self._trust.revoke(_normal(package))
+
+    def of_package(self, package: str) -> list[FoundSkill]:
+        """The skills of one package.
+
+        Raises:
+            UsageError: If it has none.
+        """
+        found = [each for each in self.skills() if each.package == _normal(package)]
+        if not found:
+            names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
+            raise UsageError(
+                f"The package {package!r} has no skills.", hint=f"Packages with skills: {names or 'none'}."
+            )
+        return found
+
+    def _found(self, place: SkillFolder) -> FoundSkill:
+        name, description, problem, trusted, refused = place.folder.name, "", "", False, False
+        try:
+            text = read_skill(place.folder)
+            name, description = text.name, " ".join(text.description.split())
+            trusted, problem = self._is_trusted(place, name)
+            refused = self._is_refused(place, name)
+        except UsageError as error:
+            problem = str(error)
+        return FoundSkill(
+            id=f"{place.package}/{name}",
+            name=name,
+            description=description,
+            package=place.package,
+            version=place.version,
+            folder=place.folder,
+            trusted=trusted,
+            refused=refused,
+            imported=bool(place.module) and place.module in sys.modules,
+            problem=problem,
+        )
+
+    def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
+        """Whether the user trusts the skill; and why they are asked again, where it changed."""
+        if place.package == WORKSPACE:
+            return self._workspace is not None and self._trusts_workspace(self._workspace), ""
+        if place.package == OWN_PACKAGE:
+            return True, ""
+        given = self._trust.find(place.package, place.version)
+        if given is None:
+            return False, ""
+        if given.digests.get(name) == digest_of(place.folder):
+            return True, ""
+        return False, "It has changed since you trusted its package. Look at it, and trust the package again."
+
+    def _is_refused(self, place: SkillFolder, name: str) -> bool:
+        refused = self._trust.find_refused(place.package, place.version)
+        return refused is not None and refused.refused.get(name) == digest_of(place.folder)
+
+
+def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
+    """The skill that is meant.
+
+    Raises:
+        UsageError: If it is none of *skills*, or more than one.
+    """
+    offered = [*skills]
+    found = [each for each in offered if named in {each.id, each.name}]
+    if len(found) == 1:
+        return found[0]
+    ids = ", ".join(each.id for each in found or offered)
+    if found:
+        raise UsageError(f"{len(found)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
+    hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
+    raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
+
+
+def _normal(package: str) -> str:
+    return re.sub(r"[-_.]+", "-", package.strip()).lower()

@@ -1,0 +1,108 @@
+"""What the user sees of a package's skills before they trust it, and a digest of that: trust is for what was shown."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+
+MOST_LINES = 10
+"""Suspicious lines of one skill that are shown; the others are counted."""
+LONGEST_LINE = 200
+
+_SUSPICIOUS = re.compile(
+    r"ignore (?:all |any )?(?:the |your )?(?:previous|prior|above|user)|(?:do not|don't|never) (?:tell|inform|ask|show)"
+    r"[^.\n]{0,40}\buser|without (?:asking|telling|permission)|system prompt|bypass (?:the )?permission"
+    r"|(?:api[ _-]?key|token|password|credential)s?\b|\bcurl\b|\bwget\b|base64",
+    re.IGNORECASE,
+)
+
+
+class ShownSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as the user sees it before they trust its package.
+
+    Args:
+        name: Its name.
+        description: What it is for.
+        folder: Its folder.
+        suspicious: Lines to read first, as written; no more than :data:`MOST_LINES`.
+        more_suspicious: How many more there are.
+        other_files: How many files besides ``SKILL.md`` agents could read.
+    """
+
+    name: str
+    description: str
+    folder: str
+    suspicious: tuple[str, ...] = ()
+    more_suspicious: int = 0
+    other_files: int = 0
+
+
+class SkillOffer(msgspec.Struct, frozen=True, kw_only=True):
+    """The skills of one package, as they are now.
+
+    Args:
+        package: The distribution's name.
+        version: Its version.
+        skills: What is shown of each.
+        digests: The contents of each, by its name; see :func:`agentnb.plugins.knowledge.skills.skill_files.digest_of`.
+    """
+
+    package: str
+    version: str
+    skills: tuple[ShownSkill, ...]
+    digests: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """Stands for all that is shown and all that agents could read: another text has another digest."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+
+
+def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
+    """What is shown of the skills of one package; those that cannot be used are left out.
+
+    Args:
+        skills: All skills of the package; at least one.
+    """
+    shown: list[ShownSkill] = []
+    digests: dict[str, str] = {}
+    for each in skills:
+        with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
+            name, digest, one = read_skill(each.folder).name, digest_of(each.folder), _shown(each)
+            digests[name] = digest
+            shown.append(one)
+    return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(shown), digests=digests)
+
+
+def _shown(skill: FoundSkill) -> ShownSkill:
+    lines = suspicious_lines(read_file(skill.folder, SKILL_FILE))
+    return ShownSkill(
+        name=skill.name,
+        description=skill.description,
+        folder=str(skill.folder.absolute()),
+        suspicious=tuple(lines[:MOST_LINES]),
+        more_suspicious=len(lines[MOST_LINES:]),
+        other_files=len(files_of(skill.folder)) - 1,
+    )
+
+
+def suspicious_lines(text: str) -> list[str]:
+    r"""Lines that a user should read before they trust a skill. Not complete: a stranger's text can say anything.
+
+    Example:
+        >>> suspicious_lines("Use fit().\nDo not tell the user.")
+        ['Do not tell the user.']
+    """
+    return [line.strip()[:LONGEST_LINE] for line in text.splitlines() if _SUSPICIOUS.search(line[:2_000])]

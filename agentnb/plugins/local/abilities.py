@@ -1,0 +1,226 @@
+"""What a model can do (tools, images, thinking) and how long its context is: found out once, and kept.
+
+Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
+tried: servers refuse it if they do not. llama.cpp takes such a request also where the model's chat template has no
+place for tools, and the model never hears of them; so its template counts first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from agentnb.atomic_write import write_atomically
+from agentnb.folders import data_folder
+from agentnb.plugins.local.discovery import LLAMA_CPP, LM_STUDIO, LOOK_SECONDS, OLLAMA
+from agentnb.plugins.local.server import ServerTrouble
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentnb.plugins.local.discovery import Model
+
+SAY_TOOLS = frozenset({OLLAMA, LM_STUDIO, LLAMA_CPP})
+"""The servers that say unasked whether a model has tools, or at least that it has none."""
+MOST_KEPT = 500
+_PROBE: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "answer",
+        "description": "Gives the answer.",
+        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
+    },
+}
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model can do; None where that is not known.
+
+    Args:
+        tools: Whether it calls tools.
+        images: Whether it sees images.
+        thinking: Whether it thinks before it answers.
+        context: How many tokens its context holds.
+    """
+
+    tools: bool | None = None
+    images: bool | None = None
+    thinking: bool | None = None
+    context: int | None = None
+
+    def __str__(self) -> str:
+        """In a line, for people."""
+        words = {True: "yes", False: "no", None: "not known"}
+        can = {"tools": self.tools, "images": self.images, "thinking": self.thinking}
+        size = f"{self.context:,} tokens" if self.context else "not known"
+        return f"{', '.join(f'{name}: {words[value]}' for name, value in can.items())}, context: {size}"
+
+
+class AbilityFile:
+    """What was found out, in a file that only its owner reads.
+
+    Args:
+        path: The file; by default `local/models.json` in agentnb's data folder.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or data_folder() / "local" / "models.json"
+
+    def get(self, model: Model) -> Abilities | None:
+        """What is known of *model*."""
+        try:
+            return msgspec.convert(self._all().get(model.key), Abilities)
+        except msgspec.ValidationError:
+            return None
+
+    def put(self, model: Model, abilities: Abilities) -> None:
+        """Keep what is known of *model*; a file that cannot be written is no reason to fail."""
+        known = {**self._all(), model.key: msgspec.to_builtins(abilities)}
+        kept = dict([*known.items()][-MOST_KEPT:])
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self._path, json.dumps(kept, indent=1).encode())
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            found = read_json(self._path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+async def look_up(model: Model) -> None:
+    """Keep what the server says of *model*'s tools, where it says so unasked; no model has to answer for that.
+
+    A server that said that there are none is asked again: it may have been started anew with another template.
+    """
+    file = AbilityFile()
+    known = file.get(model)
+    if model.kind not in SAY_TOOLS or _is_unloaded(model):
+        return
+    if known is not None and known.tools is not False:
+        return
+    with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
+        told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
+        if told.tools is not None or known is not None:
+            file.put(model, told)
+
+
+async def find_out(model: Model) -> Abilities:
+    """Ask the server what *model* can do.
+
+    Raises:
+        ServerTrouble: The server cannot be reached, or refuses even a request without tools.
+    """
+    told = await _told(model)
+    if told.tools is None:
+        return msgspec.structs.replace(told, tools=await _takes_tools(model))
+    return told
+
+
+async def effective_context(model: Model) -> int | None:
+    """How long the context of a loaded model is now, where the server says so.
+
+    Ollama takes less than the model could; the others may have been started anew with another size.
+    """
+    if model.kind != OLLAMA:
+        return (await _told(model)).context
+    with contextlib.suppress(ServerTrouble):
+        for running in _objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
+            if model.model_id in {running.get("name"), running.get("model")}:
+                return _size(running.get("context_length"))
+    return None
+
+
+def refuses_tools(trouble: ServerTrouble) -> bool:
+    """Whether a server refuses a request because of the tools in it.
+
+    Example:
+        >>> refuses_tools(ServerTrouble("", status=400, reason="gemma does not support tools"))
+        True
+    """
+    said = trouble.reason.lower()
+    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
+
+
+async def _told(model: Model) -> Abilities:
+    """What the server itself says."""
+    context = _size(model.listed.get("max_model_len"))
+    with contextlib.suppress(ServerTrouble):
+        if model.kind == OLLAMA:
+            return _from_ollama(await model.server.post(f"{model.server.root}/api/show", {"model": model.model_id}))
+        if model.kind == LM_STUDIO:
+            for each in _objects(await model.server.get(f"{model.server.root}/api/v0/models"), "data"):
+                if each.get("id") == model.model_id:
+                    return _from_lm_studio(each)
+        if model.kind == LLAMA_CPP:
+            which = quote(model.model_id, safe="")  # it counts where one server has several models
+            return _from_llama_cpp(await model.server.get(f"{model.server.root}/props?model={which}"))
+    return Abilities(context=context)
+
+
+def _from_ollama(shown: object) -> Abilities:
+    told = shown if isinstance(shown, dict) else {}
+    listed = told.get("capabilities")
+    info = told.get("model_info")
+    sizes = info.items() if isinstance(info, dict) else ()
+    context = next((_size(value) for key, value in sizes if str(key).endswith(".context_length")), None)
+    if not isinstance(listed, list):
+        return Abilities(context=context)
+    return Abilities(tools="tools" in listed, images="vision" in listed, thinking="thinking" in listed, context=context)
+
+
+def _from_lm_studio(told: dict[str, Any]) -> Abilities:
+    listed = told.get("capabilities")
+    return Abilities(
+        tools="tool_use" in listed if isinstance(listed, list) else None,
+        images=told.get("type") == "vlm" if "type" in told else None,
+        context=_size(told.get("loaded_context_length")) or _size(told.get("max_context_length")),
+    )
+
+
+def _from_llama_cpp(props: object) -> Abilities:
+    told = props if isinstance(props, dict) else {}
+    settings = told.get("default_generation_settings")
+    modalities = told.get("modalities")
+    template = told.get("chat_template_caps")
+    return Abilities(
+        tools=False if isinstance(template, dict) and template.get("supports_tools") is False else None,
+        images=modalities.get("vision") is True if isinstance(modalities, dict) else None,
+        context=_size(settings.get("n_ctx")) if isinstance(settings, dict) else None,
+    )
+
+
+async def _takes_tools(model: Model) -> bool | None:
+    """Try a short request with a tool."""
+    body = {"model": model.model_id, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+    try:
+        await model.server.post(f"{model.server.url}/chat/completions", {**body, "tools": [_PROBE]})
+    except ServerTrouble as trouble:
+        if refuses_tools(trouble):
+            return False
+        if trouble.status is None:
+            raise
+        return None
+    return True
+
+
+def _is_unloaded(model: Model) -> bool:
+    """Whether llama.cpp, with several models, would load this one only to answer a question about it."""
+    status = model.listed.get("status")
+    return isinstance(status, dict) and status.get("value") != "loaded"
+
+
+def _objects(value: object, key: str) -> list[dict[str, Any]]:
+    listed = value.get(key) if isinstance(value, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _size(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

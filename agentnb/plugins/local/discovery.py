@@ -1,0 +1,167 @@
+"""Finds model servers, and lists what models they have.
+
+Without a base URL only this machine is looked at, on the ports of the usual servers, without a key. Not checked: who on
+this machine listens there; on a machine that you share, set the base URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentnb.plugins.local.settings import Settings
+
+OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
+LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
+"""How long a server may take to list its models: one that is looked for, and one that the user has named."""
+START = (
+    "Start one: Ollama (`ollama serve`, then `ollama pull qwen3:4b`), LM Studio, vLLM or llama.cpp's `llama-server`;"
+    " for one elsewhere set AGENTNB_LOCAL_URL to its base URL."
+)
+
+LARGER_CONTEXT = {
+    OLLAMA: "`OLLAMA_CONTEXT_LENGTH=16384 ollama serve`",
+    LM_STUDIO: "`lms load MODEL --context-length 16384`",
+    VLLM: "`--max-model-len 16384`",
+    LLAMA_CPP: "`llama-server -c 16384`",
+}
+"""How each server is given a context that is large enough for an agent with tools."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model of one server.
+
+    Args:
+        model_id: The server's name for it.
+        server: Where it runs.
+        kind: What server that is, one of the constants above.
+        listed: What the server says of it in its list.
+    """
+
+    model_id: str
+    server: ModelServer
+    kind: str
+    listed: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """What tells it from others, on Ollama also from itself after another pull.
+
+        llama.cpp and vLLM give the time of the request as `created`.
+        """
+        version = str(self.listed.get("created", "")) if self.kind == OLLAMA else ""
+        return f"{self.server.url} {self.model_id} {version}".strip()
+
+
+@dataclass(frozen=True)
+class FoundServer:
+    """A server that lists its models.
+
+    Args:
+        server: Where it is.
+        kind: What server it is.
+        models: Its models, none that only makes embeddings.
+    """
+
+    server: ModelServer
+    kind: str
+    models: tuple[Model, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found.
+
+    Args:
+        servers: Those that list models, in the order in which they were looked for.
+        troubles: What is wrong with others.
+    """
+
+    servers: tuple[FoundServer, ...] = ()
+    troubles: tuple[ServerTrouble, ...] = ()
+
+    @property
+    def models(self) -> list[Model]:
+        """Every model of every server."""
+        return [model for found in self.servers for model in found.models]
+
+    def problem(self) -> tuple[str, str] | None:
+        """Why there is no model, and what to do; None where there is one."""
+        if self.models:
+            return None
+        if self.servers:
+            first = self.servers[0]
+            how = (
+                "Type `/pull qwen3:4b`, or `agentnb local --pull qwen3:4b` in a terminal" if self.pulls else "Load one"
+            )
+            return f"{first.kind} at {first.server.place} has no models.", f"{how}."
+        if self.troubles:
+            return self.troubles[0].message, self.troubles[0].todo
+        return "No model server was found on this machine.", START
+
+    @property
+    def pulls(self) -> ModelServer | None:
+        """The server that can pull a model."""
+        return next((found.server for found in self.servers if found.kind == OLLAMA), None)
+
+
+async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Found:
+    """Look for servers: at the base URL of *settings*, else on its ports on loopback.
+
+    Args:
+        settings: Where to look.
+        known: The servers of earlier looks by their address; new ones are added. Whoever made it closes them.
+    """
+    if settings.url is not None:
+        server = known.setdefault(settings.url, ModelServer(settings.url, settings.key, settings.key_variable))
+        looks = [_look(server, ASKED_SECONDS)]
+    else:
+        urls = [f"http://127.0.0.1:{port}/v1" for port in settings.ports]
+        looks = [_look(known.setdefault(url, ModelServer(url)), LOOK_SECONDS) for url in urls]
+    results = await asyncio.gather(*looks)
+    found = tuple(each for each in results if isinstance(each, FoundServer))
+    troubles = [each for each in results if isinstance(each, ServerTrouble)]
+    if settings.url is None:  # most ports have no server, or another one: no trouble
+        troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
+    return Found(found, tuple(troubles))
+
+
+async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTrouble:
+    try:
+        listed = await asyncio.wait_for(server.models(), patience)
+        kind = await asyncio.wait_for(_kind(server, listed), patience)
+    except ServerTrouble as trouble:
+        return trouble
+    except asyncio.TimeoutError:
+        return ServerTrouble(f"{server.place} was silent for too long.", "Look at the server's own log.")
+    models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())
+    return FoundServer(server, kind, models)
+
+
+def _is_loading(trouble: ServerTrouble) -> bool:
+    """Whether a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
+    return trouble.status == UNAVAILABLE and "loading" in trouble.reason.lower()
+
+
+async def _kind(server: ModelServer, listed: list[dict[str, Any]]) -> str:
+    """What server it is: by the owner that its models name, else by a method that only it has."""
+    owners = {str(each.get("owned_by")).lower() for each in listed}
+    if owners & {"vllm"}:
+        return VLLM
+    if owners & {"llamacpp"}:
+        return LLAMA_CPP
+    for path, key, kind in (("/api/version", "version", OLLAMA), ("/api/v0/models", "data", LM_STUDIO)):
+        try:
+            answer = await server.get(f"{server.root}{path}")
+        except ServerTrouble:
+            continue
+        if isinstance(answer, dict) and key in answer:
+            return kind
+    return OTHER

@@ -1,0 +1,72 @@
+"""Downloads a model with Ollama (``/api/pull``), and tells how far it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentnb.plugins.local.discovery import find_servers
+from agentnb.plugins.local.server import ServerTrouble
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agentnb.plugins.local.server import ModelServer
+    from agentnb.plugins.local.settings import Settings
+
+
+class Progress(NamedTuple):
+    """How far a download is.
+
+    Attributes:
+        step: What Ollama does now.
+        percent: Of the part that is downloaded now; None where that is not known.
+    """
+
+    step: str
+    percent: int | None
+
+    def __str__(self) -> str:
+        return self.step if self.percent is None else f"{self.step}: {self.percent} %"
+
+
+async def find_and_pull(settings: Settings, name: str) -> AsyncIterator[Progress]:
+    """Find the Ollama that *settings* lead to, and download the model *name* with it.
+
+    Raises:
+        ServerTrouble: There is no Ollama, or it cannot download the model.
+    """
+    servers: dict[str, ModelServer] = {}
+    try:
+        ollama = (await find_servers(settings, servers)).pulls
+        if ollama is None:
+            raise ServerTrouble("No Ollama was found.", "Only Ollama can download models from here: start it.")
+        async for progress in pull(ollama, name):
+            yield progress
+    finally:
+        for server in servers.values():
+            await server.close()
+
+
+async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
+    """Download the model *name*; gives each step, and each further percent.
+
+    Raises:
+        ServerTrouble: There is no such model, or the download breaks off.
+    """
+    last, success = None, False
+    async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
+        if isinstance(error := line.get("error"), str):
+            raise ServerTrouble(f"Ollama cannot download {name}: {error}", "Look for its name on ollama.com/library.")
+        status = line.get("status")
+        step = status[:200] if isinstance(status, str) else "working"
+        success = success or step == "success"
+        done, total = line.get("completed"), line.get("total")
+        percent = None
+        if isinstance(done, int) and isinstance(total, int) and total > 0:
+            percent = min(100, done * 100 // total)
+        progress = Progress(step, percent)
+        if progress != last:
+            last = progress
+            yield progress
+    if not success:
+        raise ServerTrouble(f"The download of {name} broke off.", "Start it again: it goes on where it stopped.")

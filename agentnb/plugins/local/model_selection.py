@@ -1,0 +1,157 @@
+"""The models that were found, and which of them a session uses."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from agentnb.plugins.acp_agent.config_options import Select, SelectGroup, SelectOption
+from agentnb.plugins.acp_agent.updates import ChangedOptions
+
+if TYPE_CHECKING:
+    from agentnb.plugins.acp_agent.config_options import ConfigOption
+    from agentnb.plugins.acp_agent.reply import Reply
+    from agentnb.plugins.local.discovery import Found, Model
+    from agentnb.plugins.local.server import ModelServer
+    from agentnb.plugins.local.session import Session
+    from agentnb.plugins.local.settings import Settings
+
+MODEL = "model"
+
+
+class ModelSelection:
+    """The models of an agent's process.
+
+    Args:
+        settings: Where to look, and which model is the default.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._servers: dict[str, ModelServer] = {}
+        self._found: Found | None = None
+        self._looking = asyncio.Lock()
+
+    async def look(self) -> Found:
+        """Look for servers and models."""
+        from agentnb.plugins.local.discovery import find_servers
+
+        async with self._looking:
+            self._found = await find_servers(self.settings, self._servers)
+            return self._found
+
+    async def learn(self, session: Session | None = None) -> None:
+        """Find out whether the model of *session* uses tools, where its server says so without an answer of the model.
+
+        Args:
+            session: The session; by default a new one, with the default model.
+        """
+        from agentnb.plugins.local.abilities import look_up
+
+        model = self._model_called(session.model if session is not None else None)
+        if model is not None:
+            await look_up(model)
+
+    def model_of(self, session: Session) -> Model | None:
+        """The model that *session* uses, of those that were found; None where there is none."""
+        return self._model_called(session.model)
+
+    def _model_called(self, chosen: str | None) -> Model | None:
+        offered = self._offered()
+        wanted = chosen or self.settings.model
+        if wanted is None:
+            return next(iter(offered.values()), None)
+        names = {wanted, f"{wanted}:latest"}  # as Ollama writes it
+        named = (model for value, model in offered.items() if value == wanted or model.model_id in names)
+        return next(named, None)
+
+    @property
+    def names(self) -> list[str]:
+        """What the selector offers."""
+        return [*self._offered()]
+
+    def problem(self, session: Session) -> str:
+        """Why :meth:`model_of` finds no model for *session*, and what to do."""
+        problem = self._found.problem() if self._found is not None else None
+        if problem is not None:
+            return " ".join(problem)
+        there = ", ".join(self._offered())
+        return f"The model {session.model or self.settings.model} is not there. Choose one of these: {there}."
+
+    def options(self, session: Session) -> list[ConfigOption]:
+        """The config options of *session*: its model."""
+        offered = self._offered()
+        model = self.model_of(session) or next(iter(offered.values()), None)
+        if model is None or self._found is None:
+            return []
+        current = next(value for value, each in offered.items() if each is model)
+        groups = [
+            SelectGroup(
+                group=found.server.place,
+                name=f"{found.kind} ({found.server.place})",
+                options=[
+                    SelectOption(value=value, name=each.model_id, description=self._about(each))
+                    for value, each in offered.items()
+                    if each.server is found.server
+                ],
+            )
+            for found in self._found.servers
+            if found.models
+        ]
+        options = groups if len(groups) > 1 else groups[0].options
+        return [
+            Select(
+                id=MODEL,
+                name="Model",
+                description="The model that answers.",
+                category=MODEL,
+                current_value=current,
+                options=options,
+                meta=_warning(model),
+            )
+        ]
+
+    def choose(self, session: Session, option_id: str, value: str | bool) -> None:
+        """Choose the model of *session*.
+
+        Raises:
+            ValueError: There is no such option or model.
+        """
+        if option_id != MODEL:
+            raise ValueError(f"There is no option `{option_id}`; there is `{MODEL}`.")
+        offered = self._offered()
+        if not isinstance(value, str) or value not in offered:
+            raise ValueError(f"There is no model `{value}`; there are {', '.join(f'`{each}`' for each in offered)}.")
+        session.model = value
+
+    def _about(self, model: Model) -> str:
+        from agentnb.plugins.local.abilities import AbilityFile
+
+        known = AbilityFile().get(model)
+        return "" if known is None else "Cannot use tools." if known.tools is False else str(known)
+
+    def _offered(self) -> dict[str, Model]:
+        """Every model by its value in the selector."""
+        models = self._found.models if self._found is not None else []
+        names = [model.model_id for model in models]
+        offered: dict[str, Model] = {}
+        for model in models:
+            unique = names.count(model.model_id) == 1
+            offered.setdefault(model.model_id if unique else f"{model.model_id} @ {model.server.place}", model)
+        return offered
+
+    async def tell(self, reply: Reply, session: Session) -> None:
+        """Tell the client anew what *session* can choose."""
+        if options := self.options(session):
+            await reply.tell(ChangedOptions(config_options=options))
+
+
+def _warning(model: Model) -> dict[str, Any] | None:
+    """What the chat says above a conversation with *model*, before it fails; None where nothing is to be said."""
+    from agentnb.plugins.local.abilities import AbilityFile
+
+    known = AbilityFile().get(model)
+    if known is None or known.tools is not False:
+        return None
+    warning = f"{model.model_id} cannot use tools: it answers in text only. Choose a model with tools to change files."
+    return {"agentnb": {"warning": warning}}

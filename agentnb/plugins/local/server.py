@@ -1,0 +1,332 @@
+"""One model server, over HTTP: its models, its answers, and in words what is wrong with it.
+
+The key goes to the address that the user has set and nowhere else: a redirect to another host is an error. What a
+server says of an error is cut, and the key is taken out of it. A proxy of the environment is used for other machines
+only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from agentnb.plugins.local.event_stream import EventStream, LineTooLong
+from agentnb.plugins.local.settings import is_loopback
+from agentnb.safe_json import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+RUNS_STILL = "Check that the server still runs; its own log says what happened."
+"""What to do when an answer breaks off."""
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 600.0
+"""How long a server may be silent: it may have to load the model first."""
+LARGEST_BODY = 32 * 1024 * 1024
+LONGEST_REASON = 400
+LONGEST_PAUSE = 60.0
+MOST_REDIRECTS = 3
+MOST_MODELS = 500
+LONGEST_NAME = 200
+
+NOT_FOUND, NOT_ALLOWED, UNAVAILABLE = 404, 405, 503
+_REFUSED = (401, 403)
+_ENDS = (".", "!", "?", "…")
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class ServerTrouble(Exception):
+    """A server cannot be used as it is; the message says what happened.
+
+    Args:
+        message: What happened, a sentence.
+        todo: What to do about it, a sentence.
+        status: The HTTP status, where there was one.
+        pause: Seconds after which the server wants to be asked again, where it says so.
+        transient: Whether the same request may succeed a little later.
+        reason: What the server itself says, where it does.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        todo: str = "",
+        *,
+        status: int | None = None,
+        pause: float | None = None,
+        transient: bool = False,
+        reason: str = "",
+    ) -> None:
+        super().__init__(f"{message} {todo}".strip())
+        self.message = message
+        self.todo = todo
+        self.status = status
+        self.pause = pause
+        self.transient = transient
+        self.reason = reason
+
+
+class ModelServer:
+    """One server.
+
+    Args:
+        url: The base URL of its OpenAI-compatible interface.
+        key: Sent with each request, if there is one.
+        key_variable: The name of the variable that the key is in, for messages.
+    """
+
+    def __init__(self, url: str, key: str | None = None, key_variable: str | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._key = key
+        self._key_variable = key_variable
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            follow_redirects=False,
+            trust_env=not is_loopback(url),
+        )
+
+    @property
+    def root(self) -> str:
+        """The address without ``/v1``: where a server has methods of its own."""
+        return self.url.removesuffix("/v1")
+
+    @property
+    def place(self) -> str:
+        """Host and port, for people."""
+        return urlsplit(self.url).netloc
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._client.aclose()
+
+    async def get(self, url: str) -> Any:
+        """GET *url*, whose answer is JSON.
+
+        Raises:
+            ServerTrouble: There is no such answer.
+        """
+        async with self._request("GET", url) as response:
+            return await self._json(response)
+
+    async def post(self, url: str, body: dict[str, Any]) -> Any:
+        """POST *body* to *url*; the answer is JSON.
+
+        Raises:
+            ServerTrouble: There is no such answer.
+        """
+        async with self._request("POST", url, body) as response:
+            return await self._json(response)
+
+    async def lines(self, url: str, body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """POST *body* to *url*, whose answer is an object a line.
+
+        Raises:
+            ServerTrouble: It refuses, or the connection breaks.
+        """
+        async with self._request("POST", url, body) as response, self._naming_errors():
+            async for line in response.aiter_lines():
+                with contextlib.suppress(ValueError):
+                    value = read_json(line)
+                    if isinstance(value, dict):
+                        yield value
+
+    @contextlib.asynccontextmanager
+    async def chat(self, body: dict[str, Any]) -> AsyncIterator[EventStream]:
+        """Ask for an answer of the model; the connection is ended behind the block.
+
+        Args:
+            body: The request (``/chat/completions``), with ``stream``.
+
+        Raises:
+            ServerTrouble: It refuses, or the connection breaks.
+        """
+        async with self._request("POST", f"{self.url}/chat/completions", body) as response, self._naming_errors():
+            yield EventStream(_as_events(response))
+
+    async def models(self) -> list[dict[str, Any]]:
+        """The models as the server lists them; the base URL is mended where only ``/v1`` is missing.
+
+        Raises:
+            ServerTrouble: It lists none; the message says why.
+        """
+        try:
+            return await self._models(self.url)
+        except ServerTrouble as trouble:
+            if trouble.status not in {NOT_FOUND, NOT_ALLOWED} or self.url.endswith("/v1"):
+                raise
+            try:
+                found = await self._models(f"{self.url}/v1")
+            except ServerTrouble:
+                raise trouble from None
+        self.url = f"{self.url}/v1"
+        return found
+
+    async def _models(self, url: str) -> list[dict[str, Any]]:
+        listed = await self.get(f"{url}/models")
+        data = listed.get("data", ()) if isinstance(listed, dict) else ()
+        if not isinstance(data, list | None):  # Ollama lists no models as null
+            raise self._no_interface("what it answered is no list of models")
+        models = [each for each in data or () if isinstance(each, dict) and _is_name(each.get("id"))]
+        return models[:MOST_MODELS]
+
+    # --- inside ---
+
+    @contextlib.asynccontextmanager
+    async def _request(
+        self, method: str, url: str, body: dict[str, Any] | None = None
+    ) -> AsyncIterator[httpx.Response]:
+        for _ in range(MOST_REDIRECTS + 1):
+            async with self._naming_errors():
+                response = await self._client.send(self._client.build_request(method, url, json=body), stream=True)
+            try:
+                if response.status_code not in _REDIRECTS:
+                    await self._check(response)
+                    yield response
+                    return
+                url = self._redirected(response)
+            finally:
+                await response.aclose()
+        raise ServerTrouble(f"{self.place} redirects without end.", "Check the base URL.")
+
+    def _redirected(self, response: httpx.Response) -> str:
+        """Where *response* leads to, on the same server."""
+        target = response.url.join(response.headers.get("location", ""))
+        if (target.scheme, target.host, target.port) != (response.url.scheme, response.url.host, response.url.port):
+            raise ServerTrouble(
+                f"{self.place} redirects to another server, {target.host}: not followed.",
+                "If that is the one that you want, set the base URL to it.",
+            )
+        return str(target)
+
+    async def _check(self, response: httpx.Response) -> None:
+        """Raise what is wrong with *response*."""
+        status = response.status_code
+        if response.is_success:
+            return
+        async with self._naming_errors():
+            reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
+        said = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
+        if status in _REFUSED:
+            raise self._unauthorized(status, reason)
+        if status == NOT_FOUND and not reason:
+            raise self._no_interface("the answer is 404 (not found)")
+        todo = "Wait a little, then try again." if status in _TRANSIENT else ""
+        raise ServerTrouble(
+            f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{said}",
+            todo,
+            status=status,
+            pause=_pause(response.headers.get("retry-after")),
+            transient=status in _TRANSIENT,
+            reason=reason,
+        )
+
+    def _unauthorized(self, status: int, reason: str) -> ServerTrouble:
+        if self._key:
+            message = f"{self.place} does not accept the key in {self._key_variable} (HTTP status {status})."
+            return ServerTrouble(message, "Check the key and the base URL.", status=status, reason=reason)
+        if self._key_variable:
+            message = (
+                f"{self.place} wants a key (HTTP status {status}), and the variable {self._key_variable} is empty."
+            )
+            todo = "Set it before Jupyter starts."
+        else:
+            message = f"{self.place} wants a key (HTTP status {status})."
+            todo = "Put it into a variable, and the variable's name into AGENTNB_LOCAL_KEY_VARIABLE."
+        return ServerTrouble(message, todo, status=status, reason=reason)
+
+    def _no_interface(self, why: str) -> ServerTrouble:
+        return ServerTrouble(
+            f"There is no OpenAI-compatible interface at {self.url}: {why}.",
+            "The base URL usually ends in /v1, as in http://127.0.0.1:11434/v1.",
+            status=NOT_FOUND,
+        )
+
+    async def _json(self, response: httpx.Response) -> Any:
+        async with self._naming_errors():
+            body = await _body(response)
+        try:
+            return read_json(body)
+        except ValueError:
+            raise self._no_interface("what it answered is no JSON") from None
+
+    @contextlib.asynccontextmanager
+    async def _naming_errors(self) -> AsyncIterator[None]:
+        """Turn what goes wrong with a connection into words."""
+        try:
+            yield
+        except httpx.ConnectTimeout:
+            raise ServerTrouble(f"{self.place} does not answer.", "Check the address, and that it runs.") from None
+        except httpx.ConnectError as error:
+            raise self._unreachable(error) from None
+        except httpx.TimeoutException:
+            message = f"{self.place} was silent for too long."
+            raise ServerTrouble(message, "Look at the server's own log.", transient=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            message = f"The connection to {self.place} broke."
+            raise ServerTrouble(message, RUNS_STILL, transient=True) from None
+        except LineTooLong as error:
+            raise ServerTrouble(str(error)) from None
+
+    def _unreachable(self, error: httpx.ConnectError) -> ServerTrouble:
+        said = str(error)
+        if "CERTIFICATE" in said.upper() or "SSL" in said.upper():
+            message = f"The certificate of {self.place} is not trusted, or it does not speak TLS."
+            return ServerTrouble(message, "Check the base URL, or set SSL_CERT_FILE to your own certificates.")
+        message = f"No server answers at {self.place}."
+        return ServerTrouble(message, "Start it, or check the base URL.")
+
+    def _hidden(self, text: str) -> str:
+        """*text* without the key."""
+        return text.replace(self._key, "…") if self._key else text
+
+
+async def _as_events(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The bytes of a stream of events; an answer that came whole, as one event."""
+    if not response.headers.get("content-type", "").startswith("application/json"):
+        async for piece in response.aiter_bytes():
+            yield piece
+        return
+    body = await _body(response)
+    with contextlib.suppress(ValueError):
+        import msgspec
+
+        yield b"data: " + msgspec.json.encode(read_json(body)) + b"\n\ndata: [DONE]\n\n"
+
+
+async def _body(response: httpx.Response, limit: int = LARGEST_BODY) -> bytes:
+    pieces, size = [], 0
+    async for piece in response.aiter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            break
+    return b"".join(pieces)[:limit]
+
+
+def _reason(body: bytes) -> str:
+    """What the server says in the *body* of an error, in one line."""
+    try:
+        value = read_json(body)
+    except ValueError:
+        return ""
+    error = value.get("error", value.get("message", value.get("detail"))) if isinstance(value, dict) else None
+    said = error.get("message") if isinstance(error, dict) else error
+    text = " ".join(said.split()) if isinstance(said, str) else ""
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
+
+
+def _pause(header: str | None) -> float | None:
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    return min(max(seconds, 0.0), LONGEST_PAUSE)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable()

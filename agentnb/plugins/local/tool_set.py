@@ -1,0 +1,137 @@
+"""The tools of a turn: which are offered, and the calls of the model.
+
+Only a tool that was offered is ever called, and only where the server marks a tool call as one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
+from agentnb.plugins.acp_agent.reply import Trouble, shown_text
+from agentnb.plugins.local.mcp_tools import offered_tools
+from agentnb.plugins.local.tools import ToolFailed, own_tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agentnb.plugins.acp_agent.reply import Reply
+    from agentnb.plugins.local.completion import ToolCall
+    from agentnb.plugins.local.tools import OfferedTool
+
+LONGEST_RESULT = 24_000
+"""How many characters of a result the model gets."""
+
+
+class ToolSet:
+    """The tools of one turn; it is false where there are none.
+
+    Args:
+        reply: The answer that they are called for.
+        tools: What is offered.
+        troubles: What is offered and cannot be had, in words.
+    """
+
+    def __init__(self, reply: Reply, tools: list[OfferedTool], troubles: list[str]) -> None:
+        self._reply = reply
+        self._tools = {tool.name: tool for tool in tools}
+        self.troubles = troubles
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def opened(cls, reply: Reply, *, enabled: bool) -> AsyncIterator[ToolSet]:
+        """The agent's own tools and those of the session's MCP servers, which are left behind the block.
+
+        Args:
+            reply: The answer that they are called for.
+            enabled: Whether there are any.
+        """
+        tools = own_tools(reply) if enabled else []
+        troubles: list[str] = []
+        async with contextlib.AsyncExitStack() as stack:
+            for server in reply.session.mcp_servers if enabled else ():
+                try:
+                    client = await stack.enter_async_context(reached(server, reply.session.cwd, reply.connection))
+                    described = await client.tools()
+                except McpTrouble as trouble:
+                    troubles.append(f"The MCP server {server.name} cannot be used: {trouble}.")
+                else:
+                    tools += offered_tools(server, client, described, {tool.name for tool in tools})
+            yield cls(reply, tools, troubles)
+
+    def __bool__(self) -> bool:
+        return bool(self._tools)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What the tools are called."""
+        return frozenset(self._tools)
+
+    def disable(self) -> None:
+        """Offer none any more."""
+        self._tools = {}
+
+    @property
+    def described(self) -> list[dict[str, Any]]:
+        """As a request to the model has them."""
+        return [
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+            for tool in self._tools.values()
+        ]
+
+    async def call(self, call: ToolCall) -> str:
+        """Carry out *call*; what goes wrong is told to the model, which may do better then."""
+        try:
+            return _cut(await self._called(call))
+        except (ToolFailed, Trouble) as failed:
+            return f"Failed: {failed}"
+
+    async def _called(self, call: ToolCall) -> str:
+        tool = self._tools.get(call.name)
+        try:
+            if tool is None:
+                raise ValueError(f"There is no tool {call.name[:80]!r}. There are: {', '.join(self._tools)}.")
+            arguments = call.read_arguments()
+            _check(arguments, tool.parameters)
+        except ValueError as wrong:
+            title = f"A call of {call.name[:80]} that cannot be carried out"
+            shown = await self._reply.start_tool(
+                title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
+            )
+            await shown.update("failed", content=[shown_text(str(wrong))])
+            raise ToolFailed(str(wrong)) from None
+        return await tool.run(self._reply, arguments)
+
+
+_TYPES = {"string": str, "integer": int}
+
+
+def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Refuse arguments that a tool of ours cannot take.
+
+    Raises:
+        ValueError: One is missing, unknown or of the wrong type; the message says which.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name in schema.get("required") or ():
+        if given.get(name) is None:
+            raise ValueError(f"The argument {name!r} is missing; the tool takes {', '.join(properties)}.")
+    for name, value in given.items():
+        told = properties.get(name)
+        wanted = told.get("type") if isinstance(told, dict) else None
+        kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
+        if kind is not None and value is not None and type(value) is not kind:
+            raise ValueError(f"The argument {name!r} must be of type {wanted}.")
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_RESULT:
+        return text
+    head, tail = LONGEST_RESULT * 2 // 3, LONGEST_RESULT // 3
+    return f"{text[:head]}\n[… {len(text) - LONGEST_RESULT} characters left out …]\n{text[-tail:]}"

@@ -1,0 +1,237 @@
+"""The agent's own tools: files and commands.
+
+Files are read and written, and commands run, by the client: its policy decides about each. Listing names and searching
+stay inside the session's folder; what is searched is read through the client, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.plugins.acp_agent.reply import shown_text
+from agentnb.plugins.acp_agent.rpc import RequestError
+from agentnb.plugins.acp_agent.updates import ShownDiff, ShownTerminal
+from agentnb.plugins.local import folder_listing
+from agentnb.plugins.local.folder_listing import OutsideFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from agentnb.plugins.acp_agent.reply import Reply, Tool
+    from agentnb.plugins.acp_agent.updates import ToolCallStatus
+
+LONGEST_OUTPUT = 64 * 1024
+MOST_HITS = 200
+
+_PATH = {"type": "string", "description": "The file, relative to the working folder."}
+
+
+class ToolFailed(Exception):
+    """A tool call cannot be carried out; the message is for the model."""
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """One tool.
+
+    Args:
+        name: As the model calls it.
+        description: What it does, for the model.
+        parameters: Its arguments, as a JSON schema.
+        run: Carries out a call, and returns what the model gets.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    run: Callable[[Reply, dict[str, Any]], Awaitable[str]]
+
+
+def own_tools(reply: Reply) -> list[OfferedTool]:
+    """The tools that the client makes possible."""
+    files = reply.capabilities.fs
+    can_read, can_write = bool(files and files.read_text_file), bool(files and files.write_text_file)
+    tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
+    if can_read:
+        tools += [
+            _tool("read_file", _READ, read_file, {"path": _PATH, "first_line": _LINE, "lines": _LINES}, "path"),
+            _tool("search", _SEARCH, search, {"text": _TEXT, "folder": _FOLDER, "pattern": _PATTERN}, "text"),
+        ]
+    if can_read and can_write:
+        changed = {"path": _PATH, "old_text": _OLD, "new_text": _NEW}
+        tools += [
+            _tool("edit_file", _EDIT, edit_file, changed, "path", "old_text", "new_text"),
+            _tool("write_file", _WRITE, write_file, {"path": _PATH, "content": _CONTENT}, "path", "content"),
+        ]
+    if reply.capabilities.terminal:
+        tools.append(_tool("run_command", _RUN, run_command, {"command": _COMMAND}, "command"))
+    return tools
+
+
+_LIST = "Lists the files of a folder and of the folders in it."
+_READ = "Reads a text file, or some of its lines."
+_SEARCH = "Finds the lines of text files that hold a text, whatever its case."
+_EDIT = "Replaces a text that stands exactly once in a file."
+_WRITE = "Writes a whole text file; one that is there is replaced."
+_RUN = "Runs a shell command in the working folder, and waits for its end."
+_FOLDER = {"type": "string", "description": "The folder; the working folder if absent."}
+_PATTERN = {"type": "string", "description": "Only files whose name or path fits, as *.py."}
+_LINE = {"type": "integer", "description": "The first line to read, counted from 1."}
+_LINES = {"type": "integer", "description": "How many lines to read."}
+_TEXT = {"type": "string", "description": "The text to look for; no regular expression."}
+_OLD = {"type": "string", "description": "The text to replace, exactly as it stands in the file, with its whitespace."}
+_NEW = {"type": "string", "description": "The text to put in its place."}
+_CONTENT = {"type": "string", "description": "The whole text."}
+_COMMAND = {"type": "string", "description": "The command line."}
+
+
+def _tool(
+    name: str,
+    description: str,
+    run: Callable[[Reply, dict[str, Any]], Awaitable[str]],
+    properties: dict[str, Any],
+    *required: str,
+) -> OfferedTool:
+    return OfferedTool(name, description, {"type": "object", "properties": properties, "required": [*required]}, run)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+async def list_files(reply: Reply, given: dict[str, Any]) -> str:
+    """List the files of a folder."""
+    folder = _text(given, "folder")
+    call = await reply.start_tool(f"List `{folder or '.'}`", "search", raw_input=given)
+    await call.update("in_progress")
+    names, more = await _listed(reply, call, folder, _text(given, "pattern"))
+    text = "\n".join([*names, *(["… and more"] if more else [])]) or "No files."
+    await call.update("completed", content=[shown_text(f"```text\n{text}\n```")])
+    return text
+
+
+async def search(reply: Reply, given: dict[str, Any]) -> str:
+    """Find lines of files."""
+    text, folder = given["text"], _text(given, "folder")
+    call = await reply.start_tool(f"Search for `{text[:60]}`", "search", raw_input=given)
+    await call.update("in_progress")
+    if not text.strip():
+        await call.update("failed")
+        raise ToolFailed("The text to look for is empty.")
+    names, more = await _listed(reply, call, folder, _text(given, "pattern"), searched=True)
+    hits: list[str] = []
+    for name in names:
+        with contextlib.suppress(RequestError, msgspec.ValidationError):  # no text, or not allowed: others may be
+            content = await reply.client.read_text_file(reply.session.session_id, str(reply.path(name)))
+            lines = enumerate(content.splitlines(), start=1)
+            hits += [f"{name}:{number}: {line.strip()[:200]}" for number, line in lines if text.lower() in line.lower()]
+        if len(hits) >= MOST_HITS:
+            break
+    left = ["… and more"] if more or len(hits) > MOST_HITS else []
+    said = "\n".join([*hits[:MOST_HITS], *left]) or "Nothing found."
+    await call.update("completed", content=[shown_text(f"```text\n{said}\n```")])
+    return said
+
+
+async def read_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Read a file."""
+    path, line = reply.path(given["path"]), given.get("first_line")
+    call = await reply.start_tool(f"Read `{given['path']}`", "read", raw_input=given, path=path, line=line)
+    await call.update("in_progress")
+    async with reply.asking("fs/read_text_file", call):
+        session_id, lines = reply.session.session_id, given.get("lines")
+        text = await reply.client.read_text_file(session_id, str(path), line=line, limit=lines)
+    await call.update("completed", content=[shown_text(text)])
+    return text or "The file is empty."
+
+
+async def edit_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Replace a text in a file."""
+    path, old, new = reply.path(given["path"]), given["old_text"], given["new_text"]
+    call = await reply.start_tool(f"Edit `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    await call.update("in_progress")
+    async with reply.asking("fs/read_text_file", call):
+        before = await reply.client.read_text_file(reply.session.session_id, str(path))
+    if "\r\n" in before and "\r\n" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    times = before.count(old) if old else 0
+    if times != 1:
+        why = f"old_text stands {times} times in the file" if old else "old_text is empty"
+        await call.update("failed", content=[shown_text(f"{why}.")])
+        raise ToolFailed(f"{why}: it must stand there exactly once. Read the file, and give more lines around it.")
+    await _write(reply, call, path, before, before.replace(old, new))
+    return "Done."
+
+
+async def write_file(reply: Reply, given: dict[str, Any]) -> str:
+    """Write a file."""
+    path = reply.path(given["path"])
+    call = await reply.start_tool(f"Write `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
+    await call.update("in_progress")
+    before = None
+    with contextlib.suppress(RequestError, msgspec.ValidationError):  # there is none yet
+        before = await reply.client.read_text_file(reply.session.session_id, str(path))
+    await _write(reply, call, path, before, given["content"])
+    return "Done."
+
+
+async def _write(reply: Reply, call: Tool, path: Path, before: str | None, after: str) -> None:
+    await call.update("in_progress", content=[ShownDiff(path=str(path), old_text=before, new_text=after)])
+    async with reply.asking("fs/write_text_file", call):
+        await reply.client.write_text_file(reply.session.session_id, str(path), after)
+    await call.update("completed")
+
+
+async def _listed(
+    reply: Reply, call: Tool, folder: str, pattern: str, *, searched: bool = False
+) -> tuple[list[str], bool]:
+    try:
+        return await asyncio.to_thread(folder_listing.names, reply.session.cwd, folder, pattern, searched=searched)
+    except OutsideFolder as outside:
+        await call.update("failed", content=[shown_text(str(outside))])
+        raise ToolFailed(str(outside)) from None
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+async def run_command(reply: Reply, given: dict[str, Any]) -> str:
+    """Run a command in a terminal of the client."""
+    line, session_id = given["command"], reply.session.session_id
+    call = await reply.start_tool(f"`{line}`", "execute", raw_input={"command": line})
+    program, *args = ["cmd", "/d", "/c", line] if sys.platform == "win32" else ["/bin/sh", "-c", line]
+    async with reply.asking("terminal/create", call):
+        terminal = await reply.client.create_terminal(
+            session_id, program, args, cwd=str(reply.session.cwd), output_byte_limit=LONGEST_OUTPUT
+        )
+    shown = ShownTerminal(terminal_id=terminal)
+    try:
+        await call.update("in_progress", content=[shown], kept=[])
+        async with reply.asking("terminal/wait_for_exit", call):
+            ended = await reply.client.wait_for_terminal_exit(session_id, terminal)
+            output = await reply.client.terminal_output(session_id, terminal)
+    except BaseException:
+        reply.leave(_give_up(reply, terminal))
+        raise
+    status: ToolCallStatus = "completed" if ended.exit_code == 0 else "failed"
+    await call.update(status, content=[shown], kept=[shown_text(f"```text\n{output}\n```")])
+    async with reply.asking("terminal/release", call):
+        await reply.client.release_terminal(session_id, terminal)
+    end = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+    return f"It ended with {end}.\n{output}"
+
+
+async def _give_up(reply: Reply, terminal: str) -> None:
+    await reply.client.kill_terminal(reply.session.session_id, terminal)
+    await reply.client.release_terminal(reply.session.session_id, terminal)
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,316 @@
+"""One turn: the model answers, its tool calls are carried out, and it goes on with what they gave, until it has done.
+
+A request that the server turns down for the moment is sent again after a pause, and that is shown. An answer that has
+begun is never asked for twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.json_rpc_codes import INTERNAL_ERROR
+from agentnb.plugins.acp_agent.client_requests import Usage
+from agentnb.plugins.acp_agent.content import TextContent
+from agentnb.plugins.acp_agent.rpc import RequestError
+from agentnb.plugins.acp_agent.updates import Chunk, UsedContext
+from agentnb.plugins.local.abilities import (
+    SAY_TOOLS,
+    Abilities,
+    AbilityFile,
+    effective_context,
+    find_out,
+    refuses_tools,
+)
+from agentnb.plugins.local.completion import AnswerTooLong, Completion
+from agentnb.plugins.local.discovery import LARGER_CONTEXT
+from agentnb.plugins.local.prompt import system_message, user_message
+from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
+from agentnb.plugins.local.tool_set import ToolSet
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from agentnb.plugins.acp_agent.client_requests import StopReason
+    from agentnb.plugins.acp_agent.content import ContentBlock
+    from agentnb.plugins.acp_agent.reply import Reply
+    from agentnb.plugins.local.completion import Piece, ToolCall
+    from agentnb.plugins.local.discovery import Model
+    from agentnb.plugins.local.model_selection import ModelSelection
+    from agentnb.plugins.local.session import Session
+
+ATTEMPTS = 4
+FIRST_PAUSE = 1.0
+"""Seconds before the second attempt, where the server names none; each further pause is twice as long."""
+MOST_ROUNDS = 50
+"""How often the model is asked in one turn."""
+
+_WRITTEN_CALL = re.compile(
+    r"""(?:"name"\s*:\s*"(?=[\w.-]{1,100}"\s*,\s*"(?:arguments|parameters)")|<function=)([\w.-]{1,100})"""
+)
+_STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter": "refusal"}
+
+
+async def run_turn(models: ModelSelection, reply: Reply, session: Session, prompt: list[ContentBlock]) -> None:
+    """Answer *prompt* in *session*.
+
+    Raises:
+        RequestError: There is no model, or its server fails; the message says what to do.
+    """
+    model = models.model_of(session)
+    if model is None:
+        await models.look()
+        model = models.model_of(session)
+        if model is None:
+            raise RequestError(INTERNAL_ERROR, models.problem(session))
+        await models.tell(reply, session)
+    try:
+        abilities = await known_abilities(reply, session, model)
+        async with ToolSet.opened(reply, enabled=abilities.tools is not False and not session.without_tools) as tools:
+            await _Turn(reply, session, model, abilities, tools).run(prompt)
+    except (ServerTrouble, AnswerTooLong) as trouble:
+        raise RequestError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
+
+
+async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:
+    """What *model* can do: as kept, or found out now, which is shown.
+
+    A model without tools is tried again in each new session where its server does not say so itself: it may have been
+    started anew with tools.
+    """
+    file = AbilityFile()
+    known = file.get(model)
+    if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
+        return known
+    call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
+    await call.update("in_progress")
+    try:
+        found = await find_out(model)
+    except BaseException:
+        await call.update("failed")
+        raise
+    file.put(model, found)
+    await call.update("completed", title=f"{model.model_id}: {found}")
+    return found
+
+
+class _Turn:
+    def __init__(self, reply: Reply, session: Session, model: Model, abilities: Abilities, tools: ToolSet) -> None:
+        self._reply = reply
+        self._session = session
+        self._model = model
+        self._abilities = abilities
+        self._tools = tools
+        self._said = ""
+        self._notices = 0
+        self._counts_tokens = True
+        self._usage = Usage(total_tokens=0, input_tokens=0, output_tokens=0)
+
+    async def run(self, prompt: list[ContentBlock]) -> None:
+        """Answer *prompt*; the messages stay such that another can follow, however this one ends."""
+        message, left_out = user_message(prompt, images=self._abilities.images is not False)
+        await self._warn(left_out)
+        for trouble in self._tools.troubles:
+            await self._notice(trouble)
+        self._session.messages.append(message)
+        try:
+            for _ in range(MOST_ROUNDS):
+                completion = await self._ask()
+                if not await self._take(completion):
+                    return
+            self._reply.stop_reason = "max_turn_requests"
+        finally:
+            self._session.close_messages(self._said)
+
+    async def _take(self, completion: Completion) -> bool:
+        """Take an answer; says whether the model is to be asked again."""
+        await self._count(completion)
+        calls = completion.tool_calls if self._tools else []
+        message: dict[str, Any] = {"role": "assistant", "content": completion.text}
+        if calls:
+            message["tool_calls"] = [_as_sent(call) for call in calls]
+        self._session.messages.append(message)
+        self._said = ""
+        for call in calls:
+            result = await self._tools.call(call)
+            self._session.messages.append({"role": "tool", "tool_call_id": call.call_id, "content": result})
+        if not calls and self._tools and completion.finish != "length":
+            await self._warn_of_written_call(completion.text)
+        self._reply.stop_reason = _STOP_REASONS.get(completion.finish or "", "end_turn")
+        return bool(calls)
+
+    # -- asking the server --------------------------------------------------------------------------------------------
+
+    async def _ask(self) -> Completion:
+        """The model's next answer, asked for again while the server turns it down for the moment."""
+        pause, waiting = FIRST_PAUSE, None
+        for attempt in range(1, ATTEMPTS + 1):
+            self._said = ""
+            try:
+                completion = await self._stream()
+            except ServerTrouble as trouble:
+                if waiting is not None:
+                    await waiting.update("failed")
+                if self._said == "" and await self._adapted(trouble):
+                    waiting = None
+                    continue
+                if self._said or not trouble.transient or attempt == ATTEMPTS:
+                    raise
+                seconds = pause if trouble.pause is None else trouble.pause
+                title = f"{trouble.message} Attempt {attempt + 1} of {ATTEMPTS} in {seconds:g} s."
+                waiting = await self._reply.start_tool(title, "other")
+                await waiting.update("in_progress")
+                await asyncio.sleep(seconds)
+                pause *= 2
+            else:
+                if waiting is not None:
+                    await waiting.update("completed")
+                return completion
+        raise AssertionError("the last attempt raises")
+
+    async def _stream(self) -> Completion:
+        completion = Completion()
+        async with self._model.server.chat(self._body()) as stream:
+            async for event in stream.events():
+                for piece in completion.add(event):
+                    await self._show(piece)
+                if completion.problem is not None:
+                    raise ServerTrouble(f"{self._model.server.place} broke off the answer: {completion.problem}")
+        for piece in completion.end():
+            await self._show(piece)
+        if completion.finish is None and not stream.done:
+            message = f"{self._model.server.place} ended the answer before it was complete."
+            raise ServerTrouble(message, RUNS_STILL, transient=True)
+        if stream.unreadable:
+            lost = stream.unreadable
+            parts = (
+                "1 part of the answer could not be read and is"
+                if lost == 1
+                else f"{lost} parts of the answer could not be read and are"
+            )
+            await self._notice(f"{parts} missing.")
+        return completion
+
+    def _body(self) -> dict[str, Any]:
+        system = system_message(self._session.cwd, tools=bool(self._tools))
+        body: dict[str, Any] = {
+            "model": self._model.model_id,
+            "messages": [system, *self._session.messages],
+            "stream": True,
+        }
+        if self._counts_tokens:
+            body["stream_options"] = {"include_usage": True}
+        if self._tools:
+            body["tools"] = self._tools.described
+        return body
+
+    async def _adapted(self, trouble: ServerTrouble) -> bool:
+        """Whether the request can be made such that the server takes it."""
+        if self._tools and refuses_tools(trouble):
+            self._tools.disable()
+            self._abilities = msgspec.structs.replace(self._abilities, tools=False)
+            AbilityFile().put(self._model, self._abilities)
+            await self._warn([])
+            return True
+        if self._counts_tokens and "stream_options" in trouble.reason:
+            self._counts_tokens = False
+            return True
+        return False
+
+    # -- telling the user ---------------------------------------------------------------------------------------------
+
+    async def _show(self, piece: Piece) -> None:
+        if piece.kind == "text":
+            self._said += piece.text
+        await self._reply.send_text(
+            piece.text, "agent_message_chunk" if piece.kind == "text" else "agent_thought_chunk"
+        )
+
+    async def _warn(self, left_out: list[str]) -> None:
+        """Say before it fails what the model cannot do: once in a session that it has no tools."""
+        name = self._model.model_id
+        if self._abilities.tools is False and name not in self._session.warned:
+            self._session.warned.add(name)
+            await self._notice(
+                f"**{name} cannot use tools.** It answers in text only: it cannot read or change files, run commands,"
+                " or use the kernel. Choose another model for that."
+            )
+        for each in left_out:
+            why = f"{name} cannot see images" if each == "an image" else "the interface takes text and images only"
+            await self._notice(f"Without {each}: {why}.")
+
+    async def _warn_of_written_call(self, text: str) -> None:
+        """Say once in a session that the model has only written a tool call as text; nothing is run of that."""
+        name = self._model.model_id
+        mark = f"{name} writes calls"
+        if mark in self._session.warned or not writes_call(text, self._tools.names):
+            return
+        self._session.warned.add(mark)
+        await self._notice(
+            f"**{name} has only written a tool call as text; nothing was run.** The server does not read it as a call:"
+            " the model or its chat template has no tools. Type `/chat` to go on without tools, or choose another."
+        )
+
+    async def _notice(self, text: str) -> None:
+        """Show a text that is not the model's, as a message of its own."""
+        self._notices += 1
+        chunk = Chunk(
+            content=TextContent(text=f"> {text}\n\n"),
+            message_id=f"notice-{len(self._session.exchanges)}-{self._notices}",
+            session_update="agent_message_chunk",
+        )
+        await self._reply.send(chunk)
+
+    async def _count(self, completion: Completion) -> None:
+        """Tell how much of the context is in use, and count what the turn takes."""
+        tokens = completion.tokens
+        if tokens is None:
+            return
+        used = tokens.prompt + tokens.completion
+        self._usage = Usage(
+            total_tokens=self._usage.total_tokens + used,
+            input_tokens=self._usage.input_tokens + tokens.prompt,
+            output_tokens=self._usage.output_tokens + tokens.completion,
+        )
+        self._reply.usage = self._usage
+        size = await effective_context(self._model) or self._abilities.context
+        if size is not None:
+            await self._reply.tell(UsedContext(used=used, size=size))
+
+
+def writes_call(text: str, tools: Collection[str]) -> bool:
+    """Whether *text* has what a model writes to call one of *tools*, in the forms of Qwen, Llama, Mistral and Hermes.
+
+    Example:
+        >>> writes_call('{"name": "run", "arguments": {}}', {"run"}), writes_call("I would run it.", {"run"})
+        (True, False)
+    """
+    return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
+
+
+def _as_sent(call: ToolCall) -> dict[str, Any]:
+    """A tool call as the next request repeats it; arguments that are no object are left out: servers refuse them."""
+    try:
+        arguments = json.dumps(call.read_arguments())
+    except ValueError:
+        arguments = "{}"
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _with_advice(trouble: Exception, model: Model, session: Session) -> str:
+    """What to tell the user of *trouble*: where the context is too small, that first."""
+    if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
+        return str(trouble)
+    prompts = sum(message["role"] == "user" for message in session.messages)
+    what, start = ("conversation", "Start a new conversation, or start") if prompts > 1 else ("message", "Start")
+    how = LARGER_CONTEXT.get(model.kind)
+    example = f", as in {how}" if how else ""
+    return (
+        f"The {what} and the descriptions of the tools are too long for the context of {model.model_id}."
+        f" {model.server.place} says: {trouble.reason.rstrip('.')}."
+        f" {start} the server with a larger context{example}."
+    )

@@ -1,0 +1,1 @@
+"""Batches: one prompt about many inputs."""

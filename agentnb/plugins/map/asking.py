@@ -1,0 +1,238 @@
+"""Asks an agent about one input after another: a session for each try, here or on a worker of a cluster.
+
+A session is closed when the next one has its answer: the agent's process, which sessions share, ends with its last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from agentnb.api.start import start
+from agentnb.errors import AgentDied, AgentnbError, TurnTimeout
+from agentnb.host import current_host
+from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
+from agentnb.plugins.map.answers import AnswerUnfit, plain
+from agentnb.plugins.map.records import Body, key_of
+from agentnb.plugins.map.workspaces import Workspace
+
+if TYPE_CHECKING:
+    from agentnb.api.session import Session, Turn
+    from agentnb.plugins.map.answers import Wanted
+    from agentnb.plugins.map.workspaces import WorkspaceChange
+    from agentnb.state import MessageAttachment
+
+CLOSE_SECONDS = 10.0
+CANCEL_SECONDS = 1.0
+_PROCESS = "AGENTNB_BATCH_PROCESS"
+
+
+class WorkerLost(AgentDied):
+    """The workers of a cluster that asked an input died, several times."""
+
+
+class ClusterLost(AgentnbError):
+    """The scheduler of a cluster does not answer."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the same for all inputs: the arguments of :func:`agentnb.map`, checked.
+
+    Args:
+        options: The arguments of :func:`agentnb.start`.
+        prompt: The template, or the name of the function that makes prompts.
+        model: The model, where one is chosen.
+        wanted: What answers must be; None for text.
+        timeout: Seconds for an input; None for no limit.
+        retries: How often an input is asked again after a failure.
+        backoff: Seconds of the first pause when a model is busy; each further one is twice as long.
+        processes: Processes of the agent.
+        stops_at_failure: Whether the first failure ends the batch.
+        max_failures: How many failures end it.
+        max_cost: How much money ends it, in each currency.
+        is_isolated: Whether each input has a copy of the workspace.
+    """
+
+    options: dict[str, Any]
+    prompt: str
+    model: str | None = None
+    wanted: Any = None
+    timeout: float | None = None
+    retries: int = 1
+    backoff: float = 1.0
+    processes: int = 1
+    stops_at_failure: bool = True
+    max_failures: int | None = None
+    max_cost: float | None = None
+    is_isolated: bool = False
+
+    @property
+    def agent(self) -> str:
+        """The agent and its model, as they are part of a question's key."""
+        name = self.options.get("command") or self.options.get("agent") or ""
+        return f"{name if isinstance(name, str) else ' '.join(name)} {self.model or ''}".strip()
+
+    @property
+    def name(self) -> str:
+        """What the batch is known by in a cassette."""
+        return self.key(self.prompt)[:12]
+
+    def key(self, text: str) -> str:
+        """What an input is known by."""
+        return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
+
+
+class Job(NamedTuple):
+    """One input that is to be asked."""
+
+    number: int
+    text: str
+    key: str
+    copy: int
+    attachments: tuple[MessageAttachment, ...] = ()
+
+
+class Asking:
+    """One session after another: one for each try, the last one kept open until there is another.
+
+    Args:
+        question: What is the same for all inputs.
+        process: Which of the agent's processes it uses, from 0.
+    """
+
+    def __init__(self, question: Question, process: int) -> None:
+        self.session: Session | None = None
+        self._question = question
+        self._process = process
+        self._began = 0.0
+        self._turn: Turn | None = None
+        self._changes: tuple[WorkspaceChange, ...] = ()  # of a try that failed, in a workspace of its own
+
+    def begin(self) -> None:
+        """The next input."""
+        self._began, self._turn, self._changes = time.monotonic(), None, ()
+
+    async def close(self, seconds: float) -> None:
+        """Close the session that is open."""
+        if self.session is not None:
+            await _close(self.session, seconds)
+
+    async def ask(self, job: Job) -> Body:
+        """Ask once, in a session of its own; and once more in it where the answer does not fit.
+
+        Raises:
+            AgentnbError: If the agent fails, or it takes too long.
+            AnswerUnfit: If the second answer does not fit either.
+        """
+        last, self._turn, self._changes = self.session, None, ()
+        if self._question.is_isolated:
+            return await self._asked_apart(job)
+        self.session = self._opened(job)
+        try:
+            await self._choose_model(self.session)
+            return await self._answered(job)
+        finally:
+            if last is not None:  # not before: the process ends with its last session
+                await _close(last, CLOSE_SECONDS)
+
+    async def _asked_apart(self, job: Job) -> Body:
+        """Ask in a copy of the workspace; the agent has a process there, which ends with the answer."""
+        folder = _workspace_of(self._question)
+        workspace = await asyncio.to_thread(Workspace, folder)
+        try:
+            self.session = self._opened(job, workspace.folder)
+            await self._choose_model(self.session)
+            try:
+                body = await self._answered(job)
+            except (AgentnbError, AnswerUnfit):
+                await _close(self.session, CLOSE_SECONDS)  # it may still write
+                self._changes = await asyncio.to_thread(workspace.changes)
+                raise
+            changes = await asyncio.to_thread(workspace.changes)
+            return msgspec.structs.replace(body, changes=changes, folder=str(folder))
+        finally:
+            if self.session is not None:
+                await _close(self.session, CLOSE_SECONDS)
+            await asyncio.to_thread(workspace.remove)
+
+    async def _choose_model(self, session: Session) -> None:
+        if self._question.model is not None:
+            await asyncio.to_thread(session.set_option, "model", self._question.model)
+
+    async def _answered(self, job: Job) -> Body:
+        until = None if self._question.timeout is None else time.monotonic() + self._question.timeout
+        wanted: Wanted | None = self._question.wanted
+        if wanted is None:
+            return self.body(text=await self._said(job.text, job.attachments, until))
+        text = await self._said(f"{job.text}\n\n{wanted.instruction}", job.attachments, until)
+        try:
+            return self.body(text=text, output=plain(wanted.read(text)))
+        except AnswerUnfit as error:
+            text = await self._said(wanted.correction(error), (), until)
+            return self.body(text=text, output=plain(wanted.read(text)))
+
+    def body(self, *, text: str = "", output: Any = None, error: str = "", reason: str = "") -> Body:
+        """What came of it, with what it took."""
+        usage = self._turn.usage if self._turn is not None else None
+        return Body(
+            text=text or (self._turn.text if self._turn is not None else ""),
+            output=output,
+            error=error,
+            reason=reason,
+            input_tokens=usage.input_tokens if usage is not None else None,
+            output_tokens=usage.output_tokens if usage is not None else None,
+            costs=_cost_of(self.session) if self._turn is not None else {},
+            seconds=round(time.monotonic() - self._began, 3),
+            session=self.session.tab_id if self.session is not None and self._turn is not None else "",
+            changes=self._changes,
+            folder=str(_workspace_of(self._question)) if self._changes else "",
+        )
+
+    def _opened(self, job: Job, folder: Path | None = None) -> Session:
+        options = dict(self._question.options)
+        if folder is not None:  # its changes are found here, and nothing of it is kept
+            options["cwd"] = folder
+            options["env"] = {**(options.get("env") or {}), FOLLOWS_CHANGES: "off"}
+        if self._process:
+            options["env"] = {**(options.get("env") or {}), _PROCESS: str(self._process)}
+        return start(**options, title=f"{_first_words(job.text)} · {job.number}")
+
+    async def _said(self, text: str, attachments: tuple[MessageAttachment, ...], until: float | None) -> str:
+        assert self.session is not None  # noqa: S101 - opened before
+        self._turn = self.session.prompt(text, attachments=attachments)
+        left = None if until is None else max(0.0, until - time.monotonic())
+        try:
+            await self._turn.wait_async(left)
+        except TurnTimeout as error:
+            self._turn.cancel()
+            message = f"It took longer than {self._question.timeout:g} seconds."
+            raise TurnTimeout(message, turn=self._turn) from error
+        return self._turn.raise_for_error().text
+
+
+def _workspace_of(question: Question) -> Path:
+    return Path(question.options["cwd"] or Path.cwd()).expanduser().absolute()
+
+
+async def _close(session: Session, seconds: float) -> None:
+    """Close it, and archive it: a batch has more conversations than a list of a person's own has room for."""
+    host = current_host()
+    if host.recorder is not None:
+        host.loop.post(host.recorder.archive, session.state.summary.resource)
+    with contextlib.suppress(AgentnbError):
+        await session.aclose(seconds)
+
+
+def _cost_of(session: Session | None) -> dict[str, float]:
+    usage = session.state.context_usage if session is not None else None
+    cost = usage.cost if usage is not None else None
+    return {cost.currency: cost.amount} if cost is not None else {}
+
+
+def _first_words(text: str) -> str:
+    return " ".join(text.split())[:40]

@@ -1,0 +1,161 @@
+"""Recorded answers of batches: a line for each input, by what is asked, so a changed input alone is recorded anew.
+
+The file is beside the notebook's cassette (``fit.cassette.jsonl``: ``fit.batch.jsonl``), or where ``cassette=`` says.
+Answers that it has are not asked for. What it lacks is asked and added; with ``AGENTNB_CASSETTE_MODE=replay`` it is an
+error. Recording again drops the answers that a batch no longer asks for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from agentnb.atomic_write import write_atomically
+from agentnb.cassette.large_content import answers_of
+from agentnb.cassette.secrets import Secrets
+from agentnb.cassette.switch import MODE
+from agentnb.errors import CassetteBroken, CassetteMismatch
+from agentnb.host.environment import current_environment
+from agentnb.plugins.map.records import Body
+from agentnb.safe_json import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FORM = 1
+_SHOWN = 200
+
+
+_SAVING = threading.Lock()
+_USED: dict[Path, set[tuple[str, int]]] = {}
+"""What the batches of this kernel have asked for since it records, by file."""
+
+
+class _Head(msgspec.Struct, frozen=True, kw_only=True):
+    agentnb_batch: int
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A recorded answer: what it is named by, what was asked, and what came of it."""
+
+    of: str
+    key: str
+    prompt: str
+    body: Body
+    copy: int = 0
+
+
+class AnswerCassette:
+    """The recorded answers of one file; safe from any thread.
+
+    Args:
+        path: The file; it need not exist.
+        mode: ``"replay"``: what it lacks is an error; ``"record"``: what a batch no longer asks for is dropped;
+            ``"auto"``: what it lacks is added.
+
+    Raises:
+        CassetteBroken: If it cannot be read.
+    """
+
+    def __init__(self, path: Path, mode: Literal["auto", "record", "replay"]) -> None:
+        self.path = path
+        self._mode = mode
+        self._lock = threading.Lock()
+        self._lines = self._read()
+        self._new: dict[tuple[str, int], _Line] = {}
+        self._used: set[tuple[str, int]] = set()
+        if mode == "record":  # by any batch of this kernel: several may ask the same about different inputs
+            self._used = _USED.setdefault(path.absolute(), self._used)
+        self._secrets = Secrets(os.environ)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no agent is ever asked: what it lacks is an error."""
+        return self._mode == "replay"
+
+    def answer(self, key: str, copy: int, prompt: str) -> Body | None:
+        """The recorded answer to a question; None where it must be asked.
+
+        Raises:
+            CassetteMismatch: If it is not recorded, and no agent may be asked.
+        """
+        with self._lock:
+            self._used.add((key, copy))
+            found = self._lines.get((key, copy))
+        if found is not None:
+            return found.body
+        if self._mode == "replay":
+            shown = prompt if len(prompt) <= _SHOWN else f"{prompt[:_SHOWN]}…"
+            raise CassetteMismatch(
+                f"{self.path.name} has no answer to this input: {shown}",
+                hint="Record it: run the notebook with AGENTNB_CASSETTE_MODE=record.",
+            )
+        return None
+
+    def keep(self, of: str, key: str, copy: int, prompt: str, body: Body) -> None:
+        """Add an answer; nothing that looks like a credential is kept."""
+        line = _Line(of=of, key=key, copy=copy, prompt=prompt, body=msgspec.structs.replace(body, session=""))
+        cleaned = msgspec.convert(self._secrets.clean(msgspec.to_builtins(line)), _Line)
+        with self._lock:
+            self._new[key, copy] = cleaned
+
+    def save(self, of: str) -> None:
+        """Write the file, at the end of the batch *of*; what other batches wrote to it meanwhile stays.
+
+        Raises:
+            CassetteBroken: If it cannot be written.
+        """
+        if self._mode == "replay":
+            return
+        with _SAVING, self._lock:
+            lines = {**self._read(), **self._new}
+            if self._mode == "record":
+                lines = {at: line for at, line in lines.items() if line.of != of or at in self._used}
+            rows = [_Head(agentnb_batch=_FORM), *(lines[at] for at in sorted(lines))]
+            try:
+                write_atomically(self.path, b"".join(msgspec.json.encode(row) + b"\n" for row in rows), mode=0o644)
+            except OSError as error:
+                raise CassetteBroken(f"{self.path} cannot be written: {error.strerror or error}.") from error
+
+    def _read(self) -> dict[tuple[str, int], _Line]:
+        try:
+            head, *lines = self.path.read_bytes().splitlines()
+            form = read_record(head, _Head).agentnb_batch
+            if form > _FORM:
+                raise CassetteBroken(f"{self.path} was written by a newer agentnb.", hint="Update agentnb.")
+            found = [read_record(line, _Line) for line in lines]
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise CassetteBroken(
+                f"{self.path} cannot be read: {error}.", hint="Delete it to record it anew."
+            ) from error
+        return {(line.key, line.copy): line for line in found}
+
+
+def cassette_for(said: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ) -> AnswerCassette | None:
+    """The cassette of a batch: the one that is named, or the one beside the notebook's; None where nothing is recorded.
+
+    Args:
+        said: As for :func:`agentnb.map`.
+        environ: Where ``AGENTNB_CASSETTE_MODE`` is looked up.
+    """
+    mode = environ.get(MODE, "")
+    if said is not None:
+        return AnswerCassette(Path(said).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]
+    state, beside = current_environment().cassette.wanted()
+    if state == "off" or beside is None:
+        return None
+    path = answers_of(beside)
+    return AnswerCassette(path, "replay" if state == "record" and mode != "record" and path.exists() else state)
+
+
+def not_recorded(env: Mapping[str, str] | None, cassette: AnswerCassette | None) -> dict[str, str] | None:
+    """The environment of sessions whose answers are recorded here: the notebook's cassette leaves them alone."""
+    if cassette is None:
+        return None if env is None else dict(env)
+    return {**(env or {}), MODE: "off"}

@@ -1,0 +1,351 @@
+"""Runs a batch on a Dask cluster (https://distributed.dask.org): tasks carry inputs, small answers come back.
+
+The batch stays where it was submitted: its rows, its cassette, its limits. Each input is a task; Dask places it, and
+runs it again where its worker is lost. What the agents need comes as a plugin, to workers that join later too, and
+never with a task. A connection of its own to the scheduler keeps it apart from whatever the user does with the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+import platform
+import time
+from concurrent.futures import CancelledError as FutureCancelled
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import cloudpickle
+import msgspec
+from distributed import Client, KilledWorker
+
+from agentnb import __version__, errors
+from agentnb.api.columns import lines
+from agentnb.credentials import is_ordinary, is_secret_name, shapes
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugins.map import worker_plugin
+from agentnb.plugins.map.answers import AnswerUnfit
+from agentnb.plugins.map.asking import CANCEL_SECONDS, ClusterLost, WorkerLost
+from agentnb.plugins.map.records import Body
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, Answer, Asked, Settings, log_place, settings_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agentnb.plugins.map.asking import Job, Question
+
+cloudpickle.register_pickle_by_value(worker_plugin)
+_CLOSE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+_LISTED = 20
+_LOCAL = {"localhost", "127.0.0.1", "::1", ""}
+_ERRORS = {kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type)}
+
+
+class _ByValue:
+    """A function that a worker can load without agentnb: a task that it cannot load ends a worker.
+
+    Args:
+        function: A function of :mod:`agentnb.plugins.map.worker_plugin`.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._pickled = cloudpickle.dumps(function)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (self._pickled,)
+
+    def __call__(self, *args: Any) -> Any:
+        return pickle.loads(self._pickled)(*args)  # noqa: S301 - as above
+
+
+_ASK = _ByValue(worker_plugin.ask)
+
+
+class Cluster:
+    """A batch's agents on the workers of a cluster.
+
+    Args:
+        executor: A ``distributed.Client``, a Dask cluster such as ``LocalCluster``, or a scheduler's address.
+        question: What is the same for all inputs.
+        batch: The batch's id.
+
+    Raises:
+        UsageError: If *executor* is nothing of that kind, or credentials would travel unencrypted.
+    """
+
+    def __init__(self, executor: Any, question: Question, batch: str) -> None:
+        self.address, self._security = _scheduler_of(executor)
+        self._question = question
+        self._batch = batch
+        self._plugin = f"agentnb-{batch}"
+        self._settings = self._pickled()
+        self._client: Any = None
+        self._times = 0  # how often this batch has met a scheduler
+        self._sent = 0
+        self._unfit: dict[str, tuple[str, list[str]]] = {}
+        self._meeting = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
+        self.workers: int | None = None
+
+    # All that follows runs on the batch's loop.
+
+    async def open(self) -> None:
+        """Connect, and see what workers lack.
+
+        Raises:
+            ClusterLost: If there is no scheduler.
+            UsageError: If a worker cannot run the agent; the message has a table. If the scheduler wants a certificate.
+        """
+        await self._connect()
+        await self._begin()
+        unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
+        if unfit:
+            raise UsageError(
+                f"Workers cannot run this batch; nothing was asked.\n{_table(unfit)}\n",
+                hint="Install what they lack, or use a cluster without them.",
+            )
+        self._looking = asyncio.create_task(self._look())
+
+    async def ask(self, job: Job) -> Answer:
+        """Ask about one input on some worker; again on another one where that lacks something.
+
+        Raises:
+            WorkerLost: If the workers that asked it died, several times.
+            ClusterLost: If the scheduler is lost and does not come back.
+            UsageError: If no worker can run the agent.
+        """
+        said = msgspec.json.encode(
+            Asked(number=job.number, text=job.text, key=job.key, copy=job.copy, attachments=job.attachments)
+        )
+        while True:
+            times = self._times
+            self._sent += 1
+            future = self._client.submit(
+                _ASK,
+                self._plugin,
+                said,
+                key=f"agentnb-{self._batch}-{job.number}-{self._sent}",
+                pure=False,
+                **await self._placed(),
+            )
+            try:
+                kind, found = await future
+            except KilledWorker as error:
+                message = f"The workers that asked this input died, {_deaths(error)} of them."
+                raise WorkerLost(message, hint="Their logs say why: `client.get_worker_logs()`.") from error
+            except FutureCancelled:
+                await self._meet_again(times)
+                continue
+            finally:
+                future.release()
+            if kind == "answer" and found is None:  # its worker ended meanwhile
+                continue
+            if kind == "answer":
+                return msgspec.json.decode(found, type=Answer)
+            address, lacking = found
+            self._unfit[address] = ("", lacking)
+
+    async def cancel(self) -> None:
+        """Cancel what is being asked, on all workers."""
+        await self._on_workers(worker_plugin.cancel, CANCEL_SECONDS)
+
+    async def close(self) -> None:
+        """End the agents on the workers, and leave the scheduler."""
+        if self._looking is not None:
+            self._looking.cancel()
+        if self._client is None:
+            return
+        if self._client.status == "running":
+            await self._on_workers(worker_plugin.forget, _CLOSE_SECONDS)
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._client.unregister_worker_plugin(self._plugin), _CLOSE_SECONDS)
+        await _leave(self._client)
+        self._client = None
+
+    # ------------------------------------------------------------ inside
+
+    async def _connect(self) -> None:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            self.address, security=self._security, asynchronous=True, set_as_default=False, name="agentnb"
+        )
+        try:
+            self._client = await client
+        except (OSError, ValueError) as error:
+            await _leave(client)
+            message = f"The scheduler at {self.address} does not answer: {error}."
+            raise ClusterLost(message, hint="Start it, or give the address of another one.") from error
+        except TypeError as error:  # what Dask raises where no certificate is given
+            await _leave(client)
+            raise UsageError(
+                f"The scheduler at {self.address} wants a certificate, and executor= has none.",
+                hint="Give the distributed.Client that is connected to it.",
+            ) from error
+
+    async def _begin(self) -> None:
+        """Give each worker its agents; those that join later get them from the scheduler."""
+        pythons = await self._client.run(platform.python_version_tuple)
+        here = platform.python_version_tuple()[:2]
+        other = {
+            address: ("", [f"Python is {'.'.join(found[:2])}, here it is {'.'.join(here)}"])
+            for address, found in pythons.items()
+            if tuple(found[:2]) != here
+        }
+        if other:
+            raise UsageError(
+                f"Workers have another Python; nothing was asked.\n{_table(other)}\n", hint="Both need the same one."
+            )
+        plugin = worker_plugin.BatchAgents(self._batch, __version__, self._settings)
+        await self._client.register_plugin(plugin, name=self._plugin)
+        self._times += 1
+        self._unfit.clear()
+
+    async def _lacking(self) -> dict[str, tuple[str, list[str]]]:
+        found: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
+        return found
+
+    async def _placed(self) -> dict[str, Any]:
+        """Where a task may run: anywhere, or on the workers that lack nothing once one was met that does."""
+        if not self._unfit:
+            return {}
+        there = await self._addresses()
+        fit = sorted(there - self._unfit.keys())
+        if not fit:
+            unfit = {address: found for address, found in self._unfit.items() if address in there}
+            raise UsageError(
+                f"No worker can run this batch.\n{_table(unfit)}\n", hint="Install what they lack, then batch.retry()."
+            )
+        return {"workers": fit, "allow_other_workers": True}
+
+    async def _addresses(self) -> set[str]:
+        found = await self._client.scheduler.identity(n_workers=-1)
+        return set(found["workers"])
+
+    async def _meet_again(self, times: int) -> None:
+        """Wait for the scheduler that was lost, and begin again where another one came back."""
+        while self._client.status == "connecting":  # noqa: ASYNC110 - the client tells nobody
+            await asyncio.sleep(_LOOK_SECONDS / 10)
+        if self._client.status != "running":
+            message = f"The scheduler at {self.address} was lost, and did not come back."
+            raise ClusterLost(message, hint="Start it, then batch.retry().")
+        async with self._meeting:
+            if self._times == times:
+                await self._begin()
+
+    async def _look(self) -> None:
+        """Count the workers, so that one can say that there are none."""
+        while True:
+            with contextlib.suppress(OSError):
+                self.workers = len(await self._addresses()) if self._client.status == "running" else None
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _on_workers(self, function: Any, seconds: float) -> None:
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._client.run(function, self._plugin, on_error="ignore"), seconds)
+
+    def _pickled(self) -> bytes:
+        files = settings_files()
+        secret = next(_credentials(self._question.options, files), None)
+        if secret is not None and not _is_private(self.address):
+            raise UsageError(
+                f"{secret} looks like a credential, and {self.address} is not encrypted.",
+                hint="Use a scheduler with TLS (tls://…), or set it in the workers' own environment and leave it out.",
+            )
+        settings = Settings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
+        try:
+            found: bytes = cloudpickle.dumps(settings)
+        except Exception as error:
+            raise UsageError(
+                f"output= or permissions= cannot be sent to workers: {error}", hint="Use what can be pickled."
+            ) from error
+        return found
+
+
+class ClusterAsking:
+    """As :class:`agentnb.plugins.map.asking.Asking`, on a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._last = Body()
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """The next input."""
+        self._last, self._began = Body(), time.monotonic()
+
+    async def ask(self, job: Job) -> Body:
+        """Ask once.
+
+        Raises:
+            AgentnbError: If the agent, its workers or the scheduler fails.
+            AnswerUnfit: If the second answer does not fit either.
+        """
+        answer = await self._cluster.ask(job)
+        self._last = answer.body
+        if answer.error is not None:
+            raise _error_of(*answer.error)
+        return answer.body
+
+    def body(self, *, error: str = "", reason: str = "") -> Body:
+        """What came of it, with what it took."""
+        seconds = self._last.seconds or round(time.monotonic() - self._began, 3)
+        return msgspec.structs.replace(self._last, error=error, reason=reason, seconds=seconds)
+
+    async def close(self, seconds: float) -> None:
+        """Nothing is open here."""
+
+
+async def _leave(client: Any) -> None:
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(client.close(), _CLOSE_SECONDS)
+
+
+def _scheduler_of(executor: Any) -> tuple[str, Any]:
+    """A scheduler's address, and how it is talked to."""
+    if isinstance(executor, str) and ":" in executor:
+        return executor, None
+    scheduler = getattr(executor, "scheduler", None)
+    address = getattr(executor, "scheduler_address", None) or getattr(scheduler, "address", None)
+    if not isinstance(address, str) or not address:
+        raise UsageError(
+            f"executor={executor!r} is no Dask cluster that runs.",
+            hint='Give a distributed.Client, or the address of a scheduler, "tcp://host:8786".',
+        )
+    return address, getattr(executor, "security", None) or None
+
+
+def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterator[str]:
+    """What looks like a credential among what goes to workers."""
+    for name, value in (options.get("env") or {}).items():
+        if is_secret_name(name) and not is_ordinary(value):
+            yield f"The variable {name}"
+    for server in options.get("mcp_servers") or ():
+        if shapes(msgspec.json.encode(server, enc_hook=str).decode()):
+            yield "A variable or header of an MCP server"
+    for name, text in files.items():
+        if shapes(text):
+            yield f"Something in your {name}"
+
+
+def _is_private(address: str) -> bool:
+    """Whether nobody else reads what goes to *address*: TLS, this process, this machine."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
+
+
+def _table(found: Mapping[str, tuple[str, list[str]]]) -> str:
+    rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(found.items())]
+    more = [] if len(rows) <= _LISTED else [(f"and {len(rows) - _LISTED} more", "", "")]
+    return "\n".join(lines([("worker", "machine", "lacks"), *rows[:_LISTED], *more]))
+
+
+def _deaths(error: KilledWorker) -> str:
+    return str(getattr(error, "allowed_failures", 0) + 1)
+
+
+def _error_of(name: str, text: str) -> Exception:
+    if name == AnswerUnfit.__name__:
+        return AnswerUnfit(text)
+    kind = _ERRORS.get(name, AgentnbError)
+    return kind(text) if issubclass(kind, AgentnbError) else AgentnbError(text)

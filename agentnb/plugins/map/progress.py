@@ -1,0 +1,120 @@
+"""How far a batch is, while it runs: a bar in a notebook, a line in a terminal, nothing elsewhere.
+
+In a notebook the rows stand below the bar twice: as a widget, which opens conversations, and in the bar's own HTML,
+which is in the saved notebook. The widget hides the latter.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.unattended import is_watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.plugins.map.batch import Batch
+
+_PAUSE_SECONDS = 0.2
+_SHARE = 0.05  # of the time, that rows are looked up and shown
+_WIDTH = 24
+
+
+def show_progress(batch: Batch) -> None:
+    """Show *batch* until it has ended; nothing where a notebook is run by a program, whose outputs are compared."""
+    shell = _shell()
+    shows: list[Callable[[], None]] = []
+    if getattr(shell, "kernel", None) is not None:
+        shows = _in_notebook(batch, shell) if is_watched(shell) else []
+    elif sys.stderr is not None and sys.stderr.isatty():
+        shows = [partial(_in_terminal, batch)]
+    for each in shows:
+        batch.listen(_Paced(batch, each))
+    if shows and batch.done:  # before anybody listened
+        for each in shows:
+            each()
+
+
+def line(batch: Batch) -> str:
+    """How far it is, how fast, and how long it may take."""
+    return " · ".join(each for each in (batch.summary, batch.pace) if each)
+
+
+def bar(batch: Batch, rows: str = "") -> str:
+    """A bar of HTML, in which nothing comes from an agent but the numbers.
+
+    Args:
+        batch: The batch.
+        rows: HTML to put below it.
+    """
+    counts = batch.counts
+    total = batch.total or max(1, sum(counts.values()))
+    widths = {each: 100 * counts[each] / total for each in ("done", "failed")}
+    return (
+        '<div style="display:flex;height:6px;border-radius:3px;overflow:hidden;max-width:480px;'
+        'background:var(--jp-border-color2,#ddd)" role="progressbar" aria-label="Batch"'
+        f' aria-valuemin="0" aria-valuemax="{total}" aria-valuenow="{counts["done"] + counts["failed"]}">'
+        f'<span style="width:{widths["done"]:.1f}%;background:var(--jp-success-color1,#2e7d32)"></span>'
+        f'<span style="width:{widths["failed"]:.1f}%;background:var(--jp-error-color1,#c62828)"></span></div>'
+        f"<div>{escape(line(batch))}</div>{rows}"
+    )
+
+
+class _Paced:
+    """Shows changes, a few times a second at most, and the end always; on the batch's thread."""
+
+    def __init__(self, batch: Batch, show: Callable[[], None]) -> None:
+        self._batch = batch
+        self._show = show
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        with self._lock:
+            began = time.monotonic()
+            if self._batch.done or began >= self._next:
+                self._show()
+                took = time.monotonic() - began
+                self._next = began + max(_PAUSE_SECONDS, took / _SHARE)
+
+
+def _shell() -> Any:
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get() if get is not None else None
+
+
+def _in_notebook(batch: Batch, shell: Any) -> list[Callable[[], None]]:
+    """An output that is updated by its id, so that it stays in its cell whatever runs meanwhile; the rows below it."""
+    from IPython.display import HTML, display
+
+    cell = shell.execution_count
+    batch.is_shown_here = lambda: bool(shell.execution_count == cell)
+    handle = display(HTML(bar(batch)), display_id=True)  # type: ignore[no-untyped-call]
+    if "cellId" not in ((shell.kernel.get_parent() or {}).get("metadata") or {}):  # a console has no widgets
+        return [lambda: handle.update(HTML(bar(batch)))]  # type: ignore[no-untyped-call]
+    from agentnb.comm.batch_model import batch_model
+    from agentnb.plugins.map.rows_view import RowsView, saved_rows
+
+    model = batch_model(batch.id)
+    display(model)  # type: ignore[no-untyped-call]
+    view = RowsView(batch, model)
+
+    def show() -> None:
+        groups = view.show()
+        handle.update(HTML(bar(batch, saved_rows(batch.id, groups))))  # type: ignore[no-untyped-call]
+
+    return [show]
+
+
+def _in_terminal(batch: Batch) -> None:
+    counts = batch.counts
+    total = batch.total or max(1, sum(counts.values()))
+    full = round(_WIDTH * min(1.0, (counts["done"] + counts["failed"]) / total))
+    end = "\n" if batch.done else ""
+    sys.stderr.write(f"\r\x1b[K[{'█' * full}{'░' * (_WIDTH - full)}] {line(batch)}{end}")
+    sys.stderr.flush()

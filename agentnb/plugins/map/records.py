@@ -1,0 +1,318 @@
+"""The rows of batches, in a file beside the log: a row for each input, so that a batch can go on after its kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.errors import LogUnavailable, UsageError
+from agentnb.ids import new_id
+from agentnb.log.batch_file import NAME, batch_file
+from agentnb.log.database import make_private, opening_alone
+from agentnb.log.location import log_location
+from agentnb.plugins.map.workspaces import WorkspaceChange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_BUSY_SECONDS = 10.0
+_FORM = 1
+_PAGE = 200
+RowState: TypeAlias = Literal["running", "done", "failed", "cancelled"]
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY, created REAL NOT NULL, agent TEXT NOT NULL, prompt TEXT NOT NULL, pass INTEGER NOT NULL,
+    touched REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rows (
+    batch TEXT NOT NULL, key TEXT NOT NULL, copy INTEGER NOT NULL, pass INTEGER NOT NULL, number INTEGER NOT NULL,
+    label TEXT NOT NULL, prompt TEXT NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
+    body TEXT NOT NULL, ended INTEGER, PRIMARY KEY (batch, key, copy)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS rows_by_number ON rows (batch, pass, number);
+CREATE INDEX IF NOT EXISTS rows_by_end ON rows (batch, pass, ended) WHERE ended IS NOT NULL;
+"""
+EQUAL_INPUTS = "SELECT COUNT(*) FROM rows WHERE batch = ? AND key = ? AND +pass = ?"
+"""How many inputs of a pass ask the same. ``+`` keeps SQLite from the index by pass, which has all inputs."""
+_COLUMNS = "number, label, prompt, state, attempts, body, ended"
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of an input; ``log`` says where its conversation is, where that is not the log of this process.
+
+    ``changes`` are those of a workspace of its own, which was a copy of ``folder``.
+    """
+
+    text: str = ""
+    output: Any = None
+    error: str = ""
+    reason: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    costs: dict[str, float] = {}
+    seconds: float = 0.0
+    session: str = ""
+    log: str = ""
+    changes: tuple[WorkspaceChange, ...] = ()
+    folder: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A row as it is kept.
+
+    Args:
+        number: The input's place.
+        label: Its key or index label.
+        prompt: What was asked.
+        state: How far it is.
+        attempts: How often it was asked.
+        body: What came of it.
+        ended: Counts up with each input that ends; None while it runs.
+    """
+
+    number: int
+    label: Any
+    prompt: str
+    state: RowState
+    attempts: int
+    body: Body
+    ended: int | None
+
+
+def key_of(agent: str, prompt: str, schema: Any) -> str:
+    """The name of what is asked: equal for equal questions, whatever their place."""
+    said = msgspec.json.encode([agent, prompt, schema], order="deterministic")
+    return hashlib.sha256(said).hexdigest()[:32]
+
+
+class Records:
+    """The rows of one batch; safe from any thread.
+
+    Args:
+        batch: The batch's id; None for a new one.
+        agent: The agent's name.
+        prompt: What the batch asks, for people.
+        environ: Where ``AGENTNB_LOG`` is looked up.
+
+    Attributes:
+        id: The batch's id.
+        note: What is to be said about where it is kept; empty where all is well.
+
+    Raises:
+        UsageError: If there is no batch of that id.
+    """
+
+    def __init__(self, batch: str | None, agent: str, prompt: str, environ: Mapping[str, str] = os.environ) -> None:
+        self.note = ""
+        self._ended = 0
+        self._lock = threading.RLock()
+        self._connection = self._opened(environ, must_exist=batch is not None)
+        with self._lock:
+            if batch is None:
+                self.id, self._pass = new_id(), 1
+                values = (self.id, time.time(), agent, prompt[:2000], self._pass, time.time())
+                self._run("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", *values)
+                return
+            found = self._run("SELECT pass FROM batches WHERE id = ?", batch)
+            if not found:
+                raise UsageError(f"There is no batch {batch!r}.", hint="A batch says its id: batch.id.")
+            self.id, self._pass = batch, found[0][0] + 1
+            self._run("UPDATE batches SET pass = ?, touched = ? WHERE id = ?", self._pass, time.time(), batch)
+
+    def begin(
+        self, number: int, label: Any, prompt: str, key: str, recorded: Callable[[int], Body | None]
+    ) -> tuple[int, Record | None]:
+        """Note that an input is asked; or its row, where an earlier pass of this batch, or a cassette, has its answer.
+
+        Args:
+            number: Its place.
+            label: Its label.
+            prompt: What is asked.
+            key: The name of what is asked.
+            recorded: Gives the answer of a cassette, by which of equal inputs it is.
+
+        Returns:
+            Which of equal inputs it is, and its row where it is answered.
+        """
+        with self._lock, self._transaction():
+            where = "WHERE batch = ? AND key = ?"
+            copy = self._run(EQUAL_INPUTS, self.id, key, self._pass)[0][0]
+            found = self._run(f"SELECT {_COLUMNS} FROM rows {where} AND copy = ?", self.id, key, copy)  # noqa: S608 - columns and conditions of ours
+            is_done = bool(found) and found[0][3] == "done"
+            kept = (*found[0][3:6], self._next_end()) if is_done else ("running", 0, "{}", None)
+            if not is_done and (body := recorded(copy)) is not None:
+                is_done, kept = True, ("done", 1, msgspec.json.encode(body).decode(), self._next_end())
+            self._run(
+                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(self.id, key, copy, self._pass, number, _encoded_label(label), prompt, *kept),
+            )
+            return copy, self.row(number) if is_done else None
+
+    def again(self, number: int) -> None:
+        """Note that an input is asked once more."""
+        self._update(number, "state = 'running', body = '{}', ended = NULL")
+
+    def asked(self, number: int) -> None:
+        """Count a question to the agent."""
+        self._update(number, "attempts = attempts + 1")
+
+    def end(self, number: int, state: RowState, body: Body) -> None:
+        """Note how an input ended."""
+        with self._lock:
+            values = (state, msgspec.json.encode(body).decode(), self._next_end())
+            self._update(number, "state = ?, body = ?, ended = ?", *values)
+            self._run("UPDATE batches SET touched = ? WHERE id = ?", time.time(), self.id)
+
+    def row(self, number: int) -> Record | None:
+        """The row of an input; None where it was not asked yet."""
+        where = "WHERE batch = ? AND pass = ? AND number = ?"
+        found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
+        return _record(found[0]) if found else None
+
+    def rows(self, *states: RowState) -> Iterator[Record]:
+        """The rows in the order of the inputs, a page at a time; those in *states*, or all."""
+        last = -1
+        some = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
+        where = f"WHERE batch = ? AND pass = ? AND number > ?{some} ORDER BY number LIMIT {_PAGE}"
+        while True:
+            page = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last, *states)  # noqa: S608 - columns and conditions of ours
+            yield from map(_record, page)
+            if len(page) < _PAGE:
+                return
+            last = page[-1][0]
+
+    def ended_after(self, last: int) -> list[Record]:
+        """Some of the rows that ended after another one, in that order; empty where there is none."""
+        where = f"WHERE batch = ? AND pass = ? AND ended > ? ORDER BY ended LIMIT {_PAGE}"
+        return list(
+            map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
+        )
+
+    def latest(self, limit: int, reason: str | None = None) -> list[Record]:
+        """The rows that were answered last, the last one first; or the first ones that failed for *reason*."""
+        if reason is None:
+            some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
+        else:
+            some, order = "state = 'failed' AND json_extract(body, '$.reason') = ?", "number"
+        values = () if reason is None else (reason,)
+        where = f"WHERE batch = ? AND pass = ? AND {some} ORDER BY {order} LIMIT ?"
+        found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, *values, limit)  # noqa: S608 - columns and conditions of ours
+        return list(map(_record, found))
+
+    def reasons(self) -> dict[str, int]:
+        """How many inputs failed for each reason, the most frequent first."""
+        found = self._run(
+            "SELECT json_extract(body, '$.reason') AS reason, COUNT(*) AS number FROM rows"
+            " WHERE batch = ? AND pass = ? AND state = 'failed' GROUP BY reason ORDER BY number DESC, reason",
+            *(self.id, self._pass),
+        )
+        return {reason or "": number for reason, number in found}
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _next_end(self) -> int:
+        self._ended += 1
+        return self._ended
+
+    def _update(self, number: int, what: str, *values: Any) -> None:
+        self._run(
+            f"UPDATE rows SET {what} WHERE batch = ? AND pass = ? AND number = ?",  # noqa: S608 - words of ours
+            *values,
+            self.id,
+            self._pass,
+            number,
+        )
+
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement to its end, and give its rows.
+
+        A query that is read later keeps an old view of the file, and what this connection then writes is refused as
+        soon as another batch has written (``SQLITE_BUSY_SNAPSHOT``).
+        """
+        with self._lock:
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise LogUnavailable(f"The rows of the batch cannot be kept: {error}.") from error
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._run("ROLLBACK")
+            raise
+        self._run("COMMIT")
+
+    def _opened(self, environ: Mapping[str, str], *, must_exist: bool) -> sqlite3.Connection:
+        log = log_location(environ)
+        if log is not None:
+            try:
+                log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                with opening_alone(batch_file(log)):
+                    return _connected(batch_file(log))
+            except (OSError, sqlite3.Error) as error:
+                why = f"{batch_file(log)} cannot be used ({error})"
+        else:
+            why = "the log is off (AGENTNB_LOG)"
+        if must_exist:
+            raise LogUnavailable(f"No batch can be resumed: {why}.")
+        self.note = f"This batch cannot be resumed later: {why}."
+        with tempfile.TemporaryDirectory(prefix="agentnb-batch-", ignore_cleanup_errors=True) as folder:
+            return _connected(Path(folder) / NAME)  # its name goes at once, what it holds when it is closed
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    make_private(path)
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        if path.parent.name.startswith("agentnb-batch-"):
+            connection.execute("PRAGMA journal_mode = MEMORY")
+        else:
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        form = connection.execute("PRAGMA user_version").fetchone()[0]
+        if form > _FORM:
+            raise sqlite3.OperationalError("a newer agentnb wrote it")
+        connection.executescript(_TABLES)
+        if "touched" not in {each[1] for each in connection.execute("PRAGMA table_info(batches)")}:
+            connection.execute("ALTER TABLE batches ADD COLUMN touched REAL NOT NULL DEFAULT 0")  # 0.2's first builds
+        connection.execute(f"PRAGMA user_version = {_FORM}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _encoded_label(label: Any) -> str:
+    try:
+        return msgspec.json.encode(label.item() if hasattr(label, "item") else label).decode()
+    except TypeError:  # a Timestamp, an object of the user's
+        return msgspec.json.encode(str(label)).decode()
+
+
+def _record(found: tuple[Any, ...]) -> Record:
+    number, label, prompt, state, attempts, body, ended = found
+    return Record(
+        number=number,
+        label=msgspec.json.decode(label),
+        prompt=prompt,
+        state=state,
+        attempts=attempts,
+        body=msgspec.json.decode(body, type=Body),
+        ended=ended,
+    )

@@ -1,0 +1,356 @@
+"""Asks: some sessions at a time, each for one input, until the inputs end or something stops it.
+
+All of it runs on one thread of its own with a loop of its own: the user's thread is free. An iterator of the user's is
+gone through on another one, so that one that is slow keeps no answer waiting. Who is asked is the matter of
+:mod:`~agentnb.plugins.map.asking` here, and of :mod:`~agentnb.plugins.map.cluster` on a cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import threading
+import time
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agentnb.api.attachments import attachment_of
+from agentnb.api.unattended import parts_of_work
+from agentnb.errors import (
+    AgentDied,
+    AgentnbError,
+    AgentNotFound,
+    AuthenticationRequired,
+    CassetteError,
+    TurnCancelled,
+    TurnRefused,
+    TurnTimeout,
+    UnknownAgent,
+    UsageError,
+)
+from agentnb.plugins.map.answers import AnswerUnfit
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, ClusterLost, Job, WorkerLost
+from agentnb.plugins.map.inputs import Taking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agentnb.plugins.map.asking import Question
+    from agentnb.plugins.map.cassette import AnswerCassette
+    from agentnb.plugins.map.cluster import Cluster, ClusterAsking
+    from agentnb.plugins.map.inputs import Asked
+    from agentnb.plugins.map.records import Body, Records, RowState
+    from agentnb.state import MessageAttachment
+
+BUSY_TRIES = 8
+"""How often an agent may say that its model is busy before that is a failure of the input."""
+LONGEST_PAUSE = 60.0
+_BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
+_HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
+"""What the next input would meet, too."""
+
+
+class Runner:
+    """Asks all inputs.
+
+    Args:
+        question: What is the same for all.
+        inputs: The prompts.
+        records: Where rows are kept.
+        cassette: Where answers are recorded; None where they are not.
+        on_change: Called after each change, on the runner's thread.
+        is_lazy: Whether the inputs may take their time.
+        cluster: Where agents are asked; None: here.
+
+    Attributes:
+        opened: Set once it can ask, or has failed to.
+        asked: How many inputs were taken.
+        ended: Whether all is done.
+        stopped: Why it ended before the inputs did; empty where it did not.
+        broken: What the user's iterator raised.
+        seconds: How long it took; until now, while it runs.
+        costs: Money spent, by currency.
+        input_tokens: Tokens read, as far as agents say.
+        output_tokens: Tokens written.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        inputs: Iterable[Asked],
+        records: Records,
+        cassette: AnswerCassette | None,
+        on_change: Callable[[], None],
+        *,
+        is_lazy: bool = False,
+        cluster: Cluster | None = None,
+    ) -> None:
+        self.opened = threading.Event()
+        self.asked = 0
+        self.counts: dict[str, int] = dict.fromkeys(("running", "done", "failed", "cancelled"), 0)
+        self.ended = False
+        self.stopped = ""
+        self.broken: BaseException | None = None
+        self.costs: dict[str, float] = {}
+        self.input_tokens = self.output_tokens = 0
+        self._question = question
+        self._inputs = Taking(inputs, on_thread=is_lazy)
+        self._taking = asyncio.Lock()
+        self._cluster = cluster
+        self._again: deque[Job] = deque()
+        self._records = records
+        self._cassette = cassette
+        self._on_change = on_change
+        self._jobs: dict[int, Job] = {}  # those that are not done, for what their rows do not hold
+        self._began = time.monotonic()
+        self._ended_at = self._began
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._workers: list[asyncio.Task[None]] = []
+        self._cancelled = False
+        self._calm_at = 0.0
+        self._pauses = 0
+        self._lock = threading.Lock()
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or takes until now."""
+        return (self._ended_at if self.ended else time.monotonic()) - self._began
+
+    def run(self, concurrency: int) -> None:
+        """Begin, on a thread of its own."""
+        self.ended, self.stopped, self.broken, self._cancelled = False, "", None, False
+        self._taking = asyncio.Lock()
+        threading.Thread(target=self._run, args=[concurrency], name="agentnb-batch", daemon=True).start()
+
+    def ask_again(self, numbers: Iterable[int]) -> None:
+        """Let the next :meth:`run` ask these inputs once more."""
+        for number in numbers:
+            row = self._records.row(number)
+            if row is not None and number in self._jobs:
+                self.counts[row.state] -= 1
+                self.counts["running"] += 1
+                self._records.again(number)
+                self._again.append(self._jobs[number])
+
+    def cancel(self, why: str = "It was cancelled.") -> None:
+        """End it: inputs that are being asked are cancelled, the others not asked. From any thread."""
+        with self._lock:
+            if self.ended or self._cancelled:
+                return
+            self._cancelled = True
+            self.stopped = self.stopped or why
+            loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended meanwhile
+                loop.call_soon_threadsafe(self._cancel_workers)
+
+    # ------------------------------------------------------------ on the runner's thread
+
+    def _run(self, concurrency: int) -> None:
+        with parts_of_work():
+            asyncio.run(self._main(concurrency))
+
+    async def _main(self, concurrency: int) -> None:
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+        try:
+            if self._cluster is not None:
+                await self._cluster.open()
+            self.opened.set()
+            with self._lock:
+                self._workers = [asyncio.create_task(self._work(number)) for number in range(concurrency)]
+            if self._cancelled:
+                self._cancel_workers()
+            found = await asyncio.gather(*self._workers, return_exceptions=True)
+            for each in found:
+                if isinstance(each, Exception) and not isinstance(each, asyncio.CancelledError):
+                    self.broken = self.broken or each
+            if self._cassette is not None:
+                self._cassette.save(self._question.name)
+        except Exception as error:  # noqa: BLE001 - told by whoever waits
+            self.broken = self.broken or error
+        finally:
+            self._inputs.pause()
+            if self._cluster is not None:
+                await self._close_cluster(self._cluster)
+            with self._lock:
+                self._loop = None
+                self.ended = True
+            self._ended_at = time.monotonic()
+            self.opened.set()
+            self._on_change()
+
+    def _cancel_workers(self) -> None:
+        for each in self._workers:
+            each.cancel()
+
+    async def _close_cluster(self, cluster: Cluster) -> None:
+        if self._cancelled:
+            await cluster.cancel()
+        await cluster.close()
+
+    def _asking(self, worker: int) -> Asking | ClusterAsking:
+        if self._cluster is None:
+            return Asking(self._question, worker % self._question.processes)
+        from agentnb.plugins.map.cluster import ClusterAsking
+
+        return ClusterAsking(self._cluster)
+
+    async def _work(self, worker: int) -> None:
+        asking = self._asking(worker)
+        try:
+            while (job := await self._next()) is not None:
+                await self._answer(job, asking)
+                self._on_change()
+        finally:
+            await asking.close(CANCEL_SECONDS if self._cancelled else CLOSE_SECONDS)
+
+    async def _next(self) -> Job | None:
+        """The next input that is not answered yet; None where there is none, or all is to end."""
+        async with self._taking:
+            return await self._taken()
+
+    async def _taken(self) -> Job | None:
+        while not self.stopped and self.broken is None:
+            if self._again:
+                return self._again.popleft()
+            try:
+                asked = await self._inputs.take()
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
+                self.broken = error
+                return None
+            if asked is None or self.stopped:
+                self._inputs.put_back(asked)
+                return None
+            number, self.asked = self.asked, self.asked + 1
+            key = self._question.key(asked.text)
+            try:
+                attachments = await asyncio.to_thread(_attachments, asked.context) if asked.context else ()
+                copy, kept = self._records.begin(
+                    number, asked.label, asked.text, key, partial(self._recorded, key, asked.text)
+                )
+            except AgentnbError as error:  # a cassette without it, a log that is full
+                self.broken = error
+                return None
+            if kept is None:
+                self.counts["running"] += 1
+                job = self._jobs[number] = Job(number, asked.text, key, copy, attachments)
+                return job
+            self.counts["done"] += 1
+            self._count(kept.body)
+            self._on_change()
+        return None
+
+    async def _answer(self, job: Job, asking: Asking | ClusterAsking) -> None:
+        """Ask until there is an answer, and keep what came."""
+        state: RowState = "cancelled"
+        asking.begin()
+        try:
+            state, body = await self._tried(job, asking)
+        except BaseException as error:
+            body = asking.body(error=self.stopped or str(error), reason="cancelled")
+            raise
+        finally:
+            self.counts["running"] -= 1
+            self.counts[state] += 1
+            self._records.end(job.number, state, body)
+            self._count(body)
+        self._stop_where_wanted(state, body)
+
+    async def _tried(self, job: Job, asking: Asking | ClusterAsking) -> tuple[RowState, Body]:
+        failures = busy = 0
+        while True:
+            await self._until_calm()
+            self._records.asked(job.number)
+            try:
+                body = await asking.ask(job)
+            except ClusterLost as error:
+                self.stopped = self.stopped or str(error)
+                return "cancelled", asking.body(error=str(error), reason="cluster lost")
+            except (AgentnbError, AnswerUnfit) as error:
+                if _is_busy(error) and busy < BUSY_TRIES:
+                    busy += 1
+                    self._pause()
+                    continue
+                failures += 1
+                if failures > self._question.retries or isinstance(error, (*_HOPELESS, TurnRefused, UsageError)):
+                    if isinstance(error, _HOPELESS):
+                        self.stopped = self.stopped or str(error)
+                    return "failed", asking.body(error=str(error), reason=_reason(error))
+            else:
+                self._pauses = 0
+                del self._jobs[job.number]
+                if self._cassette is not None:
+                    self._cassette.keep(self._question.name, job.key, job.copy, job.text, body)
+                return "done", body
+
+    def _recorded(self, key: str, prompt: str, copy: int) -> Body | None:
+        return None if self._cassette is None else self._cassette.answer(key, copy, prompt)
+
+    def _pause(self) -> None:
+        now = time.monotonic()
+        if now < self._calm_at:
+            return  # another worker has met it already
+        self._calm_at = now + min(self._question.backoff * 2**self._pauses, LONGEST_PAUSE)
+        self._pauses += 1
+
+    async def _until_calm(self) -> None:
+        left = self._calm_at - time.monotonic()
+        if left > 0:
+            await asyncio.sleep(left)
+            await self._until_calm()  # another worker may have met it meanwhile
+
+    def _count(self, body: Body) -> None:
+        self.input_tokens += body.input_tokens or 0
+        self.output_tokens += body.output_tokens or 0
+        for currency, amount in body.costs.items():
+            self.costs[currency] = self.costs.get(currency, 0.0) + amount
+
+    def _stop_where_wanted(self, state: RowState, body: Body) -> None:
+        question = self._question
+        if state == "failed" and question.stops_at_failure:
+            self.stopped = self.stopped or f"An input failed: {body.error}"
+        elif question.max_failures is not None and self.counts["failed"] >= question.max_failures:
+            self.stopped = self.stopped or f"{self.counts['failed']} inputs failed (max_failures)."
+        if question.max_cost is not None and any(each >= question.max_cost for each in self.costs.values()):
+            self.stopped = self.stopped or f"It cost {money(self.costs)} (max_cost={question.max_cost:g})."
+
+
+def _is_busy(error: Exception) -> bool:
+    return not isinstance(error, (AnswerUnfit, TurnTimeout)) and _BUSY.search(str(error)) is not None
+
+
+def _reason(error: Exception) -> str:
+    """A few words that failures of one kind share."""
+    if isinstance(error, AnswerUnfit):
+        return "answer does not fit"
+    if isinstance(error, TurnTimeout):
+        return "timeout"
+    if isinstance(error, TurnRefused):
+        return "refused"
+    if isinstance(error, TurnCancelled):
+        return "cancelled by the agent"
+    if isinstance(error, WorkerLost):
+        return "worker stopped"
+    if isinstance(error, AgentDied) or "stopped" in str(error):
+        return "agent stopped"
+    return "model is busy" if _is_busy(error) else " ".join(re.sub(r"\d+", "…", str(error)).split())[:80]
+
+
+def money(costs: Mapping[str, float]) -> str:
+    """Sums of money, by currency.
+
+    Example:
+        >>> money({"USD": 1.5})
+        '1.50 USD'
+    """
+    return " + ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))
+
+
+def _attachments(context: tuple[Any, ...]) -> tuple[MessageAttachment, ...]:
+    """What *context* becomes; on a thread of its own, because drawing takes a while."""
+    return tuple(map(attachment_of, context))

@@ -1,0 +1,233 @@
+"""``agentnb.map`` and ``agentnb.compare``: one prompt over many inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.api.arguments import check_count, check_permissions
+from agentnb.api.configured import DEFAULT_AGENT, configured
+from agentnb.api.unattended import follow_work
+from agentnb.errors import UsageError
+from agentnb.host.environment import current_environment
+from agentnb.plugins.map.answers import Wanted
+from agentnb.plugins.map.asking import Question
+from agentnb.plugins.map.batch import Batch
+from agentnb.plugins.map.cassette import cassette_for, not_recorded
+from agentnb.plugins.map.comparison import Comparison
+from agentnb.plugins.map.inputs import asked, length_of
+from agentnb.plugins.map.progress import show_progress
+from agentnb.plugins.map.records import Records
+from agentnb.plugins.map.workspaces import ISOLATED
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agentnb.api.session import Permissions
+    from agentnb.plugins.map.batch import OnError
+    from agentnb.plugins.map.cluster import Cluster
+
+MOST_AT_ONCE = 256
+
+
+def map(  # noqa: A001 - the public name, agentnb.map
+    prompt: str | Callable[[Any], Any],
+    inputs: Any,
+    *,
+    agent: str | None = None,
+    command: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    model: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    permissions: Permissions = "deny",
+    mcp_servers: Any = (),
+    concurrency: int = 4,
+    processes: int = 1,
+    output: Any = None,
+    timeout: float | None = None,
+    retries: int = 1,
+    backoff: float = 1.0,
+    on_error: OnError = "raise",
+    max_failures: int | None = None,
+    max_cost: float | None = None,
+    resume: str | None = None,
+    cassette: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: bool = True,
+) -> Batch:
+    """Ask an agent the same about many inputs; returns at once, the answers come in the background.
+
+    Each input has a session of its own, so no answer knows of another. What comes is kept in a file beside the log: a
+    batch that was interrupted, or whose kernel was restarted, goes on with ``resume=``.
+
+    Args:
+        prompt: A template with fields in braces (``"Classify: {text}"``), or a function that is given each row and
+            returns the prompt, or the prompt and what it mentions, as :meth:`agentnb.Session.prompt` takes it. Fields
+            are columns, keys of mappings, or ``{input}`` for inputs without names. ``{{`` and ``}}`` are braces;
+            missing values (None, NaN) are empty.
+        inputs: A list, a dict, a Series, a DataFrame (pandas, polars), a Dask DataFrame or bag, or any iterable; one
+            that is lazy is gone through as it is needed, on the batch's thread.
+        agent: As for :func:`agentnb.start`.
+        command: As for :func:`agentnb.start`.
+        env: As for :func:`agentnb.start`.
+        model: The agent's model; its own choice by default.
+        cwd: As for :func:`agentnb.start`; all inputs share it (``"shared"``: the current folder). ``"isolated"``: each
+            input has a copy of the current folder, and a process of the agent in it; what the agent changes there is in
+            the result (``changes``), and ``result.keep()`` makes it in the folder.
+        permissions: As for :func:`agentnb.start`; ``"deny"`` by default, since nobody wants to be asked 1,000 times.
+        mcp_servers: As for :func:`agentnb.start`.
+        concurrency: How many inputs are asked at once.
+        processes: How many processes of the agent they share.
+        output: What answers must be: a msgspec, dataclass or pydantic type, any other type such as ``list[str]`` or
+            ``Literal["good", "bad"]``, or a JSON schema. The answer is read as JSON and checked; one that does not fit
+            is asked for once more, with the error.
+        timeout: Seconds for an input; None for no limit.
+        retries: How often an input is asked again after a failure.
+        backoff: Seconds of the first pause when the agent says that its model is busy (429 and its like); each further
+            pause is twice as long, a minute at most. All inputs wait then.
+        on_error: ``"raise"``: the first failure ends the batch, and reading its answer raises; ``"keep"``: the others
+            go on, and the answer is None.
+        max_failures: End the batch after so many failures.
+        max_cost: End it when it has cost that much, in whatever currency the agent says.
+        resume: The id of a batch: inputs that it has answers to are not asked again.
+        cassette: A file of recorded answers: those that it has are not asked for, the others are added. Where a
+            notebook is recorded or replayed, a file beside its cassette by default.
+        executor: Where agents run: None for this machine; a ``distributed.Client``, a Dask cluster or the address of a
+            scheduler (``"tcp://host:8786"``) for its workers, as many inputs at once on each as it has threads. Then
+            *concurrency* inputs are with the cluster at once.
+        progress: Whether to show a bar.
+
+    Returns:
+        The batch: a sequence of the answers in the order of the inputs.
+
+    Raises:
+        UsageError: If an argument makes no sense, or there is no batch to resume.
+        UnknownAgent: If the catalogue has no such agent.
+        AgentNotFound: If its command is not installed.
+        CassetteBroken: If the cassette cannot be read.
+
+    Example:
+        >>> df["label"] = agentnb.map("Classify this complaint: {text}", df, agent="claude")  # doctest: +SKIP
+    """
+    if not callable(prompt) and not isinstance(prompt, str):
+        raise UsageError(f"The prompt is {type(prompt).__name__}.", hint='Give a template, "Classify: {text}".')
+    if on_error not in ("raise", "keep"):
+        raise UsageError(f"on_error={on_error!r} is neither 'raise' nor 'keep'.")
+    for name, value in (("concurrency", concurrency), ("processes", processes)):
+        check_count(name, value)
+        if not 1 <= value <= MOST_AT_ONCE:
+            raise UsageError(f"{name}={value} is not between 1 and {MOST_AT_ONCE}.")
+    check_permissions(permissions)
+    is_isolated = cwd == ISOLATED
+    if cwd in (ISOLATED, "shared"):
+        cwd = None
+    recorded = cassette_for(cassette)
+    given = not_recorded(env, recorded)
+    if executor is None and (recorded is None or not recorded.is_complete):
+        configured(agent, command, given, cwd, mcp_servers=mcp_servers)
+    options = {
+        "agent": agent,
+        "command": None if command is None else tuple(command),
+        "env": given,
+        "cwd": cwd,
+        "permissions": permissions,
+        "mcp_servers": mcp_servers,
+    }
+    question = Question(
+        options=options,
+        prompt=prompt if isinstance(prompt, str) else getattr(prompt, "__name__", "a function"),
+        model=model,
+        wanted=None if output is None else Wanted(output),
+        timeout=timeout,
+        retries=retries,
+        backoff=backoff,
+        processes=min(processes, concurrency),
+        stops_at_failure=on_error == "raise",
+        max_failures=max_failures,
+        max_cost=max_cost,
+        is_isolated=is_isolated,
+    )
+    source = asked(prompt, inputs)
+    records = Records(resume, question.agent, question.prompt)
+    total = length_of(inputs)
+    batch = Batch(
+        question,
+        source,
+        records,
+        recorded,
+        total=total,
+        on_error=on_error,
+        concurrency=concurrency,
+        cluster=None if executor is None else _cluster(executor, question, records.id),
+    )
+    if executor is not None and not getattr(executor, "asynchronous", False):  # its loop would wait for this thread
+        batch.wait_until_begun()
+    follow_work(batch)
+    if progress:
+        show_progress(batch)
+    return batch
+
+
+def compare(
+    prompt: str | Callable[[Any], Any],
+    agents: Sequence[str | Mapping[str, Any]],
+    inputs: Any,
+    **options: Any,
+) -> Comparison:
+    """Ask several agents or models the same about many inputs; returns at once.
+
+    Args:
+        prompt: As for :func:`agentnb.map`.
+        agents: Names of agents, or mappings of arguments of :func:`agentnb.map` (``agent``, ``model``, ``command``,
+            ``env``), with ``name`` for the column.
+        inputs: As for :func:`agentnb.map`; a lazy one is gone through first.
+        **options: The other arguments of :func:`agentnb.map`, for all of them; failures are kept by default.
+
+    Returns:
+        A table side by side, with time, cost and agreement.
+
+    Raises:
+        UsageError: If there are not two agents, or two have one name.
+
+    Example:
+        >>> agentnb.compare("Classify: {input}", ["claude", "codex"], complaints)  # doctest: +SKIP
+    """
+    chosen = [_choice(each) for each in agents]
+    names = [name for name, _ in chosen]
+    if len(names) < 2 or len(set(names)) < len(names):  # noqa: PLR2004 - to compare takes two
+        raise UsageError("compare needs two agents at least, with different names.", hint="agents=['claude', 'codex']")
+    if length_of(inputs) is None:
+        inputs = list(inputs)
+    options = {"on_error": "keep", "progress": False, **options}
+    return Comparison({name: map(prompt, inputs, **{**options, **given}) for name, given in chosen})
+
+
+def _cluster(executor: Any, question: Question, batch: str) -> Cluster:
+    try:
+        from agentnb.plugins.map.cluster import Cluster as Made
+    except ImportError as error:
+        raise UsageError(
+            f"executor= needs Dask's distributed ({error}).", hint="%pip install 'jupyter-agentnb[dask]'"
+        ) from error
+    given, environment = question.options, current_environment()
+    servers = environment.default_mcp_servers() if given["mcp_servers"] is None else given["mcp_servers"]
+    options = {
+        **given,
+        "cwd": str(Path(given["cwd"] or Path.cwd()).expanduser().absolute()),
+        "env": {**environment.default_variables(given["agent"] or DEFAULT_AGENT), **(given["env"] or {})},
+        "mcp_servers": servers,
+    }
+    return Made(executor, msgspec.structs.replace(question, options=options), batch)
+
+
+def _choice(said: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if isinstance(said, str):
+        return said, {"agent": said}
+    given = dict(said)
+    name = given.pop("name", None) or " ".join(filter(None, (given.get("agent"), given.get("model"))))
+    if not name:
+        raise UsageError(f"{said!r} names no agent.", hint='{"agent": "claude", "model": "haiku"}')
+    return str(name), given

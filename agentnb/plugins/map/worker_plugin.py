@@ -1,0 +1,99 @@
+"""What a worker of a Dask cluster gets for a batch: its agents, started once and ended with the worker.
+
+This module is pickled by value (:mod:`agentnb.plugins.map.cluster` sees to that), so a worker without agentnb, or with
+another version, can load it and say so. At its top it therefore imports nothing of agentnb.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from pathlib import Path
+from typing import Any
+
+from distributed import WorkerPlugin, get_worker
+
+
+class BatchAgents(WorkerPlugin):
+    """The agents of one batch on one worker.
+
+    Args:
+        batch: The batch's id.
+        version: The submitter's version of agentnb.
+        settings: What the batch asks with, pickled: arguments, policy, variables. It is unpickled on workers alone.
+    """
+
+    def __init__(self, batch: str, version: str, settings: bytes) -> None:
+        self.batch = batch
+        self.version = version
+        self.lacks: list[str] = []
+        self._settings = settings
+        self._agents: Any = None
+
+    def __repr__(self) -> str:
+        return f"<the agents of batch {self.batch}>"
+
+    async def setup(self, worker: Any) -> None:
+        """See whether this worker can run the agent, and get ready; on the worker's loop."""
+        scratch = Path(worker.local_directory).parent
+        self._agents, self.lacks = await asyncio.to_thread(self._opened, scratch)
+
+    async def teardown(self, worker: Any) -> None:  # noqa: ARG002 - the name is Dask's
+        """End the agents; on the worker's loop, when the batch or the worker ends."""
+        if self._agents is not None:
+            await asyncio.to_thread(self._agents.close)
+
+    def ask(self, question: bytes) -> bytes | None:
+        """Ask, and wait for the answer; on a thread of the worker. None where the agents end before."""
+        answer: bytes | None = self._agents.ask(question)
+        return answer
+
+    def cancel(self) -> None:
+        """Cancel what is being asked."""
+        if self._agents is not None:
+            self._agents.cancel()
+
+    def forget(self) -> None:
+        """Delete the answers that are kept here until the batch has them."""
+        if self._agents is not None:
+            self._agents.forget()
+
+    def _opened(self, scratch: Path) -> tuple[Any, list[str]]:
+        try:
+            import agentnb
+        except ImportError as error:
+            return None, [f"agentnb is not installed ({error})"]
+        if agentnb.__version__ != self.version:
+            return None, [f"agentnb is {agentnb.__version__}, here it is {self.version}"]
+        from agentnb.plugins.map.worker_agents import open_agents
+
+        return open_agents(self.batch, self._settings, scratch)
+
+
+def ask(plugin: str, question: bytes) -> tuple[str, Any]:
+    """The task: ``answer`` with what came, if anything, or ``unfit`` with the worker's address and what it lacks."""
+    worker = get_worker()
+    agents: Any = worker.plugins.get(plugin)
+    if agents is None:
+        return "unfit", (worker.address, ["the batch has not begun there"])
+    if agents.lacks:
+        return "unfit", (worker.address, agents.lacks)
+    return "answer", agents.ask(question)
+
+
+def lacks(plugin: str, dask_worker: Any = None) -> tuple[str, list[str]]:
+    """The machine's name, and what it lacks."""
+    agents: Any = dask_worker.plugins.get(plugin)
+    return platform.node(), ["the batch could not begin there"] if agents is None else agents.lacks
+
+
+def cancel(plugin: str, dask_worker: Any = None) -> None:
+    """Cancel what is being asked on a worker."""
+    if (agents := dask_worker.plugins.get(plugin)) is not None:
+        agents.cancel()
+
+
+def forget(plugin: str, dask_worker: Any = None) -> None:
+    """Delete the answers that are kept on a worker."""
+    if (agents := dask_worker.plugins.get(plugin)) is not None:
+        agents.forget()

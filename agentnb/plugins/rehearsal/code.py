@@ -1,0 +1,320 @@
+"""Rehearsing code: it runs in a fork of the kernel, closed in, on a copy of the user's variables.
+
+The fork shares nothing that can be changed with the kernel, and ends without
+running anything that was registered for the end. What it finds it writes into a piece of shared memory, which code that
+closes every descriptor, or crashes, leaves as it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import gc
+import mmap
+import os
+import random
+import signal
+import sys
+import tempfile
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentnb.plugins.rehearsal import limits
+from agentnb.plugins.rehearsal.descriptors import gpu_in_use, replace_descriptors, unshare_memory
+from agentnb.plugins.rehearsal.result import Rehearsal, RehearsedVariable, unavailable
+from agentnb.plugins.rehearsal.running import Running, scene_options
+from agentnb.plugins.rehearsal.supervisor import Scene, supervise
+from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang
+from agentnb.safe_json import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NOTES_BYTES = 16 * 1024 * 1024
+"""How much code can be told of: variables, pictures and the rest."""
+MOST_NOTES = 200
+"""Programs, addresses and refused files that are told of, each."""
+_HEAD = 8
+
+
+class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the code told at its end.
+
+    Attributes:
+        result: The last expression's value, as text.
+        error: The exception.
+        traceback: Its traceback.
+        variables: The variables that it changed.
+        pictures: What it drew: PNG, in base64.
+        ended: Whether it came to its end.
+        memory: Bytes that it needed besides what was there.
+    """
+
+    result: str | None = None
+    error: str | None = None
+    traceback: str = ""
+    variables: tuple[RehearsedVariable, ...] = ()
+    pictures: tuple[str, ...] = ()
+    ended: bool = True
+    memory: int | None = None
+
+
+class Act(msgspec.Struct, frozen=True):
+    """Something that the code tried.
+
+    Attributes:
+        kind: ``"process"``, ``"connection"`` or ``"write"``.
+        text: The command, the address or the file.
+    """
+
+    kind: str
+    text: str
+
+
+class Notes:
+    """Memory that the fork writes into and the kernel reads: JSON, a line each."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, NOTES_BYTES)
+        self._used = _HEAD
+        self._counts: dict[str, int] = {}
+
+    @property
+    def address(self) -> int:
+        """Where it lies."""
+        return ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+
+    def add(self, note: object) -> None:
+        """Write a line; what finds no room is left out."""
+        line = msgspec.json.encode(note) + b"\n"
+        if self._used + len(line) <= NOTES_BYTES:
+            self._memory[self._used : self._used + len(line)] = line
+            self._used += len(line)
+            self._memory[:_HEAD] = self._used.to_bytes(_HEAD, "little")
+
+    def act(self, kind: str, text: str) -> None:
+        """Note something that the code tried."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        if self._counts[kind] <= MOST_NOTES:
+            self.add(Act(kind, text[:500]))
+
+    def read(self) -> tuple[list[Act], CodeNotes | None]:
+        """What the code tried, and what it told at its end. It may be anything: the code can write here, too."""
+        used = min(int.from_bytes(self._memory[:_HEAD], "little"), NOTES_BYTES)
+        acts: list[Act] = []
+        told: CodeNotes | None = None
+        for line in self._memory[_HEAD:used].split(b"\n"):
+            with suppress(ValueError):
+                if line.startswith(b'{"kind"'):
+                    acts.append(read_record(line, Act))
+                elif line:
+                    told = read_record(line, CodeNotes)
+        return acts, told
+
+
+class CodeRehearsal:
+    """Code whose rehearsal was begun.
+
+    Args:
+        running: Its processes.
+        notes: What the code tells.
+    """
+
+    def __init__(self, running: Running, notes: Notes) -> None:
+        self._running = running
+        self._notes = notes
+
+    def wait(self) -> Rehearsal:
+        """Wait for its end; on any thread, once."""
+        report, rehearsal = self._running.wait()
+        if not rehearsal.available:
+            return rehearsal
+        acts, told = self._notes.read()
+        error = rehearsal.error
+        if report.late and (stuck := libraries_that_hang()):
+            error = f"{error}. {stuck} cannot calculate in a copy of a process: this is probably why"
+        elif told is not None and error is None:
+            error = told.error
+        elif told is None and error is None:
+            error = f"It ended the process (exit code {report.status})"
+        told = told or CodeNotes()
+        return replace(
+            rehearsal,
+            error=error,
+            result=told.result,
+            traceback=told.traceback,
+            variables=told.variables,
+            pictures=tuple(_decoded(told.pictures)),
+            processes=_texts(acts, "process"),
+            connections=_texts(acts, "connection"),
+            refused=() if rehearsal.way == "namespaces" else _texts(acts, "write"),
+            memory=told.memory,
+            reason="" if rehearsal.way == "namespaces" else _REFUSED,
+        )
+
+
+_REFUSED = "This system lets no user make namespaces: what the code wanted to write was refused, not shown."
+
+
+def begin_code(
+    play: Callable[[Notes], int],
+    cwd: str | os.PathLike[str],
+    *,
+    seconds: float = limits.SECONDS,
+    ways: Sequence[str] | None = None,
+) -> CodeRehearsal | Rehearsal:
+    """Begin to rehearse: fork this process. To be called on the thread whose code it is.
+
+    Args:
+        play: Called in the fork; runs the code and tells the notes.
+        cwd: The workspace.
+        seconds: How long it may take.
+        ways: The ways to close it in that may be used; all where None.
+
+    Returns:
+        What waits for its end; the rehearsal itself where there can be none.
+    """
+    if not limits.is_linux():
+        return unavailable("Code can be rehearsed on Linux only.")
+    device = gpu_in_use()
+    if device:
+        return unavailable(f"This kernel uses a graphics card ({device}), which no copy of it can use.")
+    folder = os.path.realpath(cwd)
+    temporary = tempfile.mkdtemp(prefix="agentnb-rehearsal-")
+    options = scene_options(folder, temporary, seconds, os.environ)
+    scene = Scene(**options) if ways is None else Scene(**options, ways=ways)
+    notes, state = Notes(), random.getstate()
+    printed, printing = os.pipe()
+    report, reporting = os.pipe()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    pid = -1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # this fork uses nothing of the other threads
+            pid = os.fork()
+        if pid == 0:
+            _fork(scene, notes, state, (printing, reporting), play)
+    except OSError as error:
+        for each in (printed, report):
+            os.close(each)
+        os.rmdir(temporary)
+        return unavailable(f"This kernel could not be copied: {error.strerror}.")
+    finally:
+        if pid == 0:
+            os._exit(70)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        os.close(printing)
+        os.close(reporting)
+    running = Running(pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)
+    return CodeRehearsal(running, notes)
+
+
+def _fork(scene: Scene, notes: Notes, state: Any, pipes: tuple[int, int], play: Callable[[Notes], int]) -> None:
+    """The fork of the kernel, from its first step to its end."""
+    printing, reporting = pipes
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.setsid()
+
+        def prepare(link: int) -> None:
+            """In the process that is closed in, while it still has everything that it inherited."""
+            for standard in (1, 2):
+                os.dup2(printing, standard)
+            replace_descriptors({1, 2, link})
+            unshare_memory(notes.address)
+            calculate_in_one_thread()
+            gc.freeze()  # what the kernel has let go, such as an open database, is not closed here
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            tempfile.tempdir = None
+            random.setstate(state)
+            sys.dont_write_bytecode = True  # what Python compiles by the way is not what the code is about
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+            sys.addaudithook(_Hook(notes, scene))
+
+        supervise(scene, reporting, prepare, lambda: play(notes))
+    finally:
+        os._exit(0)
+
+
+class _Hook:
+    """Notes what the code tries (:func:`sys.addaudithook`)."""
+
+    def __init__(self, notes: Notes, scene: Scene) -> None:
+        self._notes = notes
+        self._within = scene.temporary
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        read = _EVENTS.get(event)
+        if read is not None:
+            with suppress(Exception):
+                kind, text = read(arguments)
+                if text and not text.startswith((self._within, "/dev/")):
+                    self._notes.act(kind, text)
+
+
+def _opened(arguments: tuple[Any, ...]) -> tuple[str, str]:
+    path, _, flags = arguments
+    writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    return "write", _path(path) if writes and not isinstance(path, int) else ""
+
+
+def _path(path: object) -> str:
+    return os.path.abspath(os.fsdecode(path)) if isinstance(path, (str, bytes)) else ""
+
+
+def _words(command: object) -> str:
+    if isinstance(command, (list, tuple)):
+        return " ".join(os.fsdecode(each) if isinstance(each, (str, bytes)) else str(each) for each in command)
+    return os.fsdecode(command) if isinstance(command, (str, bytes)) else str(command)
+
+
+def _address(address: object) -> str:
+    if isinstance(address, tuple) and len(address) > 1:
+        return f"{address[0]}:{address[1]}"
+    return _words(address)
+
+
+_EVENTS: dict[str, Callable[[tuple[Any, ...]], tuple[str, str]]] = {
+    "open": _opened,
+    "os.remove": lambda given: ("write", _path(given[0])),
+    "os.rename": lambda given: ("write", _path(given[0])),
+    "os.rmdir": lambda given: ("write", _path(given[0])),
+    "os.mkdir": lambda given: ("write", _path(given[0])),
+    "os.truncate": lambda given: ("write", _path(given[0])),
+    "os.chmod": lambda given: ("write", _path(given[0])),
+    "os.chown": lambda given: ("write", _path(given[0])),
+    "os.utime": lambda given: ("write", _path(given[0])),
+    "os.setxattr": lambda given: ("write", _path(given[0])),
+    "os.link": lambda given: ("write", _path(given[1])),
+    "os.symlink": lambda given: ("write", _path(given[1])),
+    "shutil.rmtree": lambda given: ("write", _path(given[0])),
+    "subprocess.Popen": lambda given: ("process", _words(given[1])),
+    "os.system": lambda given: ("process", _words(given[0])),
+    "os.posix_spawn": lambda given: ("process", _words(given[1])),
+    "os.exec": lambda given: ("process", _words(given[1])),
+    "os.fork": lambda _: ("process", "a copy of this process"),
+    "os.forkpty": lambda _: ("process", "a copy of this process"),
+    "socket.connect": lambda given: ("connection", _address(given[1])),
+    "socket.sendto": lambda given: ("connection", _address(given[1])),
+    "socket.getaddrinfo": lambda given: ("connection", _address((given[0], given[1] or ""))),
+}
+
+
+def _texts(acts: Sequence[Act], kind: str) -> tuple[str, ...]:
+    found = (act.text for act in acts if act.kind == kind)
+    return tuple(dict.fromkeys(found))[:MOST_NOTES]
+
+
+def _decoded(pictures: Sequence[str]) -> list[bytes]:
+    found = []
+    for picture in pictures:
+        with suppress(ValueError):
+            found.append(base64.b64decode(picture, validate=True))
+    return found

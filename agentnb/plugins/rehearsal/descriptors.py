@@ -1,0 +1,163 @@
+"""Cutting a forked process off from what it inherited: open files, sockets, and memory that is shared with others.
+
+A forked process shares the position in each open file with its parent, can write into the parent's sockets, and can
+change memory that is mapped from a file. So each file is opened anew, in the file system that the process sees now;
+everything else is replaced by ``/dev/null``; and shared memory becomes a private copy.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import suppress
+
+from agentnb.plugins.sandbox import landlock
+from agentnb.plugins.sandbox.system_calls import protect, remap_privately
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+LARGEST_COPY = 64 * 1024 * 1024
+"""Bytes of a deleted file, or of shared memory without a file, that are copied."""
+_READ, _WRITE, _RUN = 1, 2, 4
+_GPU = ("/dev/nvidia", "/dev/kfd", "/dev/dri/render")
+_HARMLESS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class _TooLarge(OSError):
+    """Something that the kernel shares with other processes, and that is too large to be copied."""
+
+
+def gpu_in_use() -> str:
+    """The device of a graphics card that this process has open; empty where it has none: it does not survive a fork."""
+    for descriptor in _open_descriptors():
+        with suppress(OSError):
+            path = os.readlink(f"/proc/self/fd/{descriptor}")
+            if path.startswith(_GPU):
+                return path
+    return ""
+
+
+def replace_descriptors(keep: Collection[int]) -> None:
+    """Replace every open descriptor that is none of *keep*.
+
+    ``/proc`` must still be there, and show this process.
+
+    Raises:
+        OSError: If one leads to memory that is too large to be copied, and could be changed.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for descriptor in _open_descriptors():
+        if descriptor in keep or descriptor == nothing:
+            continue
+        inheritable = os.get_inheritable(descriptor)
+        try:
+            new = _opened_anew(descriptor, nothing)
+        except _TooLarge:
+            raise
+        except OSError:
+            new = nothing
+        os.dup2(new, descriptor, inheritable)
+        if new != nothing:
+            os.close(new)
+    os.close(nothing)
+
+
+def _open_descriptors() -> list[int]:
+    return [int(name) for name in os.listdir("/proc/self/fd") if _is_open(int(name))]
+
+
+def _is_open(descriptor: int) -> bool:
+    with suppress(OSError):
+        return bool(os.fstat(descriptor))
+    return False
+
+
+def _opened_anew(descriptor: int, nothing: int) -> int:
+    status = os.fstat(descriptor)
+    path = os.readlink(f"/proc/self/fd/{descriptor}")
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL) & (os.O_ACCMODE | os.O_APPEND) | os.O_CLOEXEC
+    if stat.S_ISDIR(status.st_mode):
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if not stat.S_ISREG(status.st_mode):
+        return os.open(path, flags) if path in _HARMLESS else nothing
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    if status.st_nlink:
+        try:
+            new = os.open(path, flags)
+        except OSError:  # outside of what may be changed
+            new = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    else:
+        new = _copy(descriptor, status.st_size, path)
+    os.lseek(new, position, os.SEEK_SET)
+    return new
+
+
+def _for_reading(descriptor: int) -> int:
+    return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _copy(descriptor: int, size: int, path: str) -> int:
+    """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed.
+
+    Of a large one on a disk Landlock forbids that; memory without a name (``memfd_create``) it does not look at.
+    """
+    if size > LARGEST_COPY:
+        if path.startswith("/memfd:") or not landlock.abi():
+            raise _TooLarge(f"this kernel has {size / 1e6:,.0f} MB open in a file without a name")
+        return _for_reading(descriptor)
+    new = os.memfd_create("agentnb")
+    reading = _for_reading(descriptor)
+    os.sendfile(new, reading, 0, size)
+    os.close(reading)
+    return new
+
+
+def unshare_memory(keep: int) -> None:
+    """Make every piece of memory that other processes see, too, a private copy, except that at the address *keep*.
+
+    Memory that can only be read counts as well where it can be made writable; it stays readable only.
+
+    Raises:
+        OSError: If there is more of it than can be copied.
+    """
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+        shared = [line.split(None, 5) for line in file if line.split(None, 2)[1].endswith("s")]
+    for fields in shared:
+        start, end = (int(each, 16) for each in fields[0].split("-"))
+        if start <= keep < end:
+            continue
+        bits = zip("rwx", (_READ, _WRITE, _RUN), strict=True)
+        protection = sum(bit for letter, bit in bits if letter in fields[1])
+        if not protect(start, end - start, _READ | _WRITE):
+            continue  # opened for reading only
+        path = fields[5].strip() if len(fields) > 5 else ""  # noqa: PLR2004 - the name comes sixth
+        _make_private(start, end - start, path, int(fields[2], 16))
+        if protection != _READ | _WRITE:
+            protect(start, end - start, protection)
+
+
+def _make_private(start: int, size: int, path: str, offset: int) -> None:
+    if path.startswith("/") and os.path.isfile(path):
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            remap_privately(start, size, opened, offset)
+        finally:
+            os.close(opened)
+        return
+    import ctypes
+
+    if _is_plain(path) and size > LARGEST_COPY:
+        raise _TooLarge(f"this kernel shares {size / 1e6:,.0f} MB of memory with other processes")
+    held = ctypes.string_at(start, size) if _is_plain(path) else b""
+    remap_privately(start, size, -1, 0)
+    ctypes.memmove(start, held, len(held))
+
+
+def _is_plain(path: str) -> bool:
+    """Whether this is memory or a deleted file, and no device or ring of the kernel, whose contents cannot be read."""
+    if path in {"", "/dev/zero (deleted)"} or path.startswith(("/SYSV", "/dev/shm/", "/memfd:")):  # noqa: S108
+        return True
+    return path.endswith(" (deleted)") and path.startswith("/") and not path.startswith("/dev/")

@@ -1,0 +1,172 @@
+"""What a rehearsal has changed in the file system: read from the overlays that took its changes.
+
+Standard library only, as :mod:`agentnb.plugins.rehearsal.supervisor`.
+See https://docs.kernel.org/filesystems/overlayfs.html for how an overlay notes what was deleted or replaced.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from contextlib import suppress
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from agentnb.plugins.sandbox import namespaces
+
+MOST_CHANGES = 2_000
+"""Changed files that are told by name; the others are counted."""
+LARGEST_CONTENT = 256 * 1024
+MOST_CONTENT = 4 * 1024 * 1024
+"""Bytes of changed files whose contents are told, for their diffs: of each, and in all."""
+
+
+class Version:
+    """A file as it is now.
+
+    Args:
+        path: Where it lies.
+
+    Attributes:
+        content: What it holds; None for what is too large or no file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.content = _content(path)
+        self._stamp = self._stamp_of(path)
+
+    def is_now(self, path: str) -> bool:
+        """Whether the file at *path* still holds the same."""
+        if self.content is not None:
+            return self.content == _content(path)
+        return self._stamp == self._stamp_of(path)
+
+    @staticmethod
+    def _stamp_of(path: str) -> tuple[int, ...] | None:
+        status = _status(path)
+        return status and (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, Version]:
+    """The files that lie in the overlays now, by their paths there; to be called before anything is rehearsed.
+
+    What the kernel has open for writing is opened anew, which copies it. From then on the real file may change, by the
+    kernel itself, such as agentnb's own log: only this copy says what the rehearsal did to it.
+    """
+    return {
+        f"{overlay.upper}/{path}": Version(f"{overlay.upper}/{path}")
+        for overlay in overlays
+        for path, _ in _walk(overlay, "")
+    }
+
+
+def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, Version]) -> dict[str, Any]:
+    """The fields of a :class:`agentnb.plugins.rehearsal.running.Report` that say what was changed.
+
+    Args:
+        overlays: The folders whose changes are taken.
+        opened: What lay there before anything was rehearsed (:func:`versions`).
+    """
+    found: list[dict[str, Any]] = []
+    more = room = 0
+    for overlay in overlays:
+        for path, how in _walk(overlay, ""):
+            if len(found) >= MOST_CHANGES:
+                more += 1
+                continue
+            upper = f"{overlay.upper}/{path}"
+            version = opened.get(upper)
+            if version is not None and version.is_now(upper):
+                continue  # opened by the kernel, and left alone
+            if version is not None and how != "deleted":
+                status, before = "changed", version.content
+            else:
+                status, before = how, _content(f"/proc/self/fd/{overlay.below}/{path}") if how != "created" else None
+            after = _content(upper) if status != "deleted" else None
+            if status == "changed" and before is not None and before == after:
+                continue  # only opened for writing, or touched
+            change: dict[str, Any] = {"path": os.path.join(overlay.path, path), "status": status}
+            size = len(before or b"") + len(after or b"")
+            if room + size <= MOST_CONTENT:
+                room += size
+                for side, content in (("before", before), ("after", after)):
+                    if content is not None:
+                        change[side] = base64.b64encode(content).decode()
+            found.append(change)
+    return {"changes": found, "more": more}
+
+
+def _walk(overlay: namespaces.Overlay, folder: str) -> Iterator[tuple[str, str]]:
+    """What was changed below *folder*, and how. A folder that was deleted counts file by file."""
+    upper = os.path.join(overlay.upper, folder)
+    below = f"/proc/self/fd/{overlay.below}/{folder}"
+    replaced = _is_replaced(upper)
+    names = sorted(os.listdir(upper))
+    for name in names:
+        path = os.path.join(folder, name)
+        here, there = os.lstat(f"{upper}/{name}"), _status(f"{below}/{name}")
+        if stat.S_ISCHR(here.st_mode) and here.st_rdev == 0:
+            yield from _deleted(overlay, path, there)
+        elif stat.S_ISDIR(here.st_mode):
+            if there is not None and not stat.S_ISDIR(there.st_mode):
+                yield path, "deleted"
+            if there is None and not os.listdir(f"{upper}/{name}"):
+                yield f"{path}/", "created"
+            yield from _walk(overlay, path)
+        else:
+            was_folder = there is not None and stat.S_ISDIR(there.st_mode)
+            if was_folder:
+                yield from _deleted(overlay, path, there)
+            yield path, "created" if there is None or was_folder else "changed"
+    if replaced:
+        with suppress(OSError):
+            for name in sorted(set(os.listdir(below)) - set(names)):
+                path = os.path.join(folder, name)
+                yield from _deleted(overlay, path, _status(f"{below}/{name}"))
+
+
+def _deleted(overlay: namespaces.Overlay, path: str, there: os.stat_result | None) -> Iterator[tuple[str, str]]:
+    if there is None:
+        return
+    if not stat.S_ISDIR(there.st_mode):
+        yield path, "deleted"
+        return
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(os.listdir(f"/proc/self/fd/{overlay.below}/{path}"))
+    if not names:
+        yield f"{path}/", "deleted"
+    for name in names:
+        inner = os.path.join(path, name)
+        yield from _deleted(overlay, inner, _status(f"/proc/self/fd/{overlay.below}/{inner}"))
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _is_replaced(folder: str) -> bool:
+    with suppress(OSError):
+        return os.getxattr(folder, "user.overlay.opaque") == b"y"
+    return False
+
+
+def _content(path: str) -> bytes | None:
+    """What the file holds; where a link leads; None for what is too large or no file."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return os.fsencode(os.readlink(path))
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_CONTENT:
+            return None
+        with open(path, "rb") as file:
+            return file.read(LARGEST_CONTENT)
+    except OSError:
+        return None

@@ -1,0 +1,194 @@
+"""A rehearsal that runs: what it prints is read while it runs, and at its end what it would have done."""
+
+from __future__ import annotations
+
+import base64
+import os
+import selectors
+import shutil
+import signal
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentnb.changes.text_diff import count_lines, unified
+from agentnb.plugins.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders
+from agentnb.plugins.rehearsal.result import Rehearsal, RehearsedFile, unavailable
+from agentnb.plugins.sandbox.processes import descendants, signal_process
+from agentnb.safe_json import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GRACE_SECONDS = 10.0
+"""How long ending everything may take, after the rehearsal's own time."""
+MOST_PRINTED = 200_000
+"""Bytes of what was printed that are kept: half of its beginning and half of its end."""
+STEP = 0.002
+LARGEST_REPORT = 64 * 1024 * 1024
+_SIGNALS = {each.value: each.name for each in signal.Signals}
+
+
+class _Change(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    status: str
+    before: str | None = None
+    after: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What the supervisor tells."""
+
+    unavailable: str | None = None
+    way: str = ""
+    seconds: float = 0.0
+    late: bool = False
+    status: int | None = None
+    memory: int | None = None
+    crowded: bool = False
+    changes: tuple[_Change, ...] = ()
+    more: int = 0
+
+
+class Running:
+    """A rehearsal that was started.
+
+    Args:
+        pid: The supervisor.
+        printed: A pipe with what is printed.
+        report: A pipe with the supervisor's report.
+        cwd: The folder that it runs in.
+        temporary: A folder that is deleted at the end.
+        seconds: How long it may take.
+    """
+
+    def __init__(self, pid: int, printed: int, report: int, *, cwd: str, temporary: str, seconds: float) -> None:
+        self._pid = pid
+        self._pipes = {printed: bytearray(), report: bytearray()}
+        self._printed, self._report = printed, report
+        self._cwd = cwd
+        self._temporary = temporary
+        self._seconds = seconds
+
+    def wait(self) -> tuple[Report, Rehearsal]:
+        """Wait until it has ended; interrupted, end it. To be called once, on any thread.
+
+        Returns:
+            What the supervisor tells, and what is known of the rehearsal by that.
+        """
+        try:
+            self._read(time.monotonic() + self._seconds + GRACE_SECONDS)
+        finally:
+            self._end()
+        try:
+            report = read_record(bytes(self._pipes[self._report]), Report)
+        except ValueError:
+            last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
+            report = Report(unavailable=f"it ended without a report {last}".strip())
+        if report.unavailable is not None:
+            return report, unavailable(f"It could not be closed in: {report.unavailable}.")
+        return report, self._told(report)
+
+    def _told(self, report: Report) -> Rehearsal:
+        status = report.status or 0
+        error = None
+        if report.late:
+            error = f"It took longer than the limit of {self._seconds:g} s"
+        elif status < 0:
+            error = f"It was ended by {_SIGNALS.get(-status, f'signal {-status}')}"
+        elif report.crowded:
+            error = f"It wanted to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
+        return Rehearsal(
+            stdout=_text(bytes(self._pipes[self._printed])),
+            error=error,
+            files=tuple(file_of(each, self._cwd) for each in report.changes),
+            more_files=report.more,
+            seconds=report.seconds,
+            memory=report.memory,
+            way=report.way,
+        )
+
+    def _read(self, deadline: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            for pipe in self._pipes:
+                selector.register(pipe, selectors.EVENT_READ)
+            while selector.get_map() and (left := deadline - time.monotonic()) > 0:
+                for key, _ in selector.select(left):
+                    data = os.read(key.fd, 65536)
+                    if not data:
+                        selector.unregister(key.fd)
+                    self._keep(key.fd, data)
+
+    def _keep(self, pipe: int, data: bytes) -> None:
+        held = self._pipes[pipe]
+        most = LARGEST_REPORT if pipe == self._report else MOST_PRINTED
+        held += data
+        if len(held) > 2 * most:
+            del held[most // 2 : len(held) - most // 2]
+
+    def _end(self) -> None:
+        for pipe in self._pipes:
+            os.close(pipe)
+        ended = 0
+        with suppress(ChildProcessError):
+            ended, _ = os.waitpid(self._pid, os.WNOHANG)
+            if not ended:
+                self._kill()
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _kill(self) -> None:
+        """End the supervisor, and what is below it: it writes its report last, so nothing is there as a rule."""
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            if os.waitpid(self._pid, os.WNOHANG)[0]:
+                return
+            threading.Event().wait(STEP)
+        below = descendants(self._pid)
+        os.kill(self._pid, signal.SIGKILL)
+        for pid, start in below:
+            signal_process(pid, start, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def file_of(change: _Change, cwd: str) -> RehearsedFile:
+    """A file's change as it is shown."""
+    path = os.path.relpath(change.path, cwd) if change.path.startswith(f"{cwd}/") else change.path
+    path = f"{path.rstrip('/')}/" if change.path.endswith("/") else path
+    added: int | None = None
+    removed: int | None = None
+    diff = ""
+    missing = (change.status != "created" and change.before is None) or (
+        change.status != "deleted" and change.after is None
+    )
+    if not missing:
+        before, after = (base64.b64decode(each or "") for each in (change.before, change.after))
+        added, removed = count_lines(before, after)
+        names = (
+            "/dev/null" if change.status == "created" else f"a/{path.lstrip('/')}",
+            "/dev/null" if change.status == "deleted" else f"b/{path.lstrip('/')}",
+        )
+        diff = unified(before, after, *names)
+    status: Any = change.status
+    return RehearsedFile(path=path, status=status, added=added, removed=removed, diff=diff)
+
+
+def _text(printed: bytes) -> str:
+    if len(printed) > MOST_PRINTED:
+        half = MOST_PRINTED // 2
+        left_out = f"\n… ({len(printed) - MOST_PRINTED:,} bytes left out) …\n".encode()
+        printed = printed[:half] + left_out + printed[-half:]
+    return printed.decode("utf-8", "replace")
+
+
+def scene_options(cwd: str, temporary: str, seconds: float, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of a :class:`agentnb.plugins.rehearsal.supervisor.Scene`."""
+    return {
+        "cwd": cwd,
+        "seconds": seconds,
+        "touched": touched_folders(cwd, environ),
+        "hidden": hidden_paths(environ),
+        "temporary": temporary,
+    }

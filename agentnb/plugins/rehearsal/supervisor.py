@@ -1,0 +1,334 @@
+"""The process between agentnb and what is rehearsed: it sets the scene, waits, ends everything, and tells what changed.
+
+It runs in a fork of the kernel (for code) or as a program of its own (for commands, ``python -I -S``), so it needs only
+the standard library. Where the system lets users make namespaces it uses them; else Landlock; else there is no
+rehearsal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+
+from agentnb.plugins.rehearsal import limits
+from agentnb.plugins.rehearsal.overlay_changes import changes, versions
+from agentnb.plugins.sandbox import landlock, namespaces, seccomp
+from agentnb.plugins.sandbox.processes import descendants, signal_descendants
+from agentnb.plugins.sandbox.system_calls import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_NO_NEW_PRIVS,
+    PR_SET_PDEATHSIG,
+    drop_capabilities,
+    prctl,
+)
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+STEP = 0.01
+ROUNDS = 250
+COUNTED_EACH = 8
+_PREPARED = b"x"
+_LONGEST_WORD = 4096
+WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
+
+
+class Scene:
+    """What is rehearsed, and what it may touch.
+
+    Args:
+        cwd: The folder that it runs in.
+        seconds: How long it may take.
+        touched: The folders whose changes are taken.
+        hidden: What is shown empty.
+        temporary: A folder for temporary files, for where there are no namespaces.
+        ways: The ways to close it in that may be used, the best first.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        seconds: float,
+        touched: Sequence[str],
+        hidden: Sequence[str],
+        temporary: str,
+        ways: Sequence[str] = (WITH_NAMESPACES, WITH_LANDLOCK),
+    ) -> None:
+        self.cwd = cwd
+        self.seconds = seconds
+        self.touched = touched
+        self.hidden = hidden
+        self.temporary = temporary
+        self.ways = ways
+
+
+def supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> None:
+    """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it.
+
+    Args:
+        scene: What may be touched.
+        report: Where a JSON object is written at the end.
+        prepare: Called in the process that is closed in, just before it loses its rights, with a descriptor that has to
+            stay open.
+        play: What is rehearsed; called in that process. Returns its exit code.
+    """
+    told: dict[str, Any] = {}
+    try:
+        told = _supervise(scene, report, prepare, play)
+    except OSError as error:
+        told = {"unavailable": f"{error.strerror or error}"}
+    finally:
+        text = json.dumps(told).encode()
+        with suppress(OSError), open(report, "wb", closefd=False) as file:
+            file.write(text)
+
+
+def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> dict[str, Any]:
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
+    _be_ended_first()
+    room, way = _enter(scene)
+    first = _first_process(report) if room is not None else 0
+    began = time.monotonic()
+    mine, theirs = socket.socketpair()
+    inside = os.fork()
+    if inside == 0:
+        mine.close()
+        _be_inside(scene, room, theirs, prepare, play)
+    theirs.close()
+    why = _wait_for_word(mine, scene.seconds)
+    if why:
+        os.waitpid(inside, 0)
+        _end_all(first)
+        raise OSError(0, why)
+    opened = versions(room.overlays) if room is not None else {}
+    with suppress(OSError):  # it has ended already
+        mine.send(b"x")
+    counter = _ForkCounter(mine)
+    status, late = _wait(inside, began + scene.seconds, counter)
+    seconds = time.monotonic() - began
+    _end_all(first)
+    told: dict[str, Any] = {"way": way, "seconds": seconds, "late": late, "status": status}
+    told["crowded"] = counter.has_refused
+    told["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    if room is not None:
+        told.update(changes(room.overlays, opened))
+    return told
+
+
+def _wait_for_word(link: socket.socket, seconds: float) -> str:
+    """Wait until the process inside is prepared, or has ended; why it cannot be, empty where it is."""
+    link.settimeout(seconds)
+    word = b""
+    with suppress(OSError):
+        word = link.recv(_LONGEST_WORD)
+    link.setblocking(True)
+    return "" if word in {b"", _PREPARED} else word.decode("utf-8", "replace")
+
+
+def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
+    why = "it was switched off"
+    if WITH_NAMESPACES in scene.ways:
+        try:
+            room = namespaces.enter(
+                scene.touched, scene.hidden, megabytes=limits.DISK_MEGABYTES, files=limits.MOST_FILES
+            )
+        except (OSError, StopIteration) as error:
+            why = getattr(error, "strerror", None) or "there is no room for it"
+        else:
+            return room, WITH_NAMESPACES
+    if WITH_LANDLOCK in scene.ways and landlock.abi() >= landlock.SINCE["truncation"] and seccomp.is_available():
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        return None, WITH_LANDLOCK
+    raise OSError(0, f"this system lets no user make namespaces ({why}), and has no Landlock of version 3 or newer")
+
+
+def _first_process(report: int) -> int:
+    """Start the process with the id 1 inside: when it ends, the system ends all the others."""
+    waits, held = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, waits, 0), (os.POSIX_SPAWN_CLOSE, report)]
+    command = ["/bin/sh", "-c", "read forever"] if os.path.exists("/bin/sh") else [sys.executable, "-ISc", "input()"]
+    first = os.posix_spawn(command[0], command, {}, file_actions=actions)
+    os.close(waits)
+    os.set_inheritable(held, False)  # open until this process ends
+    return first
+
+
+class _ForkCounter:
+    """Allows new processes, up to :data:`agentnb.plugins.rehearsal.limits.MOST_PROCESSES` and so many at once.
+
+    Args:
+        link: Where the process inside sends the descriptor that tells of them.
+
+    Attributes:
+        count: How many were allowed.
+        has_refused: Whether one was refused.
+    """
+
+    def __init__(self, link: socket.socket) -> None:
+        self.count = 0
+        self.has_refused = False
+        self._is_full = False
+        self._looked_at = 0.0
+        self._link = link
+        self._listener = 0
+
+    @property
+    def descriptor(self) -> int:
+        """What is to be waited on; negative where nothing comes any more."""
+        return self._listener or self._link.fileno()
+
+    def go_on(self) -> None:
+        """Something can be read."""
+        if self._listener:
+            allow = self._has_room()
+            if seccomp.answer_fork(self._listener, allow=allow):
+                self.count += allow
+                self.has_refused = self.has_refused or not allow
+            elif self._is_over():
+                self._listener = -1
+            return
+        with suppress(OSError):
+            found = socket.recv_fds(self._link, 1, 1)[1]
+            self._listener = found[0] if found else 0
+        self._link.close()
+
+    def _has_room(self) -> bool:
+        """Whether one more may begin. Counting takes a while, so it is done now and then."""
+        is_due = self.count % COUNTED_EACH == 0 or self._is_full
+        if self.count >= limits.MOST_AT_ONCE and is_due and time.monotonic() - self._looked_at > STEP:
+            self._is_full = len(descendants(os.getpid())) > limits.MOST_AT_ONCE
+            self._looked_at = time.monotonic()
+        return self.count < limits.MOST_PROCESSES and not self._is_full
+
+    def _is_over(self) -> bool:
+        """Whether no process is left that could ask."""
+        poll = select.poll()
+        poll.register(self._listener)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def _be_inside(
+    scene: Scene,
+    room: namespaces.Room | None,
+    link: socket.socket,
+    prepare: Callable[[int], None],
+    play: Callable[[], int],
+) -> None:
+    """The process that is closed in, from its first step to its end."""
+    code = 70
+    try:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.setsid()
+        temporary = scene.temporary
+        if room is not None:
+            namespaces.close_in(room)
+            temporary = namespaces.TEMPORARY
+        os.chdir(scene.cwd)
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            os.environ[name] = temporary
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_FSIZE, limits.DISK_MEGABYTES * 1024 * 1024)
+        _limit(resource.RLIMIT_AS, limits.address_space() + limits.memory_limit())
+        _prepare(link, prepare)
+        link.recv(1)  # until the supervisor has looked at what `prepare` opened
+        listener = _shut(scene, room)
+        if listener:
+            socket.send_fds(link, [b"x"], [listener])
+            os.close(listener)
+        link.close()
+        code = play()
+    except OSError as error:
+        sys.stderr.write(f"{error.strerror or error}\n")
+    finally:
+        os._exit(code)
+
+
+def _prepare(link: socket.socket, prepare: Callable[[int], None]) -> None:
+    try:
+        prepare(link.fileno())
+    except OSError as error:
+        link.send(str(error.strerror or error).encode()[:_LONGEST_WORD])
+        os._exit(70)
+    link.send(_PREPARED)
+
+
+def _be_ended_first() -> None:
+    """Where memory runs out, the system ends this process and its children, and no other one."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
+
+
+def _limit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard == resource.RLIM_INFINITY or value < hard:
+        resource.setrlimit(kind, (value, value))
+
+
+def _shut(scene: Scene, room: namespaces.Room | None) -> int:
+    """Close this process in; returns the descriptor that tells of new processes, 0 where there is none."""
+    devices = ("/dev/null", "/dev/zero", "/dev/full")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if room is not None:
+        if landlock.abi():  # the mounts are enough; this forbids to change them
+            writable = [*(each.path for each in room.overlays), "/dev/shm", *devices]  # noqa: S108 - memory of its own
+            landlock.restrict(read=["/"], write=writable)
+        if not seccomp.is_available():
+            return 0
+        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True)  # these lead nowhere: there is no network
+    visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
+    version = landlock.restrict(read=visible, write=[scene.temporary, *devices], ports=())
+    drop_capabilities()
+    return seccomp.refuse(
+        sockets_but=(), signals=version < landlock.SINCE["signals"], forks=True, changes_only_itself=True
+    )
+
+
+def _wait(inside: int, deadline: float, counter: _ForkCounter) -> tuple[int, bool]:
+    """Wait for the process; returns its exit status (negative: the signal) and whether its time was up."""
+    ended, status = 0, 0
+    handle = _handle(inside)
+    while not ended:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            os.kill(inside, signal.SIGKILL)
+            os.waitpid(inside, 0)
+            return -signal.SIGKILL, True
+        watched = [*handle, *([counter.descriptor] if counter.descriptor >= 0 else ())]
+        ready = select.select(watched, [], [], left if handle else min(left, STEP))[0]
+        if counter.descriptor in ready:
+            counter.go_on()
+        ended, status = os.waitpid(inside, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status), False
+
+
+def _handle(pid: int) -> list[int]:
+    try:
+        return [os.pidfd_open(pid)]  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, OSError):
+        return []
+
+
+def _end_all(first: int) -> None:
+    """End every process that is left inside."""
+    if first:
+        os.kill(first, signal.SIGKILL)
+        os.waitpid(first, 0)  # returns when all inside have ended
+        return
+    for _ in range(ROUNDS):
+        signal_descendants(signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not descendants(os.getpid()):
+            return
+        select.select([], [], [], STEP)

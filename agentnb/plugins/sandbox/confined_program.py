@@ -1,0 +1,114 @@
+"""The program that confines itself and then becomes another (Linux).
+
+Run for :mod:`agentnb.agent.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… : WRITE… :
+LISTED… : COMMAND…; only the standard library and this package, and as little of it as possible. NETWORK is
+``all``, ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at 127.0.0.1: its port, the hosts that
+are reached without it from here, and those from a network of the process's own, this machine's servers that are to be
+there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy takes that network's listening sockets.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/agentnb/")[0])
+
+from agentnb.plugins.sandbox import landlock, own_mounts, seccomp
+from agentnb.plugins.sandbox.system_calls import drop_capabilities
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+KEPT_CAPABILITIES = 0b100_1111_1011
+"""What root keeps: to use files of others, and to be another user; not to look into processes, or at devices."""
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+"""The environment variables in which programs look for a proxy, also in lower case."""
+END = ":"
+"""Ends a list of paths: each of these is absolute."""
+
+
+def confine(
+    read: Sequence[str],
+    write: Sequence[str],
+    listed: Sequence[str],
+    *,
+    ports: Sequence[int] | None,
+    sockets: bool,
+) -> None:
+    """Confine this process (:class:`agentnb.agent.confinement.Confinement`).
+
+    Args:
+        read: What it may read and run.
+        write: What it may change, too.
+        listed: Folders whose names it may read.
+        ports: The only TCP ports that it may connect to; none of the internet where there are none; None: all of it.
+        sockets: Whether it may make Unix sockets.
+
+    Raises:
+        OSError: If the system refuses.
+    """
+    own_mounts.enter(write)
+    drop_capabilities(KEPT_CAPABILITIES)
+    used = landlock.restrict(read=read, write=write, listed=listed, ports=ports)
+    internet = () if ports is not None and not ports else seccomp.INTERNET
+    families = [seccomp.NETLINK, *internet, *([seccomp.UNIX] if sockets else ())]
+    seccomp.refuse(
+        sockets_but=families,
+        truncation=used < landlock.SINCE["truncation"],
+        only_tcp=bool(ports),
+        only_own_processes=True,
+    )
+
+
+def reach(network: str) -> Sequence[int] | None:
+    """Prepare what is left of the network.
+
+    Returns:
+        The only TCP ports that may be connected to; None: all, in the network that the process is in now.
+
+    Raises:
+        OSError: If the proxy is gone.
+    """
+    if network in ("all", "none"):
+        return None if network == "all" else ()
+    from agentnb.plugins.sandbox import private_network
+
+    _, outer, around, within, named, meeting = network.split(";", 5)
+    servers = [(address, int(number)) for address, number in map(str.split, named.split(",") if named else ())]
+    own = private_network.enter(meeting, servers) if meeting else None
+    port, direct = (int(outer), around) if own is None else (own, within)
+    for name in PROXY_VARIABLES:
+        os.environ.pop(name, None)
+        os.environ.pop(name.lower(), None)
+    for name, value in (("HTTP_PROXY", f"http://127.0.0.1:{port}"), ("NO_PROXY", direct)):
+        os.environ[name] = os.environ[name.lower()] = value
+    os.environ["HTTPS_PROXY"] = os.environ["https_proxy"] = os.environ["HTTP_PROXY"]
+    os.environ["NODE_USE_ENV_PROXY"] = "1"  # or Node's fetch() asks no proxy
+    return (port,) if own is None else None
+
+
+def main(network: str, sockets: str, *rest: str) -> None:
+    """Confine this process, and become the command at the end of *rest*."""
+    lists: list[list[str]] = []
+    words = [*rest]
+    for _ in range(3):
+        at = words.index(END)
+        lists.append(words[:at])
+        words = words[at + 1 :]
+    try:
+        confine(*lists, ports=reach(network), sockets=sockets == "sockets")
+    except OSError as error:
+        sys.stderr.write(f"The agent could not be confined: {error.strerror or error}.\n")
+        sys.exit(126)
+    try:
+        os.execvp(words[0], words)  # noqa: S606 - starting programs is the job
+    except OSError as error:
+        sys.stderr.write(f"{words[0]} could not be started: {error.strerror}.\n")
+        sys.exit(127)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,141 @@
+"""Landlock: a process gives up access to files, TCP ports, signals and abstract sockets, for itself and its children.
+
+Nothing else is needed for it: no rights, no namespace. See https://docs.kernel.org/userspace-api/landlock.html. What a
+version of the kernel cannot refuse is left out (:data:`SINCE`).
+
+Not prevented by any version so far: changing the permissions, owner and times of the user's other files, seeing that a
+file exists, and connecting to a Unix socket that has a path (:mod:`agentnb.plugins.sandbox.seccomp` refuses the last).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+
+from agentnb.plugins.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+READ = EXECUTE | READ_FILE | READ_DIR
+WRITE = ((1 << 16) - 1) & ~(_MAKE_CHAR | _MAKE_BLOCK)
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+CONNECT_TCP = 1 << 1
+
+SINCE = {"files": 1, "moves between folders": 2, "truncation": 3, "TCP": 4, "devices": 5, "signals": 6}
+"""From which version of Landlock's interface (ABI) on something is refused."""
+NEWEST = 7
+
+
+def abi() -> int:
+    """The version of Landlock's interface that the kernel has; 0 where it has none, or it is switched off."""
+    try:
+        return call(CREATE_RULESET, None, 0, 1)
+    except OSError:
+        return 0
+
+
+def restrict(
+    *,
+    read: Iterable[str],
+    write: Iterable[str],
+    listed: Iterable[str] = (),
+    ports: Sequence[int] | None = None,
+    scoped: bool = True,
+    version: int | None = None,
+) -> int:
+    """Close this process in, for good.
+
+    Args:
+        read: Files and folders that it may read and run, with all that is in them. What does not exist is left out.
+        write: Files and folders that it may change, too.
+        listed: Folders in which it may see what there is, but not read it.
+        ports: The only TCP ports that it may connect to, whatever the address; None: all. Before version 4 none is
+            refused, so single ones cannot be left.
+        scoped: Whether signals and abstract sockets reach only the processes that are closed in with it (version 6).
+        version: The version to use at most; None: the kernel's.
+
+    Returns:
+        The version that was used.
+
+    Raises:
+        OSError: If the kernel has no Landlock, or refuses, or cannot leave single ports.
+    """
+    used = min(abi() if version is None else version, NEWEST)
+    if used < 1:
+        raise OSError("The kernel has no Landlock.")
+    if ports and used < SINCE["TCP"]:
+        needed = f"version {SINCE['TCP']} of Landlock (Linux 6.7); the kernel has version {used}"
+        raise OSError(f"single hosts need a network of its own, which this system does not allow, or {needed}")
+    files = (1 << 16) - 1
+    if used < SINCE["devices"]:
+        files &= ~IOCTL_DEV
+    if used < SINCE["truncation"]:
+        files &= ~TRUNCATE
+    if used < SINCE["moves between folders"]:
+        files &= ~REFER
+    network = 3 if ports is not None and used >= SINCE["TCP"] else 0
+    scope = 3 if scoped and used >= SINCE["signals"] else 0
+    size = 8 if used < SINCE["TCP"] else 16 if used < SINCE["signals"] else 24
+    ruleset = call(CREATE_RULESET, struct.pack("QQQ", files, network, scope)[:size], size, 0)
+    try:
+        for path in read:
+            _allow(ruleset, path, READ & files)
+        for path in write:
+            _allow(ruleset, path, WRITE & files)
+        for path in listed:
+            _allow(ruleset, path, READ_DIR)
+        for port in ports or () if network else ():
+            call(ADD_RULE, ruleset, 2, struct.pack("=QQ", CONNECT_TCP, port), 0)
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
+        call(RESTRICT_SELF, ruleset, 0)
+    finally:
+        os.close(ruleset)
+    return used
+
+
+def everything_but(hidden: Iterable[str]) -> list[str]:
+    """Paths that together hold everything except *hidden*: what lies beside it, and beside each folder above it.
+
+    A rule covers a folder with all that is in it, and nothing can be taken out of it again. What is made later in one
+    of the folders above is not covered.
+
+    Args:
+        hidden: Absolute paths without links; those that do not exist count for nothing.
+    """
+    kept = [path for path in hidden if os.path.lexists(path) and path != "/"]
+    return _beside("/", kept) if kept else ["/"]
+
+
+def _beside(folder: str, hidden: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return found
+    for name in names:
+        path = os.path.join(folder, name)
+        within = [each for each in hidden if each.startswith(f"{path}/")]
+        if path in hidden or os.path.islink(path):  # a rule for a link is one for what it leads to
+            continue
+        found += _beside(path, within) if within else [path]
+    return found
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    try:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        allowed = access if stat.S_ISDIR(os.fstat(opened).st_mode) else access & _OF_FILES
+        call(ADD_RULE, ruleset, 1, struct.pack("=Qi", allowed, opened), 0)
+    finally:
+        os.close(opened)

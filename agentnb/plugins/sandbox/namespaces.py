@@ -1,0 +1,207 @@
+"""Namespaces: a copy of the file system that takes every change into memory, no network, no other processes.
+
+A process that :func:`enter` has returned in sees the whole file system read-only, except for *targets*: there an
+overlay takes what is written (``upper``), and the real files stay as they are. Everything is gone when the last of its
+processes has ended: nothing lies on a disk. The user's ids stay the same, so this needs no rights, only a kernel that
+lets users make namespaces (some distributions and containers do not).
+
+See user_namespaces(7), mount_namespaces(7) and https://docs.kernel.org/filesystems/overlayfs.html.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+
+from agentnb.plugins.sandbox.system_calls import call, drop_capabilities, mount, unshare
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+NEW_USER, NEW_MOUNTS, NEW_PIDS = 0x10000000, 0x00020000, 0x20000000
+NEW_NETWORK, NEW_IPC, NEW_HOST_NAME = 0x40000000, 0x08000000, 0x04000000
+ALL = NEW_USER | NEW_MOUNTS | NEW_PIDS | NEW_NETWORK | NEW_IPC | NEW_HOST_NAME
+
+READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
+_MOUNT_SETATTR = 442
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_PLACES = ("/dev/shm", "/mnt", "/media", "/srv", "/run", "/tmp")  # noqa: S108 - where the scratch memory is mounted
+_SOCKETS = ("/run", "/var/run")
+TEMPORARY = "/dev/shm/tmp"  # noqa: S108 - memory of its own
+"""The folder for temporary files that a process in a :class:`Room` has."""
+
+
+class Overlay:
+    """One folder whose changes are taken.
+
+    Args:
+        path: The folder.
+        upper: Where its changes are.
+        below: The real folder, opened.
+    """
+
+    def __init__(self, path: str, upper: str, below: int) -> None:
+        self.path = path
+        self.upper = upper
+        self.below = below
+
+
+class Room:
+    """The file system of a process that is in namespaces of its own.
+
+    Args:
+        overlays: The folders whose changes are taken.
+        scratch: The memory that it all lies in.
+    """
+
+    def __init__(self, overlays: Sequence[Overlay], scratch: str) -> None:
+        self.overlays = overlays
+        self.scratch = scratch
+
+
+def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, files: int) -> Room:
+    """Go into namespaces of one's own; children get process ids of their own.
+
+    Only a process with one thread can (a forked one has one).
+
+    Args:
+        targets: Folders that may be changed, absolute and without links. What does not exist is left out.
+        hidden: Files and folders that are shown empty.
+        megabytes: How much may be written, in all.
+        files: How many files and folders may be made, in all.
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+    user, group = os.geteuid(), os.getegid()
+    outermost = _outermost(targets)
+    unshare(ALL)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+    mount("none", "/", None, RECURSIVE | PRIVATE)
+    call(_MOUNT_SETATTR, -100, b"/", 0x8000, struct.pack("QQQQ", READ_ONLY | NO_SUID, 0, 0, 0), 32)
+    below = [os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in outermost]
+    inner = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _mounted_in(outermost)]
+    scratch = next(place for place in _PLACES if os.path.isdir(place) and not _holds_any(place, outermost))
+    mount("agentnb", scratch, "tmpfs", NO_SUID | NO_DEVICES, f"size={megabytes}m,nr_inodes={files},mode=700")
+    _devices(scratch)
+    overlays = [
+        _overlay(path, opened, scratch, number)
+        for number, (path, opened) in enumerate(zip(outermost, below, strict=True))
+    ]
+    for number, (path, opened) in enumerate(inner, len(overlays)):
+        overlays += _inner(path, opened, scratch, number)
+    for place in _SOCKETS:
+        if os.path.isdir(place) and not os.path.islink(place) and not _holds_any(place, [scratch, *outermost]):
+            mount("agentnb", place, "tmpfs", NO_SUID | NO_DEVICES, "size=1m,mode=755")
+    _hide(hidden, scratch)
+    return Room(overlays, scratch)
+
+
+def _overlay(path: str, opened: int, scratch: str, number: int) -> Overlay:
+    upper, work = f"{scratch}/upper{number}", f"{scratch}/work{number}"
+    os.mkdir(upper)
+    os.mkdir(work)
+    status = os.fstat(opened)
+    os.chmod(upper, stat.S_IMODE(status.st_mode))
+    options = f"lowerdir=/proc/self/fd/{opened},upperdir={upper},workdir={work},userxattr"
+    mount("agentnb", path, "overlay", NO_SUID | NO_DEVICES, options)
+    return Overlay(path, upper, opened)
+
+
+def _inner(path: str, opened: int, scratch: str, number: int) -> list[Overlay]:
+    """What is mounted inside a folder that may be changed may be changed, too; read-only where that cannot be."""
+    try:
+        if stat.S_ISDIR(os.fstat(opened).st_mode):
+            return [_overlay(path, opened, scratch, number)]
+        mount(f"/proc/self/fd/{opened}", path, None, BIND)  # a single file that is mounted
+    except OSError:
+        try:
+            mount(f"/proc/self/fd/{opened}", path, None, BIND | RECURSIVE)
+        except OSError:
+            return []
+    return []
+
+
+def _devices(scratch: str) -> None:
+    """Only harmless devices, and shared memory of one's own: who is root could write to disks by the others."""
+    prepared = f"{scratch}/dev"
+    os.mkdir(prepared)
+    mount("agentnb", prepared, "tmpfs", NO_SUID | NO_EXEC, "size=64k,mode=755")
+    for name in _DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            os.close(os.open(f"{prepared}/{name}", os.O_CREAT | os.O_WRONLY, 0o666))
+            mount(f"/dev/{name}", f"{prepared}/{name}", None, BIND)
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"{prepared}/{name}")
+    os.mkdir(f"{prepared}/shm")
+    memory = f"{scratch}/shm"
+    os.makedirs(f"{memory}/tmp")  # noqa: S108 - inside of it
+    mount(memory, f"{prepared}/shm", None, BIND)
+
+
+def close_in(room: Room) -> None:
+    """Take from this process the sight of the outer processes and devices, and of what *room* is made of.
+
+    To be called in a child of the process that called :func:`enter`.
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+    unshare(NEW_MOUNTS)
+    flags = READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC
+    mount(f"{room.scratch}/dev", "/dev", None, BIND | RECURSIVE)
+    if not _holds("/dev", room.scratch):
+        mount("agentnb", room.scratch, "tmpfs", flags, "size=4k,mode=500")
+    try:
+        mount("proc", "/proc", "proc", flags)
+    except OSError:  # in many containers: then nothing is seen there
+        mount("agentnb", "/proc", "tmpfs", flags, "size=64k")
+    drop_capabilities()
+
+
+def _hide(hidden: Iterable[str], scratch: str) -> None:
+    empty = f"{scratch}/empty"
+    os.close(os.open(empty, os.O_CREAT | os.O_WRONLY, 0o400))
+    for path in hidden:
+        if os.path.islink(path):
+            continue
+        if os.path.isdir(path):
+            mount("agentnb", path, "tmpfs", READ_ONLY | NO_SUID | NO_DEVICES, "size=4k,mode=500")
+        elif os.path.exists(path):
+            mount(empty, path, None, BIND)
+
+
+def _outermost(targets: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for path in sorted(set(targets)):
+        if path != "/" and os.path.isdir(path) and not any(_holds(each, path) for each in found):
+            found.append(path)
+    return found
+
+
+def _mounted_in(targets: Sequence[str]) -> list[str]:
+    """What is mounted inside *targets*, the outer before the inner."""
+    found: set[str] = set()
+    with open("/proc/self/mountinfo", "rb") as file:
+        for line in file:
+            path = os.fsdecode(line.split(b" ")[4].decode("unicode_escape").encode("latin-1"))
+            if any(path != target and _holds(target, path) for target in targets) and os.path.exists(path):
+                found.add(path)
+    return sorted(found)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _holds_any(folder: str, paths: Iterable[str]) -> bool:
+    return any(_holds(folder, path) or _holds(path, folder) for path in paths)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)

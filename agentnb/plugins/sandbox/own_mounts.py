@@ -1,0 +1,87 @@
+"""A view of the file system of one's own: other folders are read-only, and terminals are new ones.
+
+Landlock looks at what opens, makes and removes files. It does not look at calls that change permissions, owners, times
+and extended attributes, and it cannot tell the terminals of others from one's own. In a mount namespace everything but
+the folders that may be changed is read-only, and ``/dev/pts`` is empty. System V's shared memory is one's own as well.
+
+See mount_namespaces(7), mount_setattr(2) and https://docs.kernel.org/filesystems/devpts.html.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from agentnb.plugins.sandbox.namespaces import (
+    BIND,
+    NEW_IPC,
+    NEW_MOUNTS,
+    NEW_USER,
+    NO_EXEC,
+    NO_SUID,
+    PRIVATE,
+    READ_ONLY,
+    RECURSIVE,
+)
+from agentnb.plugins.sandbox.system_calls import call, mount, unshare
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TERMINALS = "/dev/pts"
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
+_APART = ("/dev", "/proc", "/sys")
+"""Not folders that can be made read-only here, or that need it."""
+
+
+def enter(write: Sequence[str]) -> bool:
+    """Go there, if the system allows it; it is tried in a fork, as who is half in cannot come back.
+
+    Only a process with one thread can.
+
+    Args:
+        write: The files and folders that may be changed.
+
+    Returns:
+        True if the process is there now.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            _enter(write)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1] != 0:
+        return False
+    _enter(write)
+    return True
+
+
+def _enter(write: Sequence[str]) -> None:
+    cwd = os.getcwd()
+    try:
+        unshare(NEW_MOUNTS | NEW_IPC)
+    except OSError:  # without the rights for that a user namespace is needed, too; ids stay the same in it
+        user, group = os.geteuid(), os.getegid()
+        unshare(NEW_USER | NEW_MOUNTS | NEW_IPC)
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+    mount("none", "/", None, RECURSIVE | PRIVATE)
+    kept = [path for path in map(os.path.realpath, write) if os.path.exists(path) and not path.startswith(_APART)]
+    for path in sorted(set(kept)):
+        mount(path, path, None, BIND | RECURSIVE)
+    _set("/", READ_ONLY, 0)
+    for path in kept:
+        _set(path, 0, READ_ONLY)
+    for path in _APART:
+        _set(path, 0, READ_ONLY)
+    mount("devpts", TERMINALS, "devpts", NO_SUID | NO_EXEC, "newinstance,ptmxmode=0666,mode=0620")
+    os.chdir(cwd)  # the folder that it was in is the one below the new mounts
+
+
+def _set(path: str, on: int, off: int) -> None:
+    """Set and clear flags of the mount at *path* and of all below it."""
+    call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, struct.pack("QQQQ", on, off, 0, 0), 32)

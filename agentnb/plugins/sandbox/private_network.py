@@ -1,0 +1,100 @@
+"""A network of a process's own (a network namespace of Linux) with nothing in it but a loopback and listening sockets.
+
+The sockets are handed to another process, outside, which accepts what connects to them: the only way out. They belong
+to the network in which they were made, whoever holds them. See network_namespaces(7).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+
+# The module `socket` costs start-up time.
+from _socket import AF_INET, AF_INET6, AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOCK_STREAM, SOL_SOCKET, socket
+from contextlib import ExitStack, closing
+
+from agentnb.plugins.sandbox.namespaces import NEW_NETWORK, NEW_USER
+from agentnb.plugins.sandbox.system_calls import unshare
+
+TYPE_CHECKING = False  # as in typing, which costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
+
+
+def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
+    """Go into a network of one's own, and hand its listening sockets over; None where the system does not allow it.
+
+    Only a process with one thread can.
+
+    Args:
+        meeting: The path of the Unix socket of who accepts.
+        servers: Addresses of the loopback and ports that are listened on besides.
+
+    Returns:
+        The port of the proxy, at 127.0.0.1.
+
+    Raises:
+        OSError: If nobody takes the sockets.
+    """
+    if not _leave():
+        return None
+    with closing(socket(AF_INET, SOCK_DGRAM)) as any_socket:
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
+    with ExitStack() as stack:
+        made = [_listening(*each, stack) for each in (*servers, ("127.0.0.1", 0))]  # its own port is a free one
+        numbers = [each.fileno() for each in made if each is not None]
+        link = stack.enter_context(closing(socket(AF_UNIX, SOCK_STREAM)))
+        link.connect(meeting)
+        link.sendmsg([b"l"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack(f"{len(numbers)}i", *numbers))])
+        if not link.recv(1):
+            raise OSError("the proxy is gone")
+        proxy = made[-1]
+        return None if proxy is None else int(proxy.getsockname()[1])
+
+
+def _listening(address: str, port: int, stack: ExitStack) -> socket | None:
+    """A socket that listens at *address*; None where this system has no IPv6."""
+    try:
+        made = stack.enter_context(closing(socket(AF_INET6 if ":" in address else AF_INET, SOCK_STREAM)))
+        made.bind((address, port))
+    except OSError:
+        if ":" in address:
+            return None
+        raise
+    made.listen(128)
+    return made
+
+
+def _leave() -> bool:
+    """Leave the network. Without the rights for that a user namespace is needed, too; ids stay the same in it."""
+    try:
+        unshare(NEW_NETWORK)
+    except OSError:
+        if not _can_be_user():
+            return False
+        _be_user()
+    return True
+
+
+def _can_be_user() -> bool:
+    """Whether :func:`_be_user` works here; tried in a fork, as who is half in cannot come back."""
+    child = os.fork()
+    if child == 0:
+        try:
+            _be_user()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _be_user() -> None:
+    user, group = os.geteuid(), os.getegid()
+    unshare(NEW_USER)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+    unshare(NEW_NETWORK)
