@@ -12,10 +12,8 @@ Example:
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-# As in typing, which costs the small programs of this package start-up time. Not the constant: jedi (completion in
-# Jupyter, `look_up_code`) takes for unreachable what is below an `if False`.
-TYPE_CHECKING = bool()  # noqa: UP018 - see above
 if TYPE_CHECKING:
     from typing import Any
 

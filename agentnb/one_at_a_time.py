@@ -8,11 +8,10 @@ package while it is loaded (``tests/unit/test_load_order.py``). Its names come b
 
 from __future__ import annotations
 
-import gc
 from _thread import RLock
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = bool()  # noqa: UP018 - as in agentnb: typing costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -22,9 +21,6 @@ _importing = RLock()
 
 def imported(*modules: str) -> Any:
     """Import modules while no other thread imports through this function; give the last one.
-
-    Meanwhile Python looks for no garbage: what is loaded stays, and looking through it took a sixth of the time. Not
-    checked: whether another thread says meanwhile that Python shall not look for it afterwards either.
 
     Args:
         modules: Their whole names. ``agentnb.api.start`` first brings nearly everything along, so that later imports,
@@ -38,13 +34,7 @@ def imported(*modules: str) -> Any:
         'agentnb.errors'
     """
     with _importing:
-        looks_for_garbage = gc.isenabled()
-        gc.disable()
-        try:
-            return [import_module(each) for each in modules][-1]
-        finally:
-            if looks_for_garbage:
-                gc.enable()
+        return [import_module(each) for each in modules][-1]
 
 
 def names_at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

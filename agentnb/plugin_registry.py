@@ -8,7 +8,7 @@ import threading
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.errors import AgentnbError, unexpected
+from agentnb.errors import AgentnbError, UsageError, unexpected
 from agentnb.folders import config_folder
 from agentnb.ports import PORTS, PORTS_VERSION, Plugin
 from agentnb.toml_file import parsed
@@ -104,14 +104,14 @@ class Plugins:
         try:
             plugin = entry.load()
             if not isinstance(plugin, Plugin):
-                raise TypeError(f"{entry.value} is a {type(plugin).__name__}, not an agentnb.ports.Plugin.")
+                raise UsageError(f"{entry.value} is a {type(plugin).__name__}, not an agentnb.ports.Plugin.")
             if plugin.ports != PORTS_VERSION:
                 message = (
                     f"it was made for version {plugin.ports} of the ports; this agentnb has version {PORTS_VERSION}."
                 )
-                raise TypeError(message)
+                raise UsageError(message)
             if plugin.name != entry.name:
-                raise TypeError(f"it calls itself {plugin.name!r}.")
+                raise UsageError(f"it calls itself {plugin.name!r}.")
         except Exception as error:  # noqa: BLE001 - somebody else's code
             message = f"The plug-in {entry.name!r} could not be loaded: {_reason(error)} {_advice(entry.name)}"
             self._problems[entry.name] = Problem(entry.name, message)
@@ -141,7 +141,8 @@ def _setting() -> Collection[str]:
 
 
 def _reason(error: BaseException) -> str:
-    reason = str(error) if isinstance(error, AgentnbError) else unexpected(error)
+    own = isinstance(error, (AgentnbError, ImportError))
+    reason = f"{error}" if own else unexpected(error)
     return reason if reason.endswith(".") else f"{reason}."
 
 

@@ -1,8 +1,9 @@
 """Confinement: an agent and all that it starts can read and change only what they need.
 
 On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent; where the
-kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``. It limits what an agent does without asking, and the commands that it runs through agentnb;
-files that it asks agentnb to write follow the policy alone.
+kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``. It limits what an agent
+does without asking, and the commands that it runs through agentnb; files that it asks agentnb to write follow the
+policy alone.
 """
 
 from __future__ import annotations

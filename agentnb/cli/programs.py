@@ -7,60 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb import __version__
-from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain
+from agentnb.command import MISUSED, OK, Command, Option, complain
 
 if TYPE_CHECKING:
     import argparse
-
-    from agentnb.plugins.local.settings import Settings
-
-
-def _eliza(_: argparse.Namespace) -> int:
-    from agentnb.cli.agent_program import run
-
-    return run()
-
-
-def _local(arguments: argparse.Namespace) -> int:
-    import asyncio
-
-    from agentnb.plugins.local.settings import BadSettings, read_settings
-
-    try:
-        given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
-        settings = read_settings(given)
-    except BadSettings as error:
-        return complain(str(error))
-    if arguments.check:
-        from agentnb.plugins.local.connection_check import check_connection
-
-        checked = asyncio.run(check_connection(settings))
-        print("\n".join(checked.lines))
-        return OK if checked.works else FAILED
-    if arguments.pull:
-        return asyncio.run(_pull(settings, arguments.pull))
-    if sys.stdin.isatty():
-        complain("the agent speaks ACP on stdin and stdout: start it from an ACP client. To test, type --check.")
-    from agentnb.plugins.local.stdio import main as serve
-
-    try:
-        serve(__version__, settings)
-    except (OSError, ValueError) as error:
-        return complain(f"the agent cannot start: {error}. An ACP client starts it with pipes for stdin and stdout.")
-    return OK
-
-
-async def _pull(settings: Settings, name: str) -> int:
-    from agentnb.plugins.local.model_download import find_and_pull
-    from agentnb.plugins.local.server import ServerTrouble
-
-    try:
-        async for progress in find_and_pull(settings, name):
-            print(progress, flush=True)
-    except ServerTrouble as trouble:
-        return complain(str(trouble))
-    return OK
 
 
 def _mcp(arguments: argparse.Namespace) -> int:
@@ -125,27 +75,6 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command(
-        "eliza",
-        "Runs the built-in agent over stdin and stdout.",
-        "It works offline, is deterministic, and can be used from any ACP client; /help in a prompt lists what it"
-        " does. It ends when its stdin is closed.",
-        _eliza,
-    ),
-    Command(
-        "local",
-        "Runs the agent for a model on a server of yours, over stdin and stdout.",
-        "It finds Ollama, LM Studio, vLLM and llama.cpp on this machine, or uses any server with the"
-        " OpenAI-compatible interface. See docs/how-to/local-model.md.",
-        _local,
-        (
-            Option("--check", "test the connection: say what was found, what is wrong, and what to do"),
-            Option("--pull", "download a model with Ollama", "MODEL"),
-            Option("--url", "the base URL; by default $AGENTNB_LOCAL_URL, else this machine is searched", "URL"),
-            Option("--model", "the model; by default $AGENTNB_LOCAL_MODEL, else the first", "NAME"),
-            Option("--key-variable", "the variable that holds the key; $AGENTNB_LOCAL_KEY_VARIABLE", "VARIABLE"),
-        ),
-    ),
     Command(
         "mcp",
         "Serves the notebooks that you have paired to an agent in a terminal (MCP over stdin and stdout).",

@@ -43,22 +43,6 @@ def _update_agents(source: str) -> int:
     return OK
 
 
-def _components(arguments: argparse.Namespace) -> int:
-    from agentnb.configuration.sources import read_settings
-    from agentnb.configuration.write import change_setting
-    from agentnb.errors import AgentnbError
-    from agentnb.plugins.chain.components.listing import listing
-
-    try:
-        if arguments.words or arguments.none:
-            path = change_setting("components", arguments.words)
-            print(f"Written to {path}; new conversations follow it.")
-        print(listing(read_settings()["components"].value, Path.cwd()))
-    except AgentnbError as error:
-        return complain(str(error))
-    return OK
-
-
 def _doctor(arguments: argparse.Namespace) -> int:
     import asyncio
 
@@ -136,34 +120,6 @@ def _settings(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _skills(arguments: argparse.Namespace) -> int:
-    from agentnb.api.skills import shown_skill, skills
-    from agentnb.errors import AgentnbError
-
-    try:
-        found = skills()
-        said: list[str] = []
-        if arguments.show:
-            said.append(found.show(arguments.show))
-        if arguments.revoke:
-            was = found.revoke(arguments.revoke)
-            said.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
-        if arguments.trust and arguments.yes:
-            said.append(repr(found.trust(arguments.trust)))
-        elif arguments.trust:
-            said += [shown_skill(each) for each in found if each.package == arguments.trust]
-            said.append(f"With --yes agents get the skills of {arguments.trust}." if said else "It has no skills.")
-        if arguments.json:
-            import msgspec
-
-            said.append(msgspec.json.format(msgspec.json.encode([*found], enc_hook=str)).decode())
-        text = "\n\n".join(said) or repr(found)
-    except AgentnbError as error:
-        return complain(str(error))
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    return OK
-
-
 def _trust(arguments: argparse.Namespace) -> int:
     from agentnb.errors import PolicyError
     from agentnb.policy.store import PolicyFiles
@@ -191,14 +147,6 @@ COMMANDS = (
             Option("--json", "print everything that is known, as JSON"),
             Option("--update", "read a newer registry from a file or an https address, and keep it", "SOURCE"),
         ),
-    ),
-    Command(
-        "components",
-        "Lists what can stand between you and an agent, what of it does, and what it costs in tokens.",
-        "Names and commands set which do, in that order, in your settings file.",
-        _components,
-        (Option("--none", "let none stand between you and agents"),),
-        ("NAME", "a component: a name or a quoted command; the first one is next to you"),
     ),
     Command(
         "doctor",
@@ -230,19 +178,6 @@ COMMANDS = (
             Option("--json", "print everything that is known, as JSON"),
         ),
         ("NAME", "a setting, and its new value"),
-    ),
-    Command(
-        "skills",
-        "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
-        "Agents get those of packages that you trust, as text; nothing of a skill is run. See docs/how-to/skills.md.",
-        _skills,
-        (
-            Option("--show", "show all that agents can read of a skill", "SKILL"),
-            Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
-            Option("--revoke", "take the skills of a package from agents", "PACKAGE"),
-            Option("--yes", "do it, instead of showing what would be trusted"),
-            Option("--json", "print them as JSON"),
-        ),
     ),
     Command(
         "trust",

@@ -36,7 +36,7 @@ def stand_in(folder: Path) -> dict[str, str]:
     """An environment in which `opencode` is eliza under another name."""
     program = folder / "bin/opencode"
     program.parent.mkdir(exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentnb eliza\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agentnb.plugins.eliza\n', encoding="utf-8")
     program.chmod(0o755)
     return {**without_agents(), "PATH": f"{program.parent}{os.pathsep}{bare_path()}"}
 

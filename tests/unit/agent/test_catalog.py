@@ -40,7 +40,7 @@ def test_the_agents_we_know() -> None:
 
 def test_the_built_in_agent_runs_with_this_python() -> None:
     """Whatever is on the PATH."""
-    assert find("eliza").command == (sys.executable, "-m", "agentnb", "eliza")
+    assert find("eliza").command == (sys.executable, "-m", "agentnb.plugins.eliza")
     assert installed(find("eliza")) == shutil.which(sys.executable)
 
 

@@ -202,7 +202,7 @@ def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path)
 MINE = """
 name = "mine"
 title = "My own agent"
-command = ["{python}", "-m", "agentnb", "eliza"]
+command = ["{python}", "-m", "agentnb.plugins.eliza"]
 steering = true
 
 [capabilities]

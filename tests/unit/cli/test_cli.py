@@ -77,7 +77,7 @@ def test_agents() -> None:
 def test_agents_as_json() -> None:
     """Agents as JSON tells everything."""
     rows = {row["name"]: row for row in json.loads(run("agents", "--json").stdout)}
-    assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb", "eliza"]
+    assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb.plugins.eliza"]
     assert rows["eliza"]["installed"] is True
     fields = {"name", "title", "installed", "path", "command", "install", "requires", "login"}
     assert set(rows["eliza"]) == {*fields, "runner", "runs", "needs"}
@@ -120,7 +120,7 @@ def test_eliza_with_closed_stdin() -> None:
 
 def test_eliza_when_started_loads_no_other_command_no_tls_and_no_script() -> None:
     """Thousands of tests and each user's first agent wait for its start."""
-    command = [sys.executable, "-X", "importtime", "-m", "agentnb", "eliza"]
+    command = [sys.executable, "-X", "importtime", "-m", "agentnb.plugins.eliza"]
     done = subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert {"agentnb.plugins.eliza.agent", "asyncio", "msgspec"} <= loaded

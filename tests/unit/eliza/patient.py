@@ -34,7 +34,7 @@ from acp.schema import (
 from tests.unit.api.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[3]
-COMMAND = (sys.executable, "-m", "agentnb", "eliza")
+COMMAND = (sys.executable, "-m", "agentnb.plugins.eliza")
 ABLE = {
     "fs": {"readTextFile": True, "writeTextFile": True},
     "terminal": True,

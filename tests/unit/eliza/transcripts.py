@@ -64,7 +64,7 @@ class Process:
 async def started(name: str) -> AsyncIterator[Process]:
     """The eliza of a transcript; the one of `login` wants a login."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agentnb", "eliza"),
+        *(sys.executable, "-m", "agentnb.plugins.eliza"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -32,7 +32,7 @@ __all__ = ["environment", "host", "tools", "work"]  # the fixtures
 _HERE = rehearse_command("true", "/")
 pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
 COMMAND = "rm -r build; echo two >> a.txt; echo said; exit 3"
-ELIZA = (sys.executable, "-m", "agentnb", "eliza")
+ELIZA = (sys.executable, "-m", "agentnb.plugins.eliza")
 
 
 @pytest.fixture

@@ -1,0 +1,60 @@
+"""The plug-in: the command `agentnb skills`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from agentnb.command import OK, Command, Option, complain
+from agentnb.ports import Plugin
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def _skills(arguments: argparse.Namespace) -> int:
+    from agentnb.api.skills import shown_skill, skills
+    from agentnb.errors import AgentnbError
+
+    try:
+        found = skills()
+        said: list[str] = []
+        if arguments.show:
+            said.append(found.show(arguments.show))
+        if arguments.revoke:
+            was = found.revoke(arguments.revoke)
+            said.append(f"{arguments.revoke} {'is not trusted any more' if was else 'was not trusted'}.")
+        if arguments.trust and arguments.yes:
+            said.append(repr(found.trust(arguments.trust)))
+        elif arguments.trust:
+            said += [shown_skill(each) for each in found if each.package == arguments.trust]
+            said.append(f"With --yes agents get the skills of {arguments.trust}." if said else "It has no skills.")
+        if arguments.json:
+            import msgspec
+
+            said.append(msgspec.json.format(msgspec.json.encode([*found], enc_hook=str)).decode())
+        text = "\n\n".join(said) or repr(found)
+    except AgentnbError as error:
+        return complain(str(error))
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+COMMANDS = (
+    Command(
+        "skills",
+        "Lists the skills that installed packages and this folder bring for agents, and which of them agents get.",
+        "Agents get those of packages that you trust, as text; nothing of a skill is run. See docs/how-to/skills.md.",
+        _skills,
+        (
+            Option("--show", "show all that agents can read of a skill", "SKILL"),
+            Option("--trust", "show the skills of a package; with --yes: let agents have them", "PACKAGE"),
+            Option("--revoke", "take the skills of a package from agents", "PACKAGE"),
+            Option("--yes", "do it, instead of showing what would be trusted"),
+            Option("--json", "print them as JSON"),
+        ),
+    ),
+)
+PLUGIN = Plugin(
+    name="knowledge", summary="Skills of packages, research in their source, code intelligence.", commands=COMMANDS
+)

@@ -1,0 +1,169 @@
+"""A plug-in of a stranger appears everywhere; one that is broken is named, and all else works."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+WEATHER = ROOT / "tests/plugins/weather"
+PROMPT = """
+import sys, agentnb
+session = agentnb.start(command=[sys.executable, sys.argv[1]], permissions=sys.argv[3])
+turn = session.prompt(sys.argv[2]).wait(60)
+print(turn.text)
+for part in turn.snapshot.response_parts:
+    print(getattr(part, "content", ""))
+"""
+PAGE = """
+import json
+from agentnb.comm.service import Service
+from agentnb.host import Host
+sent = []
+host = Host()
+service = Service(host, lambda client, message, buffers=(): sent.append(message))
+print(sorted(name for name in service.requests if "/" in name))
+for number, place in enumerate(("Cairo", "Rome")):
+    result = service.ask("page", "weather/look", {"place": place})
+    try:
+        print(json.dumps(host.loop.submit(result).result(30)))
+    except Exception as error:
+        print(type(error).__name__, error)
+host.close()
+"""
+
+
+def installed(folder: Path, name: str, value: str, source: Path | str) -> None:
+    """Install a package with a plug-in, as pip would leave it."""
+    module = value.partition(":")[0]
+    text = source if isinstance(source, str) else (source / f"{module}.py").read_text()
+    (folder / f"{module}.py").write_text(text)
+    metadata = folder / f"{module}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[agentnb.plugins]\n{name} = {value}\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder of packages in which the stranger's plug-in is installed."""
+    site = tmp_path / "site"
+    site.mkdir()
+    installed(site, "weather", "agentnb_weather:PLUGIN", WEATHER)
+    return site
+
+
+def run(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the packages in *site*, and with settings of its own."""
+    env = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "AGENTNB_CONFIG_DIR": str(site / "config")}
+    env |= {"AGENTNB_DATA_DIR": str(site / "data"), **variables}
+    return subprocess.run([sys.executable, *words], cwd=site, env=env, capture_output=True, text=True, check=False)
+
+
+def agentnb(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    return run(site, "-m", "agentnb", *words, **variables)
+
+
+def prompted(site: Path, prompt: str, permissions: str = "deny") -> list[str]:
+    """The answer of the agent that uses MCP tools, and what else its turn says."""
+    done = run(site, "-c", PROMPT, str(ROOT / "tests/agents/uses_mcp.py"), prompt, permissions)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_plugins_when_a_strangers_is_installed_lists_what_it_adds(site: Path) -> None:
+    """Beside those that come with agentnb."""
+    done = agentnb(site, "plugins", "--json")
+    rows = {row["name"]: row["offers"] for row in json.loads(done.stdout)["plugins"]}
+    assert rows["weather"] == {
+        "commands": ["weather"],
+        "magics": ["weather"],
+        "tools": ["weather"],
+        "requests": ["weather/look"],
+        "exporters": ["shout"],
+    }
+    assert {"export", "eliza", "local", "chain", "knowledge"} <= set(rows)
+    assert done.returncode == 0
+
+
+def test_command_of_a_plugin_when_typed_runs(site: Path) -> None:
+    """It is in the help, and an error of its own names the plug-in."""
+    assert "Says the weather." in agentnb(site, "--help").stdout
+    assert agentnb(site, "weather", "Paris", "Cairo").stdout == "Paris: rain Cairo: sun\n"
+    failed = agentnb(site, "weather", "Rome")
+    assert failed.returncode == 1
+    assert "The plug-in 'weather' failed in `agentnb weather`: KeyError" in failed.stderr
+    assert "agentnb settings plugins_off weather" in failed.stderr
+
+
+def test_magic_of_a_plugin_when_typed_runs(site: Path) -> None:
+    """`%agents weather Paris`; its own errors are told with the plug-in's name."""
+    script = (
+        "from IPython.testing.globalipapp import start_ipython; ip = start_ipython();"
+        "ip.run_line_magic('load_ext', 'agentnb');"
+        "print(ip.run_line_magic('agents', 'weather Cairo'));"
+        "ip.run_line_magic('agents', 'weather Rome')"
+    )
+    done = run(site, "-c", script)
+    assert "sun" in done.stdout
+    assert "The plug-in 'weather' failed in `%agents weather`" in done.stdout + done.stderr
+
+
+def test_tool_of_a_plugin_when_an_agent_calls_it_answers(site: Path) -> None:
+    """What it raises is told to the agent."""
+    answer = json.loads(prompted(site, "weather weather place")[0])
+    assert answer["isError"]
+    assert "The plug-in 'weather' failed in the tool 'weather'" in answer["content"][0]["text"]
+
+
+def test_request_of_a_plugin_when_a_page_asks_is_answered(site: Path) -> None:
+    """By its structs; an error of its own names the plug-in."""
+    done = run(site, "-c", PAGE)
+    assert done.stdout.splitlines()[:2] == ["['weather/look']", '{"weather": "sun"}'], done.stderr
+    assert "PluginFailed The plug-in 'weather' failed in the request 'weather/look'" in done.stdout
+
+
+def test_exporter_of_a_plugin_when_asked_for_writes_its_form(site: Path) -> None:
+    """`--to` takes its name; other names are refused with those that there are."""
+    notebook = ROOT / "notebooks/quickstart.ipynb"
+    shouted = agentnb(site, "export", str(notebook), "--to", "shout").stdout
+    assert shouted == agentnb(site, "export", str(notebook)).stdout.upper()
+    unknown = agentnb(site, "export", str(notebook), "--to", "frob")
+    assert "There is no form 'frob'. There are md, html, jsonl, ipynb, shout." in unknown.stderr
+
+
+@pytest.mark.parametrize("how", ["setting", "variable"])
+def test_plugin_when_switched_off_adds_nothing(site: Path, how: str) -> None:
+    """By the setting or by `AGENTNB_PLUGINS`."""
+    variables = {"AGENTNB_PLUGINS": "export"} if how == "variable" else {}
+    if how == "setting":
+        assert agentnb(site, "settings", "plugins_off", "weather").returncode == 0
+    assert "weather: switched off" in agentnb(site, "plugins", **variables).stdout
+    assert agentnb(site, "weather", "Paris", **variables).returncode == 2
+    assert agentnb(site, "export", "--help", **variables).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("PLUGIN = 1", "is a int, not an agentnb.ports.Plugin"),
+        ("from agentnb.ports import Plugin\nPLUGIN = Plugin('broken', 'x', ports=99)", "version 99 of the ports"),
+        ("from agentnb.ports import Plugin\nPLUGIN = Plugin('other', 'x')", "it calls itself 'other'"),
+    ],
+)
+def test_plugin_when_broken_is_named_and_all_else_works(site: Path, source: str, why: str) -> None:
+    """In the list, by the doctor, and once in the chat."""
+    installed(site, "broken", "agentnb_broken:PLUGIN", source)
+    listed = agentnb(site, "plugins")
+    assert (listed.returncode, why in listed.stdout) == (1, True)
+    assert "The plug-in 'broken' could not be loaded" in agentnb(site, "doctor", "jupyter").stdout
+    assert agentnb(site, "weather", "Cairo").stdout == "Cairo: sun\n"
+    assert sum("The plug-in 'broken' could not be loaded" in line for line in prompted(site, "leave")) == 1
