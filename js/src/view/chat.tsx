@@ -158,6 +158,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           id={`${id}-panel`}
           name={history.isShown}
           onClose={history.close}
+          onRefused={(why) => setTrouble({ what: "setting", why })}
           onOpen={(resource) => {
             leave();
             reopened(resource);
@@ -246,9 +247,9 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
   return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
-/** A tab that did not come about, or notifications that the browser refuses. */
+/** A tab that did not come about, notifications that the browser refuses, or a setting that is not set. */
 interface Trouble {
-  what: "started" | "duplicated" | "restarted" | "notifications";
+  what: "started" | "duplicated" | "restarted" | "notifications" | "setting";
   why: string;
 }
 
@@ -257,6 +258,7 @@ const REFUSED =
 
 function titleOf({ what }: Trouble): string {
   if (what === "notifications") return "The browser doesn't allow notifications of this page";
+  if (what === "setting") return "A setting was not changed";
   return `The conversation couldn't be ${what}`;
 }
 
