@@ -256,9 +256,7 @@ class Undo:
         await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
         return done
 
-    async def _apply(
-        self, groups: Iterable[Sequence[Step]], choices: Mapping[str, Choice]
-    ) -> tuple[FileChange, ...]:
+    async def _apply(self, groups: Iterable[Sequence[Step]], choices: Mapping[str, Choice]) -> tuple[FileChange, ...]:
         """Apply groups of steps that belong together, one group after another."""
         store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
