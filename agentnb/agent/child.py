@@ -38,6 +38,8 @@ A child of its own can hold the pipe open for ever.
 """
 MOST_DRAINS = 20
 """How often these seconds begin anew because there was output; while nobody reads it, they always do."""
+ONE_DRAIN = 1
+"""For a program that is of no use without its own process, as an agent behind a launcher (npx) is."""
 
 _OF_JUPYTER_SERVER = re.compile(
     r"JPY_.*|JUPYTERHUB_.*|JUPYTER_(?:TOKEN|PASSWORD|SERVER_.*|GATEWAY_.*)|(?:NB|NOTEBOOK|CONFIGPROXY|BINDER)_.*TOKEN.*"
@@ -74,6 +76,7 @@ class Child(asyncio.SubprocessProtocol):
         self._transport_ended = asyncio.Event()
         self._paused = False
         self._reads = 0
+        self._drains = MOST_DRAINS
 
     @classmethod
     async def spawn(
@@ -86,13 +89,25 @@ class Child(asyncio.SubprocessProtocol):
         on_end: Callable[[], None],
         stdin: int = asyncio.subprocess.PIPE,
         stderr: int = asyncio.subprocess.PIPE,
+        drains: int = MOST_DRAINS,
     ) -> Child:
         """Start *command* in *cwd* with exactly the environment *env*, plus our mark.
+
+        Args:
+            command: Program and arguments.
+            cwd: The folder it runs in.
+            env: Its whole environment.
+            on_output: See the class.
+            on_end: See the class.
+            stdin: As in :mod:`subprocess`.
+            stderr: As in :mod:`subprocess`.
+            drains: How often :data:`DRAIN` begins anew while children of the ended program write on.
 
         Raises:
             OSError: If the system cannot start it.
         """
         child = cls(on_output, on_end)
+        child._drains = drains
         options: dict[str, Any] = {"stdin": stdin, "stdout": asyncio.subprocess.PIPE, "stderr": stderr, "cwd": str(cwd)}
         try:
             if BELOW_SUBREAPER:
@@ -370,7 +385,10 @@ class Child(asyncio.SubprocessProtocol):
         self._status = status
         self.exited.set()
         PROCESS_ENDED.tell(pid=self.pid, status=status)
-        self._drain(MOST_DRAINS)
+        if status < 0 and sys.platform != "win32":  # killed, so it ended none of its children
+            signal_group(self.pid, signal.SIGTERM)
+            self._tell_subreaper(b"t")
+        self._drain(self._drains)
 
     def _drain(self, rounds: int, reads: int = -1) -> None:
         """Wait for output that is still in the pipe, as long as there is some."""

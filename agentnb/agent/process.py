@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
-from agentnb.agent.child import Child, inherited
+from agentnb.agent.child import ONE_DRAIN, Child, inherited
 from agentnb.agent.confined_variables import confined_variables
 from agentnb.agent.confinement import Needs, confinement_of
 from agentnb.agent.node_version import node_problem
@@ -189,7 +189,9 @@ class AgentProcess:
             if confine is not None and temporary is not None:
                 whole["TMPDIR"] = temporary
                 command = await process._confined(command, cwd, confine, whole, said)
-            process._child = await Child.spawn(command, cwd=cwd, env=whole, on_output=received, on_end=ended)
+            process._child = await Child.spawn(
+                command, cwd=cwd, env=whole, on_output=received, on_end=ended, drains=ONE_DRAIN
+            )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"{spec.title} could not be started with {spec.command[0]!r}: {reason}."

@@ -332,7 +332,7 @@ class Planner:
     def _filled(self, wishes: list[Wish], written: list[Wish]) -> list[FileChange]:
         """Empty folders that nobody wished for or away, and that get something: they are empty ones no more."""
         known = {each.path for each in wishes}
-        above = {folder for each in written for folder in _above(each.path)} - known
+        above = {folder for each in written for folder in folders_above(each.path)} - known
         entries = ((folder, self.entry(folder)) for folder in sorted(above))
         return [
             FileChange(path=folder, before=FOLDER, after=None)
@@ -343,9 +343,9 @@ class Planner:
     @staticmethod
     def _emptied(removed: list[Wish], written: list[Wish]) -> list[str]:
         """Folders that may be empty when *removed* is gone, the deepest first; those that are needed stay."""
-        needed = {above for each in written for above in _above(each.path)}
+        needed = {above for each in written for above in folders_above(each.path)}
         needed |= {each.path for each in written if each.mode == "folder"}
-        found = {above for each in removed for above in _above(each.path)}
+        found = {above for each in removed for above in folders_above(each.path)}
         found |= {each.path for each in removed if each.entry is not None and each.entry.mode == "folder"}
         found |= {each.path for each in written if each.entry is not None and each.entry.has_entries}
         inside = {each.path for each in written if each.mode != "folder"}
@@ -353,14 +353,14 @@ class Planner:
 
     def _missing(self, written: list[Wish], removed: list[Wish]) -> list[str]:
         """Folders that *written* needs and that do not exist once *removed* is gone, the uppermost first."""
-        needed = {above for each in written for above in _above(each.path)}
+        needed = {above for each in written for above in folders_above(each.path)}
         needed |= {each.path for each in written if each.mode == "folder"}
         going = {each.path for each in removed if each.entry is not None and each.entry.mode != "folder"}
         missing: list[str] = []
         for each in sorted(needed, key=lambda each: each.count("/")):
             if (
                 each in going
-                or any(above in missing or above in going for above in _above(each))
+                or any(above in missing or above in going for above in folders_above(each))
                 or not (self._workspace / each).is_dir()
             ):
                 missing.append(each)
@@ -405,6 +405,7 @@ def _is_replaced(wish: Wish) -> bool:
     return wish.entry is not None and not (wish.entry.mode == "folder" and wish.mode == "folder")
 
 
-def _above(path: str) -> list[str]:
+def folders_above(path: str) -> list[str]:
+    """The folders on the way to *path*, the uppermost first."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -114,6 +114,9 @@ class Requests:
     def _create_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
         params = msgspec.json.decode(raw, type=m.CreateSessionParams)
         environment = self._host.environment
+        for known in self._host.conversations.values():  # another window of the notebook was first, after a restart
+            if known.tab_id == params.tab_id:
+                return {"channel": known.session.uri, "chat": known.chat.uri}
         spec, cwd = find(params.agent or DEFAULT_AGENT), environment.default_workspace()
         startable(spec, cwd, os.environ.get("PATH"))
         options = environment.default_options(spec, cwd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any, cast
 
 from agentnb.errors import AgentnbError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
+_loading = threading.Lock()  # a cell and the chat load it at the same moment, each on its thread
 
 
 class Extension:
@@ -169,10 +171,24 @@ def load(shell: Any) -> None:
     Args:
         shell: The IPython shell (``get_ipython()``).
     """
-    if not hasattr(shell, _ATTRIBUTE):
+    with _loading:
+        _load(shell).magics.is_loaded_by_chat = False
+
+
+def load_for_chat(shell: Any) -> None:
+    """Load the extension because the chat is open, unless the user has loaded it, or has taken it out again."""
+    with _loading:
+        if not hasattr(shell, _TABS):
+            _load(shell).magics.is_loaded_by_chat = True
+
+
+def _load(shell: Any) -> Extension:
+    extension: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    if extension is None:
         extension = Extension(shell)
         extension.load()
         setattr(shell, _ATTRIBUTE, extension)
+    return extension
 
 
 def unload(shell: Any) -> None:

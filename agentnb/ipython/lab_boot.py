@@ -11,6 +11,7 @@ from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.error_prompts import failed_prompt
+from agentnb.ipython.extension import load_for_chat
 from agentnb.ipython.quotes import quotes_of
 
 
@@ -32,9 +33,10 @@ class Loaded:
 
 
 def boot() -> Loaded:
-    """Make this kernel's one chat model and listen to the extension; as often as you like, from any thread."""
+    """Make this kernel's one chat model and load the magics; as often as you like, from any thread."""
     shell = get_ipython()
     connect_shell(shell)
+    load_for_chat(shell)
     lab().prompt_for = lambda params: failed_prompt(shell, params)
     lab().quote = quotes_of(shell).add
     lab().register()

@@ -30,6 +30,9 @@ class AgentMagics(Magics):
         shell: The IPython shell.
         settings: What ``%config Agentnb`` sets.
         tabs: The sessions.
+
+    Attributes:
+        is_loaded_by_chat: Whether no cell has loaded the magics: the notebook lacks ``%load_ext agentnb``.
     """
 
     shell: Any
@@ -39,13 +42,17 @@ class AgentMagics(Magics):
         self.settings = settings
         self.tabs = tabs
         self._shown: set[str] = set()
+        self.is_loaded_by_chat = False
 
     @cached_property
     def _prompts(self) -> PromptCommand:
         """What runs a prompt: the host and all below it are loaded with it, not with the magics."""
         imported("agentnb.api.start", "agentnb.ipython.prompt_command")
+        from agentnb.ipython.notes import say
         from agentnb.ipython.prompt_command import PromptCommand
 
+        if self.is_loaded_by_chat:
+            say("%agent works here because the chat is open. To use it without the chat, run %load_ext agentnb first.")
         return PromptCommand(self.shell, self.settings, self.tabs, self._shown)
 
     @no_var_expand

@@ -125,17 +125,43 @@ def test_the_chat_is_there_again_after_a_reload(lab: Lab, side: Side) -> None:
 
 
 def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
-    """The new kernel has no conversation yet; the sidebar loads agentnb there by itself."""
-    lab.open("side-restart.ipynb", notebook("x = 1", kernel=KERNEL))
+    """With the conversation that was shown, its access to the kernel and what was typed; ``%agent`` works, too."""
+    lab.open("side-restart.ipynb", notebook("%agent /say what is this?", kernel=KERNEL))
     side.open()
     side.start()
+    access = side.chat.get_by_role("combobox", name="Kernel")
+    access.select_option("look")
     side.say("/say before")
     side.expect_answer("before")
+    side.box.fill("half a thought")
     lab.restart()
-    side.start()
+    side.expect_answer("before")
+    expect(side.box).to_have_value("half a thought")
+    expect(access).to_have_value("look")
     side.say("/say after")
     side.expect_answer("after")
-    expect(side.chat.get_by_text("before")).to_have_count(0)
+    lab.picture("sidebar-restarted")
+    lab.cell(0).run()
+    lab.cell(0).expect_text("what is this?")
+    lab.cell(0).expect_text(re.compile("because the chat is open"))
+    lab.picture("sidebar-agent-magic")
+
+
+def test_an_empty_conversation_is_there_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
+    """The log has nothing of it: it begins again with its agent, its access and what was typed."""
+    lab.open("side-restart-empty.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    access = side.chat.get_by_role("combobox", name="Kernel")
+    access.select_option("run")
+    expect(side.chat.get_by_role("tab")).to_have_count(1)
+    side.box.fill("a first thought")
+    lab.restart()
+    expect(side.box).to_have_value("a first thought")
+    expect(access).to_have_value("run")
+    expect(side.chat.get_by_role("tab")).to_have_count(1)
+    expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
+    lab.picture("sidebar-restarted-empty")
 
 
 def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:

@@ -8,13 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.model import FileChange, Snapshot, path_from_json, path_to_json
+from agentnb.changes.model import FOLDER, FileChange, Snapshot, path_from_json, path_to_json
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Set
     from pathlib import Path
 
 log = logger("agentnb.changes")
@@ -110,11 +110,18 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         time: When, in milliseconds since 1970.
         items: What was undone: turns and changes.
         files: What it changed in files.
+        is_whole: Whether none of the items was done again: only then its files are taken back as they were changed.
     """
 
     time: int
     items: tuple[tuple[str, str], ...]
     files: tuple[FileChange, ...] = ()
+    is_whole: bool = True
+
+    def without(self, done: Set[tuple[str, str]]) -> Undone:
+        """What is left of it when the items *done* were done again."""
+        items = tuple(each for each in self.items if each not in done)
+        return self if items == self.items else replace(self, items=items, files=(), is_whole=False)
 
 
 class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -157,6 +164,20 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
             for turn in self.turns
         )
         return replace(self, turns=turns)
+
+    @property
+    def empty_folders(self) -> frozenset[str]:
+        """The folders that are empty ones when nothing is in them, as the last turns that say so have it."""
+        folders: dict[str, bool] = {}
+        for turn in self.turns:
+            for item in turn.items:
+                file = item.file
+                if file is not None and file.was is None and FOLDER in (file.before, file.after):
+                    if item.state != "undone":
+                        folders[file.path] = file.after == FOLDER
+                    else:
+                        folders.setdefault(file.path, file.before == FOLDER)
+        return frozenset(path for path, is_empty in folders.items() if is_empty)
 
     @property
     def snapshots(self) -> frozenset[str]:

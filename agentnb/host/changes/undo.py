@@ -8,11 +8,13 @@ that redo takes back exactly that.
 from __future__ import annotations
 
 import difflib
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import FileChange, Step, path_to_json
+from agentnb.changes.apply import folders_above
+from agentnb.changes.model import FOLDER, FileChange, Step, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone
@@ -20,6 +22,7 @@ from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from agentnb.changes.model import Choice
     from agentnb.changes.store import ChangeStore
@@ -224,43 +227,42 @@ class Undo:
         tracker = self._tracker
         if not selected:
             return []
-        changes = [each.item.file for each in reversed(selected) if each.item.file is not None]
-        batches = _batches(step for change in changes for step in change.backward)
-        changed = await self._apply(batches, choices)
+        by_turn = groupby(reversed(selected), key=lambda each: each.turn_id)
+        groups = [[step for each in of_turn for step in _backward(each)] for _, of_turn in by_turn]
+        changed = await self._apply(groups, choices)
         done = [each for each in selected if not _is_left(each, choices, changed)]
-        keys = tuple(each.key for each in done)
-        undone = Undone(time=now_ms(), items=keys, files=changed)
-        record = tracker.record.with_states(keys, "undone")
-        await tracker.save(replace(record, undone=(*record.undone, undone)))
+        record = tracker.record.with_states([each.key for each in done], "undone")
+        await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed))))
         return done
 
     async def _redo(self, selected: Sequence[Selected], choices: Mapping[str, Choice]) -> list[Selected]:
-        tracker, wanted = self._tracker, {each.key for each in selected}
+        tracker = self._tracker
         if not selected:
             return []
-        steps: list[Step] = []
-        left: list[Undone] = []
-        remaining = dict.fromkeys(each.key for each in selected)
+        remaining = {each.key: each for each in selected}
+        groups: list[list[Step]] = []
         for undone in reversed(tracker.record.undone):
-            if wanted.issuperset(undone.items):  # exactly what that undo did is taken back
-                steps += [step for change in reversed(undone.files) for step in change.backward]
-                for key in undone.items:
-                    remaining.pop(key, None)
+            chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
+            if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
+                groups += [[*change.backward] for change in reversed(undone.files)]
             else:
-                left.append(replace(undone, items=tuple(key for key in undone.items if key not in wanted)))
-        changes = [each.item.file for each in selected if each.key in remaining and each.item.file is not None]
-        steps += [step for change in changes for step in change.forward]
-        changed = await self._apply(_batches(steps), choices)
+                groups += _forward(chosen)
+        groups += _forward([*remaining.values()])
+        changed = await self._apply(groups, choices)
         done = [each for each in selected if not _is_left(each, choices, changed)]
-        record = tracker.record.with_states([each.key for each in done], "open")
-        await tracker.save(replace(record, undone=tuple(reversed(left))))
+        keys = {each.key for each in done}
+        record = tracker.record.with_states(keys, "open")
+        left = (each.without(keys) for each in record.undone)
+        await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
         return done
 
-    async def _apply(self, batches: Sequence[Sequence[Step]], choices: Mapping[str, Choice]) -> tuple[FileChange, ...]:
-        store = self._tracker.store
+    async def _apply(self, groups: Iterable[Sequence[Step]], choices: Mapping[str, Choice]) -> tuple[FileChange, ...]:
+        """Apply groups of steps that belong together, one group after another."""
+        store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
             return ()
-        return await store.run(lambda opened: _applied(opened, batches, choices))
+        folders = self._tracker.record.empty_folders
+        return await store.run(lambda opened: _applied(opened, store.workspace, batches, choices, folders))
 
     def _refuse_while_turns_run(self, operation: Operation) -> None:
         store = self._tracker.store
@@ -323,20 +325,49 @@ def _and_left(message: str, left: Sequence[Selected]) -> str:
     return f"{message} {_joined([*names[:MOST_NAMED], *more])} {stays}, since {who} {them} meanwhile."
 
 
-def _batches(steps: Iterable[Step]) -> list[list[Step]]:
-    """*steps* in an order that can be applied batch by batch; steps of one path that fit together are one step.
+def _backward(selected: Selected) -> tuple[Step, ...]:
+    return () if selected.item.file is None else selected.item.file.backward
 
-    Two steps of one path do not fit where the file was changed in between: then the second is merged after the first.
+
+def _forward(selected: Iterable[Selected]) -> list[list[Step]]:
+    """The steps that do changes again, turn by turn."""
+    by_turn = groupby(selected, key=lambda each: each.turn_id)
+    files = ([each.item.file for each in of_turn if each.item.file is not None] for _, of_turn in by_turn)
+    return [[step for file in of_turn for step in file.forward] for of_turn in files]
+
+
+def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undone]:
+    """What one undo did, apart for changes that share no path: so each can be taken back by itself."""
+    parts: list[tuple[set[str], list[Selected]]] = []
+    for each in done:
+        paths = {step.path for step in _backward(each)}
+        same = [part for part in parts if part[0] & paths]
+        parts = [part for part in parts if part not in same]
+        parts.append((paths.union(*(part[0] for part in same)), [*(one for part in same for one in part[1]), each]))
+    time = now_ms()
+    return [
+        Undone(
+            time=time,
+            items=tuple(each.key for each in of_part),
+            files=tuple(change for change in changed if change.path in paths),
+        )
+        for paths, of_part in parts
+    ]
+
+
+def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
+    """The steps of *groups* in batches; steps of one path that fit together are one step.
+
+    Two steps of one path do not fit where the file was changed in between: then the second one's whole group, which may
+    make room for it, comes after the first.
     """
     batches: list[dict[str, Step]] = [{}]
-    for step in steps:
-        pending = batches[-1].get(step.path)
-        if pending is None:
-            batches[-1][step.path] = step
-        elif _can_be_joined(pending, step):
-            batches[-1][step.path] = replace(pending, target=step.target)
-        else:
-            batches.append({step.path: step})
+    for group in groups:
+        last = batches[-1]
+        if not all(step.path not in last or _can_be_joined(last[step.path], step) for step in group):
+            batches.append(last := {})
+        for step in group:
+            last[step.path] = replace(last[step.path], target=step.target) if step.path in last else step
     return [[*batch.values()] for batch in batches if batch]
 
 
@@ -348,18 +379,32 @@ def _can_be_joined(first: Step, second: Step) -> bool:
 
 
 def _applied(
-    store: ChangeStore, batches: Sequence[Sequence[Step]], choices: Mapping[str, Choice]
+    store: ChangeStore,
+    workspace: Path,
+    batches: Sequence[Sequence[Step]],
+    choices: Mapping[str, Choice],
+    folders: frozenset[str],
 ) -> tuple[FileChange, ...]:
-    """Apply the batches one after another; where one fails, those before it are taken back."""
-    done: list[FileChange] = []
+    """Apply the batches one after another; where one fails, those before it are taken back.
+
+    The empty folders *folders* stay when all that is in them goes.
+    """
+    done: list[tuple[FileChange, ...]] = []
     try:
         for batch in batches:
-            done += store.apply(batch, choices)
+            paths = {step.path for step in batch}
+            above = {each for path in paths for each in folders_above(path)} & folders - paths
+            stay = [Step(path=each, target=FOLDER) for each in sorted(above) if _is_folder(workspace / each)]
+            done.append(store.apply([*batch, *stay], choices))
     except AgentnbError:
-        for change in reversed(done):
-            store.apply(change.backward)
+        for changes in reversed(done):
+            store.apply([step for change in changes for step in change.backward])
         raise
-    return tuple(done)
+    return tuple(change for changes in done for change in changes)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:

@@ -1,12 +1,13 @@
 /** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
 
 /** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
-export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open";
+export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open" | "agentnb-reopen";
 const STARTS = {
   "agentnb-send": "waits to be sent",
   "agentnb-add": "waits to be added to a message",
   "agentnb-panel": "will open here",
   "agentnb-open": "will open here",
+  "agentnb-reopen": "will open here",
 };
 
 export class PendingPrompt {
@@ -81,4 +82,4 @@ export class PendingPrompt {
   }
 }
 
-const chatOf = (root: HTMLElement): HTMLElement | null => root.querySelector<HTMLElement>(".agentnb-view");
+export const chatOf = (root: HTMLElement): HTMLElement | null => root.querySelector<HTMLElement>(".agentnb-view");

@@ -3,6 +3,7 @@ import type { Manager } from "@jupyter-widgets/jupyterlab-manager";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Panel, Widget } from "@lumino/widgets";
+import type { Leaving } from "../view/after-restart";
 import type { NotebookActions } from "../view/store";
 import type { Addition } from "./add-to-chat";
 import type { AgentEdits } from "./agent-edits";
@@ -12,7 +13,7 @@ import { Link, type Saved } from "./link";
 import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
 import { part } from "./parts";
-import { PendingPrompt } from "./pending-prompt";
+import { chatOf, PendingPrompt } from "./pending-prompt";
 import type { Rejoined, SentModel } from "./rejoin";
 import { knowsSubshells, subshellOf } from "./subshell";
 
@@ -39,6 +40,9 @@ export class Session {
   #body: Widget | undefined;
   #link: Link | undefined;
   readonly #pending = new PendingPrompt();
+  /** What was open when the kernel ended, on its way to the chat of the next one. */
+  readonly #reopening = new PendingPrompt();
+  #open: string | undefined;
   /** Called with the link once there is one. */
   #onLink: ((link: Link) => void) | undefined;
   #started: Kernel | null = null;
@@ -137,6 +141,7 @@ export class Session {
   dispose(): void {
     this.#attempt++;
     this.#pending.cancel();
+    this.#reopening.cancel();
     const { sessionContext, context } = this.#parts.panel;
     sessionContext.kernelChanged.disconnect(this.#onKernel);
     sessionContext.statusChanged.disconnect(this.#onStatus);
@@ -176,6 +181,8 @@ export class Session {
     if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
     await this.#show(answer, stale);
     if (stale()) return;
+    if (this.#open) void this.#reopening.send(this.node.node, "", Promise.resolve(this.#open), "agentnb-reopen");
+    this.#open = undefined;
     this.#link = new Link(
       panel,
       this.#parts.agentEdits,
@@ -240,6 +247,13 @@ export class Session {
     this.node.addWidget(body);
   }
 
+  /** The kernel ends: what is open in its chat is to be open in that of the next one. */
+  #keepOpen(): void {
+    const detail: Leaving = {};
+    chatOf(this.node.node)?.dispatchEvent(new CustomEvent("agentnb-leaving", { detail }));
+    this.#open = detail.open ?? this.#open;
+  }
+
   #drop(): void {
     this.#link?.dispose();
     this.#link = undefined;
@@ -262,12 +276,14 @@ export class Session {
 
   /** Another kernel, or none. */
   #onKernel = (): void => {
+    if (!this.#kernel()) this.#keepOpen();
     if (this.#state !== "new") this.again();
   };
 
   /** A kernel that restarts loses all; the first word after it is the new one's. */
   #onStatus = (_: unknown, status: string): void => {
     if (this.#state === "new" && !this.#restarting) return;
+    if (DYING.has(status) || status === "dead") this.#keepOpen();
     if (DYING.has(status)) {
       this.#attempt++;
       this.#restarting = true;

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
+import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
 import { Conversation, type ConversationTask } from "./conversation";
 import { ErrorCard } from "./error-card";
@@ -41,6 +42,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   };
   const [trouble, setTrouble] = useState<Trouble>();
   const create = useCreate(sessions, select, setTrouble);
+  const afterRestart = useAfterRestart(root, sessions, active, (why) => setTrouble({ what: "reopened", why }));
   const duplicate = useDuplicate(sessions, select, setTrouble);
   const { closed, close, reopen } = useClosing(sessions, select);
   const reopened = useExpected(sessions, (resource) => {
@@ -151,6 +153,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           </button>
         </div>
       )}
+      {afterRestart}
       {trouble && <ErrorCard title={titleOf(trouble)} message={trouble.why} />}
       {!root && !refusal && !isOver(connection) && <Waiting text="Connecting to the kernel…" />}
       {root && history.isShown && (
@@ -158,6 +161,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           id={`${id}-panel`}
           name={history.isShown}
           onClose={history.close}
+          onRefused={(why) => setTrouble({ what: "setting", why })}
           onOpen={(resource) => {
             leave();
             reopened(resource);
@@ -246,9 +250,9 @@ function useActive(sessions: readonly SessionSummary[], tab: string | undefined)
   return { active: (known ?? wanted ?? sessions.at(-1))?.resource, select };
 }
 
-/** A tab that did not come about, or notifications that the browser refuses. */
+/** A tab that did not come about, notifications that the browser refuses, or a setting that is not set. */
 interface Trouble {
-  what: "started" | "duplicated" | "restarted" | "notifications";
+  what: "started" | "duplicated" | "restarted" | "reopened" | "notifications" | "setting";
   why: string;
 }
 
@@ -257,6 +261,7 @@ const REFUSED =
 
 function titleOf({ what }: Trouble): string {
   if (what === "notifications") return "The browser doesn't allow notifications of this page";
+  if (what === "setting") return "A setting was not changed";
   return `The conversation couldn't be ${what}`;
 }
 

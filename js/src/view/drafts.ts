@@ -7,6 +7,7 @@
  */
 import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
+import { chatChannel } from "./identity";
 import { store as keep, stored, storedKeys } from "./storage";
 import { messageOf, type Refusal, type Store } from "./store";
 
@@ -103,7 +104,7 @@ export class Drafts {
     this.#unsaved.clear();
   }
 
-  /** Drafts of kernels that no view of this page talks to any more. */
+  /** Drafts of kernels that no view of this page talks to any more, unless their conversation is open again. */
   lost(): LostDraft[] {
     const now = this.#store.hostId.peek();
     if (now === undefined) return [];
@@ -113,9 +114,12 @@ export class Drafts {
       (view) => view.dataset.agentnbHost,
     );
     const living = new Set([now, ...hosts]);
+    const open = new Set(
+      (this.#store.root.peek()?.sessions ?? []).map(({ resource }) => PREFIX + chatChannel(resource)),
+    );
     return keys.flatMap((key) => {
       const saved = stored<Saved>(key);
-      return saved && !living.has(saved.host) ? [{ key, text: saved.text }] : [];
+      return saved && !living.has(saved.host) && !open.has(key) ? [{ key, text: saved.text }] : [];
     });
   }
 

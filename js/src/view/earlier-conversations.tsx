@@ -92,7 +92,7 @@ export function Earlier() {
 const reopened = (number: number) => `Reopened ${count(number)} conversation${number === 1 ? "" : "s"}.`;
 
 /** The sessions of an answer to `listSessions` that no other kernel has open. */
-function readKept(answer: unknown): Kept[] {
+export function readKept(answer: unknown): Kept[] {
   if (!isObject(answer) || !Array.isArray(answer.sessions)) return [];
   const elsewhere = new Set(Array.isArray(answer.elsewhere) ? answer.elsewhere : []);
   return (answer.sessions as unknown[]).flatMap((one) =>

@@ -13,11 +13,13 @@ interface Props {
   name: PanelName;
   onOpen: (resource: string) => void;
   onClose: () => void;
+  /** Says why a setting that was typed last is not set. */
+  onRefused: (why: string) => void;
 }
 
-export function Panel({ id, name, onOpen, onClose }: Props) {
+export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
   const title = name === "history" ? "History" : "Settings";
-  const { store, announce } = useView();
+  const { store, announce, memory } = useView();
   const box = useRef<HTMLElement>(null);
   useLayoutEffect(() => box.current?.focus(), []);
   const context: HistoryContext & SettingsContext = {
@@ -28,6 +30,8 @@ export function Panel({ id, name, onOpen, onClose }: Props) {
     open: onOpen,
     close: onClose,
     announce,
+    refused: onRefused,
+    kept: memory,
   };
   return (
     <section

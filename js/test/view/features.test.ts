@@ -209,6 +209,21 @@ describe("drafts", () => {
     await page.until(() => expect(box(page).value).toEqual(""));
   });
 
+  test("of a conversation that is open again in the next kernel are in its box, and not offered elsewhere", async () => {
+    const store = readyStore();
+    const page = open(store, { kind: "chat" });
+    type(box(page), "precious words");
+    page.unmount();
+    store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "First"), summary("eliza:/fresh")] };
+    addSession(store, "eliza:/fresh");
+    store.hostId.value = "another";
+    const again = open(store, { kind: "chat" });
+    await again.until(() => expect(box(again).value).toEqual(""));
+    expect(again.all("[aria-label^='Unsent drafts']")).toEqual([]);
+    again.all("[role=tab]")[0]?.click();
+    await again.until(() => expect(box(again).value).toEqual("precious words"));
+  });
+
   test("of a kernel that was restarted are offered, and taken or thrown away", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });

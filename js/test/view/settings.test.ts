@@ -92,12 +92,16 @@ function shown(answers: Record<string, unknown> = {}) {
   const said: string[] = [];
   const other = { ...AGENT, provider: "claude", displayName: "Claude" };
   const root = signal({ agents: [AGENT, other], sessions: [] });
-  mountSettings(into, { root, request, announce: (sentence) => void said.push(sentence) });
+  const refused: string[] = [];
+  const announce = (sentence: string) => void said.push(sentence);
+  const kept = new Map<string, unknown>();
+  const mount = () => mountSettings(into, { root, request, announce, kept, refused: (why) => void refused.push(why) });
+  const page = { close: mount(), mount };
   const named = <E extends HTMLElement>(label: string) => into.querySelector<E>(`[aria-label="${label}"]`) as E;
   const button = (name: string) =>
     [...into.querySelectorAll("button")].find((one) => one.textContent?.trim() === name) as HTMLButtonElement;
   const changes = () => asked.filter(({ method }) => method.startsWith("change")).map(({ params }) => params);
-  return { into, asked, said, named, button, changes };
+  return { into, asked, said, refused, page, named, button, changes };
 }
 
 /** Waits as long as a busy machine needs. */
@@ -418,4 +422,71 @@ test("models are hidden and shown by buttons; a name that hides those of several
     ["m2", "gone"],
     ["m2", "claude/m3"],
   ]);
+});
+
+function type(box: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+  box.value = text;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+test("what is typed is set when the page closes, once", async () => {
+  const { into, named, changes, page, refused } = shown();
+  await ready(into);
+  named<HTMLInputElement>("Working folder").focus();
+  type(named("Working folder"), "/home/ada/fit");
+  page.close();
+  expect(changes()).toEqual([expect.objectContaining({ name: "cwd", value: "/home/ada/fit" })]);
+  await until(() => expect(document.activeElement).toBe(document.body));
+  expect([changes().length, refused]).toEqual([1, []]);
+});
+
+test.each([
+  ["is refused", () => Promise.reject(new Error("There is no such folder.")), "There is no such folder."],
+  ["must be confirmed", () => ({ confirm: "Agents may do more." }), "Agents may do more. Open the settings to confirm"],
+])("what %s after the page was closed is said elsewhere", async (_, changeSetting, words) => {
+  const { into, named, page, refused } = shown({ changeSetting });
+  await ready(into);
+  type(named("Working folder"), "/nowhere");
+  page.close();
+  await until(() => expect(refused).toEqual([expect.stringContaining(words)]));
+  expect(refused[0]).toMatch(/^Working folder \(\/nowhere\): /);
+});
+
+test("what is typed stays when another value is set meanwhile, and is not asked for again by leaving the box", async () => {
+  let listed: object = LISTED;
+  const { into, named, changes, page } = shown({
+    listSettings: () => listed,
+    changeSetting: () => Promise.reject(new Error("Someone else has set it.")),
+  });
+  await ready(into);
+  const box = named<HTMLInputElement>("Working folder");
+  type(box, "/mine");
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  listed = JSON.parse(JSON.stringify(LISTED).replace("/gone", "/theirs"));
+  await until(() => expect(into.textContent).toContain("Someone else has set it."));
+  expect(named<HTMLInputElement>("Working folder").value).toBe("/mine");
+  page.close();
+  expect(changes()).toHaveLength(1);
+});
+
+test("what is typed into a form is there when the settings are opened again, and gone once it was cancelled", async () => {
+  const { into, named, button, page } = shown();
+  await ready(into);
+  named<HTMLSelectElement>("Agent to describe").value = "=";
+  named("Agent to describe").dispatchEvent(new Event("change", { bubbles: true }));
+  await until(() => expect(named("Name of the agent")).not.toBeNull());
+  type(named("Name of the agent"), "other");
+  type(named("Name of the server"), "git");
+  type(named("Path, with * and **"), "*.csv");
+  page.close();
+  page.close = page.mount();
+  await ready(into);
+  const fields = ["Name of the agent", "Name of the server", "Path, with * and **"];
+  expect(fields.map((one) => named<HTMLInputElement>(one).value)).toEqual(["other", "git", "*.csv"]);
+  button("Cancel").click();
+  await until(() => expect(named("Name of the agent")).toBeNull());
+  page.close();
+  page.close = page.mount();
+  await ready(into);
+  expect(named("Name of the agent")).toBeNull();
 });

@@ -28,12 +28,23 @@ KERNEL = Path(__file__).with_name("kernel.py")
 ROOT = Path(__file__).parents[3]
 
 
+ENDS = {"launcher ended": signal.SIGUSR1}
+"""The signal on which the launcher ends by itself, with its agent running."""
+AT_ONCE = 4.0
+"""Seconds; less than the five for which a command's output is read once it has ended."""
+
+
 def alive(pid: int) -> bool:
     """Whether process *pid* runs; one that is only not yet waited for does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def parent(pid: int) -> int:
+    """The process above *pid*."""
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
 async def until_dead(*pids: int) -> None:
@@ -87,6 +98,25 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
         await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
         assert list(map(alive, children)) == [False, False]
         assert "stopped unexpectedly (killed by signal 9)" in str(talk.listener.error)
+
+
+@pytest.mark.parametrize("way", ["launcher killed", "subreaper killed", "launcher ended"])
+async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: Path, way: str) -> None:
+    """The agent has the launcher's pipes and writes on and on, so its output never ends."""
+    now = asyncio.get_running_loop().time
+    async with talking("launches", tmp_path) as talk:
+        prompt = asyncio.ensure_future(talk.prompt())
+        while talk.listener.text.count(".") < 3:
+            talk.listener.spoken.clear()
+            await asyncio.wait_for(talk.listener.spoken.wait(), PATIENCE)
+        agent, launcher = map(int, talk.listener.text.split()[:2])
+        assert launcher == talk.agent.pid
+        began = now()
+        os.kill(launcher if way != "subreaper killed" else parent(launcher), ENDS.get(way, signal.SIGKILL))
+        await asyncio.wait_for(talk.agent.wait_closed(), PATIENCE)
+        assert (alive(agent), now() - began < AT_ONCE) == (False, True)
+        assert ("exit code 0" if way == "launcher ended" else "killed by signal 9") in str(talk.listener.error)
+        await asyncio.gather(prompt, return_exceptions=True)
 
 
 @pytest.mark.parametrize("kind", ["one", "many"])

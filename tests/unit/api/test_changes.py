@@ -94,6 +94,20 @@ def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
     assert (repr(turn.changes), numbers(turn)) == ("Nothing was changed.", TurnChanges(status="ready", undoable=0))
 
 
+def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_others(
+    session: Session, tmp_path: Path
+) -> None:
+    """One undo of two files; the redo of the second leaves the first alone."""
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "b.txt").write_text("b\n")
+    turn = does(session, ["write", "a.txt", "a1\n"], ["write", "b.txt", "b1\n"])
+    turn.undo()
+    turn.redo("a.txt")
+    does(session, ["write", "a.txt", "a2\n"])
+    assert [each.name for each in turn.redo("b.txt")] == ["b.txt"]
+    assert files(tmp_path) == {"a.txt": "a2\n", "b.txt": "b1\n"}
+
+
 def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_does_it_again(
     session: Session, tmp_path: Path
 ) -> None:

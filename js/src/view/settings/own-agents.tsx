@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { line } from "../plain";
 import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
+import { useForget, useKept } from "./kept";
 import type { AgentCommand } from "./list";
 
 interface Props {
@@ -13,10 +14,16 @@ interface Props {
 }
 
 const NEW = "";
+const FORM = "agent ";
 
 /** Lists the user's own agents, with a form to change each, and one for another. */
 export function OwnAgents({ agents, onChange, children }: Props) {
-  const [editing, edit] = useState<string>();
+  const [editing, choose] = useKept<string | undefined>("agent", undefined);
+  const forget = useForget();
+  const edit = (name: string | undefined) => {
+    forget(FORM);
+    choose(name);
+  };
   const own = agents.filter(({ file }) => file);
   const shipped = agents.filter(({ file }) => !file);
   const chosen = agents.find(({ name }) => name === editing);
@@ -115,10 +122,10 @@ interface FormProps {
 }
 
 function Form({ agent, names, onCancel, onSave }: FormProps) {
-  const [name, setName] = useState(agent?.name ?? NEW);
-  const [command, setCommand] = useState(agent?.line ?? "");
-  const [kept, keep] = useState(agent?.variables ?? []);
-  const [variables, setVariables] = useState("");
+  const [name, setName] = useKept(`${FORM}name`, agent?.name ?? NEW);
+  const [command, setCommand] = useKept(`${FORM}command`, agent?.line ?? "");
+  const [kept, keep] = useKept(`${FORM}variables kept`, agent?.variables ?? []);
+  const [variables, setVariables] = useKept(`${FORM}variables`, "");
   const [trouble, setTrouble] = useState("");
   const save = () => {
     const typed = readVariables(variables);

@@ -8,6 +8,7 @@ import { line, plain, reason } from "../plain";
 import { useRoot } from "../use-root";
 import { AgentOrder, HiddenAgents, HiddenModels } from "./agent-lists";
 import { FolderChooser } from "./folder";
+import { KeptContext } from "./kept";
 import { type Listed, type OfferedModel, readListed, readTyped, type Setting, shown, sourceName, typed } from "./list";
 import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
@@ -22,6 +23,10 @@ export interface SettingsContext {
   readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
   /** Says a sentence to screen readers, politely. */
   announce(sentence: string): void;
+  /** Says why what was typed last is not set, where the settings were closed meanwhile. */
+  refused?(why: string): void;
+  /** What is typed and not saved. */
+  readonly kept?: Map<string, unknown>;
 }
 
 /** Shows the settings in `into`; the result takes them away again. */
@@ -31,7 +36,8 @@ export function mountSettings(into: HTMLElement, context: SettingsContext): () =
   const body = into.ownerDocument.createElement("div");
   body.className = "settings";
   into.append(style, body);
-  render(h(Settings, { context }), body);
+  const settings = h(Settings, { context });
+  render(h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings }), body);
   return () => {
     render(null, body);
     style.remove();
@@ -74,23 +80,40 @@ function Settings({ context }: { context: SettingsContext }) {
     // The panel had the focus while the settings were read, unless the reader went elsewhere meanwhile.
     if (focusedIn(search.current)?.matches(".panel")) search.current?.focus();
   }, [isListed]);
-  const change = async (at: string, method: string, params: object, done: string): Promise<void> => {
+  const isClosed = useRef(false);
+  useLayoutEffect(
+    () => () => {
+      isClosed.current = true;
+    },
+    [],
+  );
+  const change = async (at: string, method: string, params: object, done: string, title = at): Promise<void> => {
     ask(undefined);
     say(undefined);
     try {
       const { confirm } = await context.request<{ confirm?: string }>(method, params);
-      if (typeof confirm === "string") return ask({ at, method, params, done, sentence: confirm });
+      if (typeof confirm === "string") {
+        if (isClosed.current) context.refused?.(`${title}: ${confirm} Open the settings to confirm it.`);
+        return ask({ at, method, params, done, sentence: confirm });
+      }
       say({ at, text: done, isTrouble: false });
       context.announce(done);
     } catch (error) {
+      if (isClosed.current) context.refused?.(`${title}: ${reason(error)}`);
       say({ at, text: reason(error), isTrouble: true });
     }
-    await load();
+    if (!isClosed.current) await load();
   };
   const set = async (setting: Setting, value: unknown): Promise<void> => {
     if (setting.name === "notifications" && value === true && !(await mayNotify()))
       return say({ at: setting.name, text: BLOCKED, isTrouble: true });
-    await change(setting.name, "changeSetting", changed(setting, value, isHere), done(setting, value));
+    await change(
+      setting.name,
+      "changeSetting",
+      changed(setting, value, isHere),
+      done(setting, value),
+      named(setting, value),
+    );
   };
   if (!listed) {
     return trouble ? (
@@ -228,6 +251,11 @@ async function mayNotify(): Promise<boolean> {
 
 function changed({ name, inFile }: Setting, value: unknown, here: boolean): object {
   return { name, value, here, ...(!here && { was: inFile ?? null, checks: true }) };
+}
+
+/** The setting, with what it was to be: it is no longer seen where it was typed. */
+function named({ title }: Setting, value: unknown): string {
+  return `${line(title, 60)} (${line(typed(value), 200)})`;
 }
 
 function done({ title }: Setting, value: unknown): string {
@@ -399,18 +427,38 @@ function Control({ setting, agents, models, isFixed, label, onChange }: ControlP
     );
   }
   if (kind === "servers" && Array.isArray(value) && value.length > 0) return null;
-  return <Typed key={typed(value)} setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
+  return <Typed setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
 }
 
-/** What is typed counts with Enter, or when the focus leaves the box. */
+/** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
 function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents" | "models">) {
   const { kind, value } = setting;
   const before = typed(value);
   const box = useRef<HTMLInputElement>(null);
+  const previous = useRef(before);
+  /** What the box had when the kernel was asked last, or when it said what is set. */
+  const known = useRef(before);
   const commit = () => {
-    const said = box.current?.value ?? "";
-    if (said !== before) onChange(kind === "number" && said.trim() === "" ? null : readTyped(kind, said));
+    const said = box.current?.value;
+    if (said === undefined || said === before) return;
+    known.current = said;
+    onChange(kind === "number" && said.trim() === "" ? null : readTyped(kind, said));
   };
+  const leave = () => {
+    if (box.current?.value !== known.current) commit();
+  };
+  const latest = useRef(leave);
+  latest.current = leave;
+  useLayoutEffect(() => {
+    // Another value is set: it is shown, unless the reader has typed another one yet.
+    const said = box.current?.value ?? "";
+    if (box.current && (said === previous.current || typed(readTyped(kind, said)) === before)) {
+      box.current.value = before;
+      known.current = before;
+    }
+    previous.current = before;
+  }, [before]);
+  useLayoutEffect(() => () => latest.current(), []);
   return (
     <input
       ref={box}
@@ -431,7 +479,7 @@ function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents
       onKeyDown={(event) => {
         if (event.key === "Enter" && !event.isComposing) commit();
       }}
-      onBlur={commit}
+      onBlur={leave}
     />
   );
 }

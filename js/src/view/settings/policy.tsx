@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { line, plain, reason } from "../plain";
 import { FolderChooser } from "./folder";
+import { useKept } from "./kept";
 import type { Listed } from "./list";
 
 interface Props {
@@ -90,7 +91,7 @@ function Grants({ grants, change }: Pick<Listed, "grants"> & Pick<Props, "change
 function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   const [action, setAction] = useState("ask");
   const [tool, setTool] = useState("");
-  const [pattern, setPattern] = useState("");
+  const [pattern, setPattern] = useKept("rule", "");
   const isCommand = tool === "execute";
   const add = () => {
     const said = pattern.trim();
@@ -189,7 +190,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
 
 function Trusted({ listed, request, change, below }: Props) {
   const { trusted, folder } = listed;
-  const [text, setText] = useState(folder);
+  const [text, setText] = useKept("folder to trust", folder);
   return (
     <div class="setting" role="group" aria-label="Trusted folders">
       <span class="setting-title">Trusted folders</span>

@@ -1,7 +1,8 @@
 /** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { line } from "../plain";
 import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
+import { useForget, useKept } from "./kept";
 
 export interface Props {
   /** The names of those that there are. */
@@ -29,16 +30,24 @@ export function McpServers({ names, isFixed, onChange }: Props) {
           </li>
         ))}
       </ul>
-      {!isFixed && <NewServer onAdd={onChange} />}
+      {!isFixed && <NewServer names={names} onAdd={onChange} />}
     </div>
   );
 }
 
-function NewServer({ onAdd }: { onAdd: Props["onChange"] }) {
-  const [name, setName] = useState("");
-  const [command, setCommand] = useState("");
-  const [variables, setVariables] = useState("");
+const FORM = "server ";
+
+function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: Props["onChange"] }) {
+  const [name, setName] = useKept(`${FORM}name`, "");
+  const [command, setCommand] = useKept(`${FORM}command`, "");
+  const [variables, setVariables] = useKept(`${FORM}variables`, "");
   const [trouble, setTrouble] = useState("");
+  const forget = useForget();
+  useEffect(() => {
+    if (!names.includes(name.trim())) return;
+    forget(FORM); // it was added
+    setName("");
+  }, [names.join("\n")]);
   const add = () => {
     const env = readVariables(variables);
     if (!name.trim() || !command.trim()) return setTrouble("A server has a name, and a command or an address.");

@@ -1,0 +1,89 @@
+/** A restart of the kernel: what was open in its chat is open, or offered, in the next one's. */
+import { expect, test } from "vitest";
+import type { Leaving } from "../../src/view/after-restart";
+import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
+import { open, type Page } from "./page";
+
+const TAB = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b";
+const MINE = `eliza:/${TAB}`;
+const KEPT = { agent: "eliza", title: "T", turns: 1, open: true, modifiedAt: 1 };
+
+async function asked(page: Page): Promise<string> {
+  const detail: Leaving = {};
+  await page.until(() => expect(page.text()).not.toBe("")); // it listens
+  page.host.dispatchEvent(new CustomEvent("agentnb-leaving", { detail }));
+  return detail.open ?? "";
+}
+
+/** The chat of a new kernel, which is asked to open what was open. */
+async function next(
+  detail: string,
+  answers: Record<string, unknown> = {},
+): Promise<{ store: MemoryStore; page: Page }> {
+  const store = readyStore();
+  store.hostId.value = "another";
+  store.root.value = { agents: store.root.value?.agents ?? [], sessions: [] };
+  store.answer = async (method) => {
+    const answer = answers[method] ?? {};
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const page = open(store, { kind: "chat" });
+  const event = () => new CustomEvent("agentnb-reopen", { detail, cancelable: true });
+  await page.until(() => expect(page.host.dispatchEvent(event())).toBe(false)); // taken
+  return { store, page };
+}
+
+const requested = (store: MemoryStore) =>
+  store.requested.filter(({ method }) => /^(resume|create)/.test(method)).map(({ method, params }) => [method, params]);
+
+/** A chat in which the tab `MINE` is shown, with an access, beside another one. */
+async function before({ kernel = "look", hasBegun = true } = {}): Promise<string> {
+  const store = readyStore();
+  addSession(store, MINE);
+  store.root.value = { agents: store.root.value?.agents ?? [], sessions: [summary(SESSION), summary(MINE)] };
+  const session = store.session(MINE);
+  const config = { schema: {}, values: { permissions: "ask", ...(kernel !== "off" && { kernel }) } };
+  session.value = { ...(session.peek() as NonNullable<ReturnType<typeof session.peek>>), config };
+  if (hasBegun) startTurn(store, "t1", "Hello", `${MINE}/chat`);
+  const page = open(store, { kind: "chat" });
+  const found = await asked(page);
+  page.unmount();
+  return found;
+}
+
+test("the conversation that was shown opens again, and the other ones that the log has are offered", async () => {
+  const sessions = [
+    { ...KEPT, uri: SESSION },
+    { ...KEPT, uri: "eliza:/never-open" },
+  ];
+  const { store, page } = await next(await before(), { listSessions: { sessions } });
+  await page.until(() => expect(page.text()).toContain("1 other conversation was open before the kernel restarted."));
+  expect(requested(store)).toEqual([["resumeSession", { channel: MINE }]]);
+  page.button("Reopen").click();
+  await page.until(() => expect(requested(store)).toContainEqual(["resumeSession", { channel: SESSION }]));
+  expect(page.text()).not.toContain("before the kernel restarted");
+});
+
+test.each(["off", "look", "run"])(
+  "an empty conversation begins again with its agent and access (%s)",
+  async (kernel) => {
+    const { store, page } = await next(await before({ kernel, hasBegun: false }));
+    await page.until(() =>
+      expect(requested(store)).toEqual([["createSession", { agent: "eliza", kernel, tabId: TAB }]]),
+    );
+  },
+);
+
+test("a conversation that the log does not have begins anew, and the chat says why", async () => {
+  const { store, page } = await next(await before(), { resumeSession: new Error("The session log is off.") });
+  await page.until(() => expect(page.text()).toContain("The session log is off."));
+  expect(page.text()).toContain("couldn't be reopened");
+  expect(requested(store)[1]).toEqual(["createSession", { agent: "eliza", kernel: "look", tabId: TAB }]);
+});
+
+test("a chat without conversations has nothing to open again", async () => {
+  const store = readyStore();
+  store.root.value = { agents: [], sessions: [] };
+  expect(await asked(open(store, { kind: "chat" }))).toBe("");
+});

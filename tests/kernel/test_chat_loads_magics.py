@@ -1,0 +1,62 @@
+"""``%agent`` in a kernel where the sidebar has opened the chat and no cell has loaded the extension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kernel.running_kernel import RunningKernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BOOT = "__import__('agentnb.ipython.lab', fromlist=['boot']).boot()"
+CELL = "%agent /say what is this?"
+NOTE = "%agent works here because the chat is open."
+
+
+@pytest.fixture
+def plain_kernel(kernel_name: str, tmp_path: Path) -> Iterator[RunningKernel]:
+    """A kernel in which nothing is loaded."""
+    with RunningKernel.started(kernel_name, tmp_path) as running:
+        yield running
+
+
+def open_chat(kernel: RunningKernel) -> None:
+    """Ask the kernel what the sidebar asks it."""
+    content = {"code": "", "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}
+    request = {**content, "user_expressions": {"agentnb": BOOT}}
+    kernel.client.shell_channel.send(kernel.client.session.msg("execute_request", request))
+
+
+@pytest.mark.parametrize("cell", [CELL, f"%{CELL[:6]}\n{CELL[7:]}", f"turn = {CELL}"])
+def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_notebook_lacks(
+    plain_kernel: RunningKernel, cell: str
+) -> None:
+    """A question mark at the end is no question to IPython; ``%load_ext`` comes behind it without a word."""
+    open_chat(plain_kernel)
+    first = plain_kernel.run(cell, timeout=60)
+    assert first.status == "ok", first.error
+    assert "what is this?" in "".join(first.displayed())
+    assert first.stdout.count(NOTE) == 1
+    assert NOTE not in plain_kernel.run(CELL).stdout
+    assert plain_kernel.run("%load_ext agentnb").stdout == ""
+
+
+def test_agent_magic_when_a_cell_has_loaded_it_too_has_no_note(plain_kernel: RunningKernel) -> None:
+    """Whichever comes first."""
+    open_chat(plain_kernel)
+    plain_kernel.run("%load_ext agentnb")
+    assert NOTE not in plain_kernel.run(CELL).stdout
+
+
+def test_agent_magic_when_it_was_unloaded_stays_away_although_a_page_loads_the_chat_again(
+    plain_kernel: RunningKernel,
+) -> None:
+    """The user took it out."""
+    plain_kernel.run("%load_ext agentnb")
+    plain_kernel.run("%unload_ext agentnb")
+    open_chat(plain_kernel)
+    assert plain_kernel.run("get_ipython().find_line_magic('agent') is None").values == ["True"]

@@ -1,0 +1,308 @@
+"""Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says.
+
+Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says how
+many steps are done (600 unless told, always the same ones); ``AGENTNB_UNDO_SEED`` names the first seed of a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agentnb.agent.catalog import custom
+from agentnb.changes.model import Choice
+from agentnb.errors import ChangesError, FilesConflict
+from agentnb.host import Host
+from agentnb.host.conversation import Conversation
+from agentnb.state import Message, MessageOrigin
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.changes.test_undo_machine import MEMORY, Leaf, Tree, leafs, move, put, text
+
+STEPS = int(os.environ.get("AGENTNB_UNDOS", "600"))
+SEED = int(os.environ.get("AGENTNB_UNDO_SEED", "0"))
+ROUND = 40
+"""Steps in one workspace."""
+ODD = (os.fsdecode(b"d/\xff\n"), "-rf", "d/naïve \u4e2d.txt", " x\t", "e/:(top)a")
+PARTS = 1 if STEPS < 10_000 else 20
+PATHS = ("a", "b", "d", "d/x", "d/e", "d/e/y", "d/e/z", "e", "e/x", *ODD)
+CONTENTS = [text(*slots) for slots in ((0, 0, 0), (1, 0, 0), (0, 2, 0), (1, 2, 1), (2, 2, 2))]
+LEAVES = [
+    *(Leaf(mode, content) for content in (*CONTENTS, b"\0bin", b"\0\xff\n", b"") for mode in ("file", "executable")),
+    *[Leaf("link", b"a"), Leaf("link", b"/nowhere"), Leaf("link", b"d"), Leaf("folder"), Leaf("folder"), None] * 3,
+    *[None] * 5,
+]
+EMPTY = (None, Leaf("folder"))
+
+
+class Change(NamedTuple):
+    """One item of a turn: what it did to each path."""
+
+    turn: str
+    id: str
+    paths: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """As outcomes name it."""
+        return self.turn, self.id
+
+
+class Link(NamedTuple):
+    """What one change did to one path."""
+
+    key: tuple[str, str]
+    before: Leaf | None
+    after: Leaf | None
+
+
+class Machine:
+    """A workspace, a conversation in it, and a model of both.
+
+    A path's chain is what turns did to it. From :attr:`known` on the chain explains what is there; before that
+    somebody else wrote the path, or texts were merged, and the model takes what it finds.
+    """
+
+    def __init__(self, host: Host, folder: Path, seed: int) -> None:
+        self.host, self.seed, self.workspace = host, seed, str(folder)
+        self.chance = random.Random(seed)
+        spec = custom(["nothing"], name="nothing")
+        self.conversation: Conversation = host.loop.call(lambda: host.open(spec, cwd=folder))
+        self.states: dict[tuple[str, str], str] = {}
+        self.changes: list[Change] = []
+        self.chains: dict[str, list[Link]] = {}
+        self.known: dict[str, int] = {}
+        self.steps: list[str] = []
+        self._edit()
+        self.tree = leafs(self.workspace)
+
+    # --- steps ---
+
+    def agent_writes(self) -> None:
+        """A turn."""
+        turn = f"turn-{len(self.steps)}"
+        before = self.tree
+        turns, changes = self.conversation.turns, self.conversation.changes
+        self._await(turns.begin_unprompted(turn, Message(text="x", origin=MessageOrigin(kind="user"))))
+        self._edit()
+        self.tree = leafs(self.workspace)
+        self.host.loop.call(lambda: turns.complete(turn))
+        self._await(changes.compared(turn))
+        record = changes.record.turn(turn)
+        items = () if record is None else record.items
+        assert not [each.name for each in items if not each.undoable]
+        paths = {path for path in before.keys() | self.tree.keys() if before.get(path) != self.tree.get(path)}
+        files = [each.file for each in items if each.file is not None]
+        assert {path for each in files for path in (each.path, each.was) if path is not None} == paths
+        for item, file in zip(items, files, strict=True):
+            change = Change(turn, item.id, tuple(path for path in (file.path, file.was) if path is not None))
+            self.changes.append(change)
+            self.states[change.key] = "open"
+            for path in change.paths:
+                chain = self.chains.setdefault(path, [])
+                if any(self.states[link.key] == "undone" for link in chain):
+                    self.known[path] = len(chain)
+                chain.append(Link(change.key, before.get(path), self.tree.get(path)))
+
+    def user_writes(self) -> None:
+        """Whatever differs now is not the turns'."""
+        before = self.tree
+        self._edit()
+        self.tree = leafs(self.workspace)
+        self._adopt(path for path in {*before, *self.tree} if before.get(path) != self.tree.get(path))
+
+    def undo(self) -> None:
+        """Some, a turn, from a turn on, or all."""
+        self._do("undo", *self._choice({"open"}))
+
+    def redo(self) -> None:
+        """Likewise."""
+        self._do("redo", *self._choice({"undone"}))
+
+    def keep(self) -> None:
+        """Likewise."""
+        self._do("keep", *self._choice({"open"}))
+
+    def undo_and_redo(self) -> None:
+        """All is as before, also where texts were merged, whether it is redone at once or one by one."""
+        before, chosen = self.tree, self._choice({"open"})
+        known = dict(self.known)
+        done = chosen[0]
+        is_alone = "undone" not in self.states.values()
+        if not self._do("undo", *chosen) or not (is_alone or len({each.turn for each in done}) == 1):
+            return
+        if self.chance.random() < 0.5 and len({each.turn for each in done}) == 1:
+            apart = {path for each in done for path in each.paths}
+            if not any(one != other and f"{one}/".startswith(f"{other}/") for one in apart for other in apart):
+                for each in self.chance.sample(done, len(done)):
+                    assert self._do("redo", [each], each.turn, (each.id,), False)
+        if any(self.states[each.key] == "undone" for each in done):
+            assert self._do("redo", *self._again(done)), self._story(before)
+        assert self.tree == before, self._story(before)
+        self.known = known
+
+    # --- inside ---
+
+    def _again(self, done: list[Change]) -> tuple[list[Change], str | None, tuple[str, ...], bool]:
+        """Those of *done* that are still undone, named so that nothing else is redone."""
+        left = [each for each in done if self.states[each.key] == "undone"]
+        if len({each.turn for each in left}) == 1:
+            return left, left[0].turn, tuple(each.id for each in left), False
+        return left, None, (), False
+
+    def _choice(self, wanted: set[str]) -> tuple[list[Change], str | None, tuple[str, ...], bool]:
+        """Changes to do something with, and how to name them."""
+        there = [each for each in self.changes if self.states[each.key] in wanted]
+        if not there or self.chance.random() < 0.1:
+            return there, None, (), False
+        turn = self.chance.choice(there).turn
+        of_turn = [each for each in there if each.turn == turn]
+        how = self.chance.random()
+        if how < 0.4:
+            some = self.chance.sample(of_turn, self.chance.randint(1, len(of_turn)))
+            return [each for each in of_turn if each in some], turn, tuple(each.id for each in some), False
+        if how < 0.8:
+            return of_turn, turn, (), False
+        first = there.index(of_turn[0])
+        return there[first:], turn, (), True
+
+    def _do(self, operation: Any, chosen: list[Change], turn: str | None, ids: tuple[str, ...], onwards: bool) -> bool:
+        """Do it and compare; whether it was done."""
+        if not chosen:
+            return False
+        state = {"undo": "undone", "redo": "open", "keep": "kept"}[operation]
+        after = {**self.states, **{each.key: state for each in chosen}}
+        touched = {path for each in chosen for path in each.paths} if operation != "keep" else set()
+        unsure = {path for path in touched if not self._explains(path, after, chosen)}
+        wanted = {path: self._expected(path, after) for path in touched - unsure}
+        tree = {path: leaf for path, leaf in self.tree.items() if path not in touched}
+        tree |= {path: leaf for path, leaf in wanted.items() if leaf is not None}
+        self.steps.append(f"{operation} {[(each.key, each.paths) for each in chosen]} {turn} {ids} {onwards}")
+        do = self.conversation.undo.do
+        choices: dict[str, Choice] | None = None
+        try:
+            outcome = self._await(do(operation, turn, ids, onwards=onwards))
+        except ChangesError as error:
+            assert leafs(self.workspace) == self.tree, self._story(self.tree)
+            assert unsure or _is_blocked(tree), self._story(tree) + f"\n{error}"
+            if not isinstance(error, FilesConflict):
+                return False
+            side: Choice = "mine" if self.chance.random() < 0.5 else "theirs"
+            choices = dict.fromkeys((each.path for each in error.conflicts), side)
+            try:
+                outcome = self._await(do(operation, turn, ids, onwards=onwards, choices=choices))
+            except ChangesError:
+                assert leafs(self.workspace) == self.tree
+                return False
+        now = leafs(self.workspace)
+        done = {*outcome.done}
+        assert choices or done == {each.key for each in chosen}
+        for each in chosen:
+            if each.key in done:
+                self.states[each.key] = state
+        if choices:
+            self.tree = now
+            self._adopt(touched)
+            return False
+        for path in {*wanted, *self.tree, *now} - unsure:
+            leaf = wanted.get(path) if path in wanted else self.tree.get(path)
+            if leaf == Leaf("folder") and any(each.startswith(f"{path}/") for each in now):
+                leaf = None
+            found = now.get(path)
+            is_free = (
+                path not in wanted and (path not in self.chains or self.known.get(path)) and {leaf, found} <= {*EMPTY}
+            )
+            if is_free and found != leaf:
+                self._adopt([path])
+            else:
+                assert found == leaf, self._story(tree) + f"\n{path!r}: {found} is not {leaf}"
+        self.tree = now
+        self._adopt(unsure)
+        return True
+
+    def _explains(self, path: str, after: dict[tuple[str, str], str], chosen: list[Change]) -> bool:
+        """Whether the chain says what is at *path* after the step."""
+        chain, known = self.chains[path], self.known.get(path, 0)
+        keys = {each.key for each in chosen}
+        if any(link.key in keys for link in chain[:known]):
+            return False
+        for states in (self.states, after):
+            undone = [states[link.key] == "undone" for link in chain[known:]]
+            if undone != sorted(undone):
+                return False
+        return True
+
+    def _expected(self, path: str, states: dict[tuple[str, str], str]) -> Leaf | None:
+        links = self.chains[path][self.known.get(path, 0) :]
+        undone = [link for link in links if states[link.key] == "undone"]
+        return undone[0].before if undone else links[-1].after
+
+    def _adopt(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.known[path] = len(self.chains.get(path, ()))
+
+    def _edit(self) -> None:
+        for _ in range(self.chance.randint(1, 5)):
+            path = self.chance.choice(PATHS)
+            if self.chance.random() < 0.2:
+                move(self.workspace, path, self.chance.choice(PATHS))
+            else:
+                put(self.workspace, path, self.chance.choice(LEAVES))
+
+    def _await(self, work: Any) -> Any:
+        return self.host.loop.submit(work).result(PATIENCE)
+
+    def _story(self, wanted: Tree) -> str:
+        now = leafs(self.workspace)
+        differ = {path: (self.tree.get(path), now.get(path), wanted.get(path)) for path in {*now, *wanted, *self.tree}}
+        rows = [f"{path!r}: was {was}, is {found}, model {model}" for path, (was, found, model) in differ.items()]
+        chains = [f"{path!r} from {self.known.get(path, 0)}: {chain}" for path, chain in self.chains.items()]
+        return "\n".join([f"seed {self.seed}", *self.steps, *rows, *chains])
+
+
+def _is_blocked(tree: Tree) -> bool:
+    """Whether a file is to be where another's folder is."""
+    return any(
+        one != other and one.startswith(f"{other}/")
+        for one in tree
+        for other, leaf in tree.items()
+        if leaf.mode != "folder"
+    )
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A host whose stores are where no disk is waited for."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
+        monkeypatch.setenv("AGENTNB_DATA_DIR", folder)
+        host = Host()
+        yield host
+        host.close()
+
+
+def play(host: Host, seed: int, steps: int) -> int:
+    """Do so many steps in a workspace of its own; gives how many were done."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
+        machine = Machine(host, Path(folder).resolve(), seed)
+        kinds = [machine.agent_writes, machine.undo, machine.redo, machine.undo_and_redo]
+        weights = [5, 4, 4, 4]
+        machine.agent_writes()
+        for _ in range(steps - 1):
+            machine.steps.append("")
+            step = machine.chance.choices([*kinds, machine.user_writes, machine.keep], [*weights, 1, 0.5])[0]
+            machine.steps[-1] = step.__name__
+            step()
+        host.loop.submit(machine.conversation.close()).result(PATIENCE)
+    return steps
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_any_order_of_turns_undos_redos_and_edits_leaves_files_as_the_model_says(host: Host, part: int) -> None:
+    """With git."""
+    for number in range(part, STEPS // ROUND, PARTS):
+        play(host, SEED + number, ROUND)
