@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
-    from agentnb.api.code import code as code
     from agentnb.api.connecting import Remote as Remote
     from agentnb.api.connecting import connect as connect
     from agentnb.api.history import duplicate_session as duplicate_session
@@ -43,14 +42,12 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionCallback as PermissionCallback
     from agentnb.api.questions import PermissionQuestion as PermissionQuestion
     from agentnb.api.questions import PermissionRequest as PermissionRequest
-    from agentnb.api.research import research as research
     from agentnb.api.serving import Server as Server
     from agentnb.api.serving import serve as serve
     from agentnb.api.session import Permissions as Permissions
     from agentnb.api.session import Session as Session
     from agentnb.api.session import Turn as Turn
     from agentnb.api.settings import settings as settings
-    from agentnb.api.skills import skills as skills
     from agentnb.api.start import chat as chat
     from agentnb.api.start import start as start
     from agentnb.api.start import warm as warm
@@ -102,12 +99,15 @@ if TYPE_CHECKING:
     from agentnb.errors import UsageError as UsageError
     from agentnb.ipython.rehearse import rehearse as rehearse
     from agentnb.ipython.sidebar import sidebar as sidebar
+    from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
+    from agentnb.plugins.knowledge.code_api import code as code
+    from agentnb.plugins.knowledge.research_api import research as research
+    from agentnb.plugins.knowledge.skills_api import skills as skills
     from agentnb.plugins.map.batch import Batch as Batch
     from agentnb.plugins.map.batch import BatchResult as BatchResult
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
-    from agentnb.plugins.rehearsal.result import Rehearsal as Rehearsal
 
 __version__ = "0.2.0"
 
@@ -122,7 +122,7 @@ _HOMES = {  # every other public name is an error
     "PermissionQuestion": "agentnb.api.questions",
     "PermissionRequest": "agentnb.api.questions",
     "Permissions": "agentnb.api.session",
-    "Rehearsal": "agentnb.plugins.rehearsal.result",
+    "Rehearsal": "agentnb.kernel.rehearsal_result",
     "Remote": "agentnb.api.connecting",
     "Session": "agentnb.api.session",
     "ToolCall": "agentnb.api.tool_call",
@@ -132,7 +132,7 @@ _HOMES = {  # every other public name is an error
     "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
-    "code": "agentnb.api.code",
+    "code": "agentnb.plugins.knowledge.code_api",
     "compare": "agentnb.plugins.map.start",
     "connect": "agentnb.api.connecting",
     "delete_session": "agentnb.api.agent_sessions",
@@ -144,7 +144,7 @@ _HOMES = {  # every other public name is an error
     "map": "agentnb.plugins.map.start",
     "pair": "agentnb.api.pairing",
     "rehearse": "agentnb.ipython.rehearse",
-    "research": "agentnb.api.research",
+    "research": "agentnb.plugins.knowledge.research_api",
     "resume": "agentnb.api.history",
     "Server": "agentnb.api.serving",
     "serve": "agentnb.api.serving",
@@ -152,7 +152,7 @@ _HOMES = {  # every other public name is an error
     "update_session": "agentnb.api.history",
     "settings": "agentnb.api.settings",
     "sidebar": "agentnb.ipython.sidebar",
-    "skills": "agentnb.api.skills",
+    "skills": "agentnb.plugins.knowledge.skills_api",
     "start": "agentnb.api.start",
     "storage": "agentnb.api.storage",
     "trust": "agentnb.api.policy",

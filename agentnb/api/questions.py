@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import SessionChannels
     from agentnb.host.conversation import Conversation
-    from agentnb.plugins.rehearsal.result import Rehearsal
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.state import ChatInputAnswerValue, ChatState
     from agentnb.state import ChatInputRequest as InputState
 

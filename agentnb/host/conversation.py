@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.plugins.knowledge.research.findings import Research
-    from agentnb.plugins.rehearsal.result import Rehearsal
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode

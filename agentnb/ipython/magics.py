@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.prompt_command import PromptCommand
     from agentnb.ipython.tabs import Tabs
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.plugins.map.batch import Batch
-    from agentnb.plugins.rehearsal.result import Rehearsal
 
 
 @magics_class

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import UsageError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.ipython.rehearsed_code import begin_in_shell
+from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.rehearsal.limits import SECONDS
-from agentnb.plugins.rehearsal.result import Rehearsal
 
 if TYPE_CHECKING:
     import os

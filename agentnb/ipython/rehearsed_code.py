@@ -19,10 +19,10 @@ from agentnb.ipython.capture import capturing
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.job_queue import JobQueue
+from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedVariable
 from agentnb.kernel.value_summary import ValueSummary, difference
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
-from agentnb.plugins.rehearsal.result import Rehearsal, RehearsedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.plugins.rehearsal.code import CodeRehearsal
-    from agentnb.plugins.rehearsal.result import Rehearsal
 
 T = TypeVar("T")
 

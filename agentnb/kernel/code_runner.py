@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.kernel.variable_watch import NameChange
     from agentnb.plugins.rehearsal.code import CodeRehearsal
-    from agentnb.plugins.rehearsal.result import Rehearsal
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from agentnb.changes.coverage import is_left_out_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.plugins.rehearsal.result import Rehearsal
+    from agentnb.kernel.rehearsal_result import Rehearsal
 
 MOST_FILES = 20_000
 """In a workspace with more, only the files that the preview names are compared."""

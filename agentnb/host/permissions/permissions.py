@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.permission_callback import PermissionCallback
     from agentnb.host.permissions.session_policy import SessionPolicy
-    from agentnb.plugins.rehearsal.result import Rehearsal
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Scope

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def _skills(arguments: argparse.Namespace) -> int:
-    from agentnb.api.skills import shown_skill, skills
     from agentnb.errors import AgentnbError
+    from agentnb.plugins.knowledge.skills_api import shown_skill, skills
 
     try:
         found = skills()

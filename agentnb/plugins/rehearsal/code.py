@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedVariable, unavailable
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.descriptors import gpu_in_use, replace_descriptors, unshare_memory
-from agentnb.plugins.rehearsal.result import Rehearsal, RehearsedVariable, unavailable
 from agentnb.plugins.rehearsal.running import Running, scene_options
 from agentnb.plugins.rehearsal.supervisor import Scene, supervise
 from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
 from agentnb.plugins.rehearsal import command_program, limits
-from agentnb.plugins.rehearsal.result import Rehearsal, unavailable
 from agentnb.plugins.rehearsal.running import Running, scene_options
 
 if TYPE_CHECKING:

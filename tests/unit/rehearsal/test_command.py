@@ -15,8 +15,8 @@ import pytest
 
 import agentnb
 from agentnb.errors import UsageError
+from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.rehearsal.command import rehearse_command
-from agentnb.plugins.rehearsal.result import Rehearsal
 from tests.conftest import ROOT
 
 _WAYS = ("namespaces", "Landlock")
