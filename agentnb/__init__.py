@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from agentnb.api.agent_sessions import logout as logout
     from agentnb.api.agents import agents as agents
     from agentnb.api.agents import doctor as doctor
-    from agentnb.api.connecting import Remote as Remote
-    from agentnb.api.connecting import connect as connect
     from agentnb.api.history import duplicate_session as duplicate_session
     from agentnb.api.history import forget as forget
     from agentnb.api.history import history as history
@@ -97,9 +95,10 @@ if TYPE_CHECKING:
     from agentnb.errors import UnknownSession as UnknownSession
     from agentnb.errors import UnsupportedVersion as UnsupportedVersion
     from agentnb.errors import UsageError as UsageError
-    from agentnb.ipython.rehearse import rehearse as rehearse
     from agentnb.ipython.sidebar import sidebar as sidebar
     from agentnb.kernel.rehearsal_result import Rehearsal as Rehearsal
+    from agentnb.plugins.connect.connecting import Remote as Remote
+    from agentnb.plugins.connect.connecting import connect as connect
     from agentnb.plugins.knowledge.code_api import code as code
     from agentnb.plugins.knowledge.research_api import research as research
     from agentnb.plugins.knowledge.skills_api import skills as skills
@@ -108,6 +107,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
+    from agentnb.plugins.rehearsal.magic import rehearse as rehearse
 
 __version__ = "0.2.0"
 
@@ -123,7 +123,7 @@ _HOMES = {  # every other public name is an error
     "PermissionRequest": "agentnb.api.questions",
     "Permissions": "agentnb.api.session",
     "Rehearsal": "agentnb.kernel.rehearsal_result",
-    "Remote": "agentnb.api.connecting",
+    "Remote": "agentnb.plugins.connect.connecting",
     "Session": "agentnb.api.session",
     "ToolCall": "agentnb.api.tool_call",
     "ToolCallStatus": "agentnb.api.tool_call",
@@ -134,7 +134,7 @@ _HOMES = {  # every other public name is an error
     "chat": "agentnb.api.start",
     "code": "agentnb.plugins.knowledge.code_api",
     "compare": "agentnb.plugins.map.start",
-    "connect": "agentnb.api.connecting",
+    "connect": "agentnb.plugins.connect.connecting",
     "delete_session": "agentnb.api.agent_sessions",
     "doctor": "agentnb.api.agents",
     "duplicate_session": "agentnb.api.history",
@@ -143,7 +143,7 @@ _HOMES = {  # every other public name is an error
     "logout": "agentnb.api.agent_sessions",
     "map": "agentnb.plugins.map.start",
     "pair": "agentnb.api.pairing",
-    "rehearse": "agentnb.ipython.rehearse",
+    "rehearse": "agentnb.plugins.rehearsal.magic",
     "research": "agentnb.plugins.knowledge.research_api",
     "resume": "agentnb.api.history",
     "Server": "agentnb.api.serving",

@@ -30,13 +30,13 @@ from agentnb.host.channels import CELL_REVIEW, KERNEL, PERMISSIONS, SessionChann
 from agentnb.host.permissions.asking import Asking
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
-from agentnb.host.research.cards import shown_research
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
 from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
+from agentnb.plugins.knowledge.researches.cards import shown_research
 from agentnb.policy.places import PROJECT
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged, ToolCallDetails
 from agentnb.state.codec import encodable
@@ -81,7 +81,7 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class ResearchService(Protocol):
-    """Answers questions about packages (:class:`agentnb.host.research.researches.Researches`)."""
+    """Answers questions about packages (:class:`agentnb.plugins.knowledge.researches.researches.Researches`)."""
 
     async def research(
         self,

@@ -40,10 +40,10 @@ from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
 from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.host.research.researches import Researches
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
+from agentnb.plugins.knowledge.researches.researches import Researches
 from agentnb.state import (
     AgentInfo,
     Envelope,

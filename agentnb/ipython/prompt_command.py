@@ -13,7 +13,6 @@ from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
-from agentnb.ipython.batch_command import batch_of
 from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
 from agentnb.ipython.error_prompts import expanded
 from agentnb.ipython.mentions import attachments, represented, scope_of
@@ -21,6 +20,7 @@ from agentnb.ipython.notes import say
 from agentnb.ipython.record import record, value_record, workspace
 from agentnb.ipython.turn_display import display_for
 from agentnb.ipython.waiting import await_turn, block_on
+from agentnb.plugins.map.magic import batch_of
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn

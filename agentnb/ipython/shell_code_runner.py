@@ -116,7 +116,7 @@ class ShellCodeRunner:
 
     def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
         """In a fork, where it runs as a cell does."""
-        from agentnb.ipython.rehearsed_code import begin_in_shell
+        from agentnb.plugins.rehearsal.kernel_code import begin_in_shell
 
         return begin_in_shell(self._shell, code, seconds=seconds)
 

@@ -23,13 +23,13 @@ from agentnb.kernel.cell_order import order_of
 from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
 from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.kernel.code_runner import CellStep, Edit
-from agentnb.kernel.code_tool import CodeTool
 from agentnb.kernel.read_only import check_locks, note_on_file
 from agentnb.kernel.read_texts import ReadTexts
-from agentnb.kernel.skill_tool import skill_answer
 from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
 from agentnb.kernel.variable_path import last_name
 from agentnb.plugins.knowledge.code.language_server import OFF
+from agentnb.plugins.knowledge.code_tool import CodeTool
+from agentnb.plugins.knowledge.skill_tool import skill_answer
 from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest

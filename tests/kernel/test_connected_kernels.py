@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agentnb.ahp.remote.mirrored_host import REMOTE_HOST
 from agentnb.host.channels import ROOT
 from agentnb.host.loop import HostLoop
+from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
 from tests.kernel.running_kernel import WAIT_S, RunningKernel
 from tests.unit.ahp.attached_page import MirroringPage
 from tests.unit.ahp.relay import Relay

@@ -59,7 +59,7 @@ _LOOKS = frozenset({"read", "search", "fetch", "think"})
 
 
 class Limit(Protocol):
-    """What a conversation may do that nobody looks at (:class:`agentnb.host.research.limit.ResearchLimit`)."""
+    """What a conversation may do that nobody looks at."""
 
     def opens(self, path: str, tool: str) -> bool:
         """Whether *path*, outside the workspace, may be opened for *tool*."""

@@ -11,7 +11,7 @@ from agentnb.api.rows import Rows
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.code_tool import CodeTool, described, location, place_of, renamed
+from agentnb.plugins.knowledge.code_tool import CodeTool, described, location, place_of, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,11 +18,11 @@ from websockets.sync.server import serve as serve_websockets
 
 import agentnb
 from agentnb import HostUnavailable, ProtocolError, Server, Session, UnsupportedVersion, UsageError
-from agentnb.ahp.remote.connecting import connect_host
-from agentnb.ahp.remote.mirrored_host import REMOTE_HOST
-from agentnb.ahp.remote.page_service import RemotePageService
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
+from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
+from agentnb.plugins.connect.remote.page_service import RemotePageService
 from agentnb.state import ChatState, ToolCallPendingConfirmationState, ToolCallResponsePart
 from tests.unit.ahp.attached_page import AttachedPage, MirroringPage
 from tests.unit.ahp.relay import Relay

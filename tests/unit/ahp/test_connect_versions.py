@@ -11,12 +11,12 @@ import pytest
 
 from agentnb import Server, Session
 from agentnb.ahp.projection import state_to_ahp
-from agentnb.ahp.remote.connecting import connect_host
-from agentnb.ahp.remote.mirrored_host import REMOTE_HOST
-from agentnb.ahp.remote.page_service import RemotePageService
 from agentnb.ahp.versions import SPOKEN
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
+from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
+from agentnb.plugins.connect.remote.page_service import RemotePageService
 from agentnb.state import ChatState
 from tests.unit.ahp.attached_page import AttachedPage
 from tests.unit.ahp.stranger import Stranger

@@ -15,10 +15,10 @@ import pytest
 
 import agentnb
 from agentnb import HostUnavailable
-from agentnb.ahp.remote.connecting import connect_host
-from agentnb.ahp.remote.page_service import RemotePageService
 from agentnb.host import current_host
 from agentnb.host.channels import ROOT
+from agentnb.plugins.connect.remote.connecting import connect_host
+from agentnb.plugins.connect.remote.page_service import RemotePageService
 from tests.unit.ahp.attached_page import AttachedPage
 from tests.unit.ahp.test_connect import is_over, prompt
 from tests.unit.ahp.typescript_client import HERE, vscode_folder

@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.code_tool import CodeTool
 from agentnb.kernel.tools import checked
 from agentnb.plugins.chain.components.component import Component
 from agentnb.plugins.chain.components.skills import kernel_tool
 from agentnb.plugins.knowledge.code.language_server import OFF
+from agentnb.plugins.knowledge.code_tool import CodeTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Code(Component):
             self._workspace, self._tool = Path(cwd), None
 
     async def look_up_code(self, **given: Any) -> str:
-        """What the tool returns; see :meth:`agentnb.kernel.code_tool.CodeTool.answer`."""
+        """What the tool returns; see :meth:`agentnb.plugins.knowledge.code_tool.CodeTool.answer`."""
         return await asyncio.to_thread(self._answer, checked(NAME, given))
 
     def _answer(self, given: dict[str, Any]) -> str:

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from agentnb.kernel.skill_tool import skill_answer
 from agentnb.kernel.tools import TOOLS, checked
 from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.knowledge.skill_tool import skill_answer
 from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
 from agentnb.policy.store import PolicyFiles
 
@@ -50,6 +50,6 @@ class Skills(Component):
             self._workspace = Path(cwd)
 
     async def read_skill(self, **given: Any) -> str:
-        """What the tool returns; see :func:`agentnb.kernel.skill_tool.skill_answer`."""
+        """What the tool returns; see :func:`agentnb.plugins.knowledge.skill_tool.skill_answer`."""
         library = SkillLibrary(self._workspace, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
         return await asyncio.to_thread(skill_answer, library, checked(NAME, given))

@@ -15,9 +15,9 @@ from agentnb.state import Turn, decode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.ahp.remote.host_client import HostClient
-    from agentnb.ahp.remote.host_form import HostForm
     from agentnb.host.channels import Channel
+    from agentnb.plugins.connect.remote.host_client import HostClient
+    from agentnb.plugins.connect.remote.host_form import HostForm
     from agentnb.state import ChatState
 
 MOST_TURNS = 2_000

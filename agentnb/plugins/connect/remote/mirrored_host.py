@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.ahp.remote.channel_names import ChannelNames, session_of
-from agentnb.ahp.remote.host_form import HostForm
-from agentnb.ahp.remote.older_turns import LOADED, OlderTurns
-from agentnb.ahp.remote.session_list import SessionList
-from agentnb.ahp.remote.unanswered import Unanswered
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, LOOK, ROOT, Channel, changesets_of
 from agentnb.host.intents import DISPATCHABLE, Rejected
 from agentnb.ids import new_id
+from agentnb.plugins.connect.remote.channel_names import ChannelNames, session_of
+from agentnb.plugins.connect.remote.host_form import HostForm
+from agentnb.plugins.connect.remote.older_turns import LOADED, OlderTurns
+from agentnb.plugins.connect.remote.session_list import SessionList
+from agentnb.plugins.connect.remote.unanswered import Unanswered
 from agentnb.state import (
     ActionOrigin,
     ChangesetState,
@@ -45,9 +45,9 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.ahp.remote.host_client import HostClient, LinkState
     from agentnb.host.channels import Listener
     from agentnb.host.loop import HostLoop
+    from agentnb.plugins.connect.remote.host_client import HostClient, LinkState
     from agentnb.state import Action
 
 REMOTE_HOST = "remoteHost"

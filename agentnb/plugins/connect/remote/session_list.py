@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from agentnb.ahp.remote.channel_names import our_name, session_of
 from agentnb.clock import now_ms
 from agentnb.errors import ProtocolError
 from agentnb.host.channels import ROOT
+from agentnb.plugins.connect.remote.channel_names import our_name, session_of
 from agentnb.state import SessionState, SessionSummary, XSessionRemoved, XSessionSet, decode, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.ahp.remote.channel_names import ChannelNames
-    from agentnb.ahp.remote.host_client import HostClient
-    from agentnb.ahp.remote.host_form import HostForm
     from agentnb.host.channels import Channel
+    from agentnb.plugins.connect.remote.channel_names import ChannelNames
+    from agentnb.plugins.connect.remote.host_client import HostClient
+    from agentnb.plugins.connect.remote.host_form import HostForm
     from agentnb.state import RootState
 
 MOST_SESSIONS = 500

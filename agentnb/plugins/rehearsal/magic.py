@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
 from agentnb.events.kinds import REHEARSAL_ENDED
-from agentnb.ipython.rehearsed_code import begin_in_shell
 from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.plugins.rehearsal.kernel_code import begin_in_shell
 from agentnb.plugins.rehearsal.limits import SECONDS
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from agentnb.ahp.remote.host_client import HostClient, LinkState
-    from agentnb.ahp.remote.mirrored_host import MirroredHost
     from agentnb.comm.model import HostModel
+    from agentnb.plugins.connect.remote.host_client import HostClient, LinkState
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
     from agentnb.state import SessionSummary
 
 OPEN_SECONDS = 30.0
@@ -133,8 +133,8 @@ def connect(
         'Fit the curve'
     """
     try:
-        from agentnb.ahp.remote.connecting import connect_host
-        from agentnb.ahp.remote.page_service import RemotePageService
+        from agentnb.plugins.connect.remote.connecting import connect_host
+        from agentnb.plugins.connect.remote.page_service import RemotePageService
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("websockets"):
             raise

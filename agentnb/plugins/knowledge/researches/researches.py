@@ -18,8 +18,6 @@ from msgspec.structs import replace
 from agentnb.errors import AgentError, AgentnbError, PermissionDenied, UsageError
 from agentnb.folders import data_folder
 from agentnb.host.conversation import Conversation
-from agentnb.host.research.limit import ResearchLimit
-from agentnb.host.research.tool_server import ResearchTools
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
 from agentnb.kernel.content import said
@@ -27,6 +25,8 @@ from agentnb.plugins.knowledge.research.download import check_version, fetched_s
 from agentnb.plugins.knowledge.research.findings import Finding, Research, read_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
 from agentnb.plugins.knowledge.research.tools import prompt_of
+from agentnb.plugins.knowledge.researches.limit import ResearchLimit
+from agentnb.plugins.knowledge.researches.tool_server import ResearchTools
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import MarkdownResponsePart, Message, MessageKind, MessageOrigin, find_turn
 

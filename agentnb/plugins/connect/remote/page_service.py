@@ -19,8 +19,8 @@ from agentnb.host.channels import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from agentnb.ahp.remote.mirrored_host import MirroredHost
     from agentnb.comm.service import Send
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
     from agentnb.state import Action, ActionOrigin
 
 

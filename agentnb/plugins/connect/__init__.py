@@ -1,0 +1,1 @@
+"""Shows the conversations of another kernel that is served."""
