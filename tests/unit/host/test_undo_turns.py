@@ -1,8 +1,7 @@
 """Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says.
 
-Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says how
-many steps are done (600 unless told, the same);
-``AGENTNB_UNDO_SEED`` names the first seed of a run.
+Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says
+how many steps are done (600 unless told, the same); ``AGENTNB_UNDO_SEED`` names the first seed of a run.
 """
 
 from __future__ import annotations
