@@ -233,7 +233,7 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 	AGENTNB_AHP_SCHEDULES=2000 AGENTNB_AHP_MESSAGES=100000 $(PYTEST) tests/unit/ahp/test_ahp_schedules.py \
 		tests/unit/ahp/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_CONNECTIONS=10000 $(PYTEST) tests/kernel/test_many_connections.py $(PYTEST_ARGS)
-	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
+	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py tests/unit/host/test_undo_turns.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
 	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/batch/test_bad_input.py -k memory $(PYTEST_ARGS)
 

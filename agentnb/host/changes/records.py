@@ -14,7 +14,8 @@ from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Set
+    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
 log = logger("agentnb.changes")
@@ -118,7 +119,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     files: tuple[FileChange, ...] = ()
     is_whole: bool = True
 
-    def without(self, done: Set[tuple[str, str]]) -> Undone:
+    def without(self, done: AbstractSet[tuple[str, str]]) -> Undone:
         """What is left of it when the items *done* were done again."""
         items = tuple(each for each in self.items if each not in done)
         return self if items == self.items else replace(self, items=items, files=(), is_whole=False)

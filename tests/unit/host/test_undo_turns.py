@@ -1,7 +1,7 @@
 """Turns that write by themselves, undone, redone and kept in any order: files end as a model of paths says.
 
-Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says how
-many steps are done (600 unless told, always the same ones); ``AGENTNB_UNDO_SEED`` names the first seed of a run.
+Real turns of a real host with real git; the agent's and the user's hands are in this process. ``AGENTNB_UNDOS`` says
+how many steps are done (600 unless told, the same); ``AGENTNB_UNDO_SEED`` names the first seed of a run.
 """
 
 from __future__ import annotations
@@ -171,7 +171,9 @@ class Machine:
         first = there.index(of_turn[0])
         return there[first:], turn, (), True
 
-    def _do(self, operation: Any, chosen: list[Change], turn: str | None, ids: tuple[str, ...], onwards: bool) -> bool:
+    def _do(  # noqa: C901 - an operation, its refusal, and its outcome
+        self, operation: Any, chosen: list[Change], turn: str | None, ids: tuple[str, ...], onwards: bool
+    ) -> bool:
         """Do it and compare; whether it was done."""
         if not chosen:
             return False
@@ -189,7 +191,7 @@ class Machine:
             outcome = self._await(do(operation, turn, ids, onwards=onwards))
         except ChangesError as error:
             assert leafs(self.workspace) == self.tree, self._story(self.tree)
-            assert unsure or _is_blocked(tree), self._story(tree) + f"\n{error}"
+            assert unsure or _is_blocked(tree), self._story(tree) + f"\n{error}"  # noqa: PT017 - which errors are right is what is tested
             if not isinstance(error, FilesConflict):
                 return False
             side: Choice = "mine" if self.chance.random() < 0.5 else "theirs"
@@ -211,6 +213,12 @@ class Machine:
             return False
         for path in {*wanted, *self.tree, *now} - unsure:
             leaf = wanted.get(path) if path in wanted else self.tree.get(path)
+            if (
+                leaf is None
+                and self.chains.get(path, [])[self.known.get(path, 0) :]
+                and self._explains(path, after, [])
+            ):
+                leaf = self._expected(path, after)  # a folder that was hidden by what was in it
             if leaf == Leaf("folder") and any(each.startswith(f"{path}/") for each in now):
                 leaf = None
             found = now.get(path)
