@@ -65,7 +65,10 @@ def test_files_of_ours_are_read_where_whatever_is_wrong_is_a_value_error() -> No
             or (ast.unparse(node.func) == "msgspec.json.decode" and ".read" in ast.unparse(node.args[0]))
         )
     }
-    ours = {("policy/commands/table.py", "tomllib.loads"), ("eliza/doctor.py", "tomllib.loads")}  # files of the package
+    ours = {
+        ("policy/commands/table.py", "tomllib.loads"),
+        ("plugins/eliza/doctor.py", "tomllib.loads"),
+    }  # files of the package
     assert calls == ours | {("toml_file.py", "tomllib.loads")}
 
 

@@ -35,7 +35,18 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
     told = run("doctor", "jupyter", "eliza", "--json")
     rows = {row["name"]: row for row in json.loads(told.stdout)}
     kernels = [name for name in rows if name.startswith("kernel ")]
-    assert list(rows) == ["python", "agentnb", *NEEDED, *PAGES, *kernels, "extension", "widgets", *FILES, "eliza"]
+    assert list(rows) == [
+        "python",
+        "agentnb",
+        *NEEDED,
+        "plug-ins",
+        *PAGES,
+        *kernels,
+        "extension",
+        "widgets",
+        *FILES,
+        "eliza",
+    ]
     assert "kernel ipykernel7" in kernels
     assert rows["agentnb"]["version"] == __version__
     assert (rows["agentnb"]["kind"], rows["eliza"]["kind"]) == ("jupyter", "agent")

@@ -144,7 +144,7 @@ def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: P
     shown = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
     assert shown == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
     assert chat("cut", "llama_cpp").prompt("Two").wait(PATIENCE).tool_calls == ()
-    file = home / "jupyter/data/agentnb/plugins/local/models.json"
+    file = home / "jupyter/data/agentnb/local/models.json"
     assert file.stat().st_mode & 0o777 == 0o600
 
 
