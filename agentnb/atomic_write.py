@@ -15,24 +15,6 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, sync: boo
     """Write *content* to a draft beside *path*, then put the draft in its place.
 
     The draft's name cannot be guessed and must be free, so nobody can lay a link there that leads elsewhere.
-
-    Args:
-        path: The file; its folder must exist.
-        content: The bytes.
-        mode: The file's permission bits; by default only its owner may read it.
-        sync: Whether the content reaches the disk before it replaces the old one (``fsync``), so that a power failure
-            leaves one of the two.
-
-    Raises:
-        OSError: If it cannot be written; the old content is still there then.
-
-    Example:
-        >>> from pathlib import Path
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_atomically(Path(folder, "a.json"), b"{}")
-        ...     [each.name for each in Path(folder).iterdir()]
-        ['a.json']
     """
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:

@@ -106,9 +106,6 @@ def any_case(*words: str) -> str:
     """An expression for *words* in any case that is tried only where a first letter of theirs stands.
 
     ``re.IGNORECASE`` tries every word at every character, which takes twenty times as long.
-
-    Args:
-        words: Expressions that begin with a lower-case letter.
     """
     folded = {"k": "\u212a", "s": "\u017f"}  # what re.IGNORECASE takes for these letters too
     spellings = {word[0]: word[0] + word[0].upper() + folded.get(word[0], "") for word in words}
@@ -217,15 +214,7 @@ _HARMLESS = frozenset({"", "none", "null", "fake", "***"})
 
 
 class Credentials:
-    """The credentials that must not be written anywhere.
-
-    Args:
-        environment: Variables whose values are secret if their names say so.
-
-    Example:
-        >>> Credentials({"DB_PASSWORD": "open sesame"}).hidden("Say open sesame, or ghp_" + 36 * "a")
-        'Say ***, or ***'
-    """
+    """The credentials that must not be written anywhere."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         named = ((name, value) for name, value in (environment or {}).items() if _VARIABLE.search(name))
@@ -249,10 +238,6 @@ class Credentials:
         """As :meth:`hidden` for command lines and messages of programs, where a false alarm costs nothing.
 
         What stands behind ``--password``, ``-p``, ``user:``, ``KEY=`` or *Bearer* goes, whatever it looks like.
-
-        Example:
-            >>> Credentials().hidden_in_command("curl -u ada:lovelace https://x")
-            'curl -u ada:*** https://x'
         """
         text = _SCHEME.sub(r"\1 ***", self.hidden(text))
         text = replaced(text, _named_values(text))
@@ -265,14 +250,6 @@ class Credentials:
 
         Where *text* is cut, the last 4,096 characters of what is looked through are left out: they may hold the first
         part of a credential, which would not be recognized as one.
-
-        Args:
-            text: The command line or the message.
-            length: Characters, at most.
-
-        Example:
-            >>> Credentials().beginning_of_command("curl -u ada:lovelace https://x", 18)
-            'curl -u ada:*** ht'
         """
         window = text[: length + _WINDOW]
         hidden = self.hidden_in_command(window)
@@ -292,11 +269,7 @@ class _Filter(logging.Filter):
 
 
 def logger(name: str) -> logging.Logger:
-    """The logger *name*; what is written to it holds no credentials, whoever reads it.
-
-    Args:
-        name: Such as ``"agentnb.acp"``.
-    """
+    """The logger *name*; what is written to it holds no credentials, whoever reads it."""
     package = logging.getLogger(name.partition(".")[0])
     if not package.handlers:  # without one, Python prints warnings itself, into whichever cell runs
         package.addHandler(logging.NullHandler())

@@ -34,31 +34,12 @@ def other_version() -> str | None:
 
 
 def pip(*words: str, python: str | None = None) -> str:
-    """A pip command line to type.
-
-    Args:
-        words: What follows ``pip``.
-        python: How the interpreter is typed; by default the path of the running one, in quotes.
-
-    Example:
-        >>> pip("install", NAME, python="python")
-        'python -m pip install jupyter-agentnb'
-    """
+    """A pip command line to type."""
     return " ".join([python or f'"{sys.executable}"', "-m", "pip", *words])
 
 
 def remove_other(version: str, python: str | None = None, *, dependencies: bool = False) -> str:
-    """The command line that removes the other project and restores the files of this one.
-
-    Args:
-        version: This project's version, the one to install.
-        python: As for :func:`pip`.
-        dependencies: Whether to install this project's dependencies as well: it may not have been there before.
-
-    Example:
-        >>> remove_other("0.1.0", "python")  # doctest: +ELLIPSIS
-        'python -m pip uninstall --yes agentnb && python -m pip install --force-reinstall ... jupyter-agentnb==0.1.0'
-    """
+    """The command line that removes the other project and restores the files of this one."""
     words = ["install", "--force-reinstall", *([] if dependencies else ["--no-deps"]), f"{NAME}=={version}"]
     return f"{pip('uninstall', '--yes', OTHER, python=python)} && {pip(*words, python=python)}"
 

@@ -6,15 +6,7 @@ import sys
 
 
 def try_lock(descriptor: int, *, without_locks: bool = True) -> bool:
-    """Lock an open file, until it is closed, unless another process has locked it.
-
-    Args:
-        descriptor: The open file.
-        without_locks: What is said on file systems and machines that have no locks.
-
-    Returns:
-        Whether this process has the lock now.
-    """
+    """Lock an open file, until it is closed, unless another process has locked it."""
     if sys.platform == "win32":
         return without_locks
     import fcntl

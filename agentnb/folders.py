@@ -20,10 +20,6 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's home folder; the root folder where neither the environment nor the system knows one.
 
     Containers that run under a user id of their own have none: nothing is found there then, and nothing written.
-
-    Example:
-        >>> home({"HOME": "/home/ada"}).as_posix()
-        '/home/ada'
     """
     if sys.platform != "win32" and (said := environ.get("HOME")):
         return Path(said)
@@ -34,12 +30,7 @@ def home(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder.
-
-    Example:
-        >>> config_folder({"JUPYTER_CONFIG_DIR": "/home/ada/.jupyter"}).as_posix()
-        '/home/ada/.jupyter/agentnb'
-    """
+    """Where the user's settings are: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     if own := environ.get("AGENTNB_CONFIG_DIR"):
         return Path(own).expanduser()
     said = environ.get("JUPYTER_CONFIG_DIR")
@@ -47,12 +38,7 @@ def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where things are kept: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder.
-
-    Example:
-        >>> data_folder({"JUPYTER_DATA_DIR": "/data"}).as_posix()
-        '/data/agentnb'
-    """
+    """Where things are kept: ``AGENTNB_DATA_DIR``, else ``agentnb`` in Jupyter's data folder."""
     if own := environ.get("AGENTNB_DATA_DIR"):
         return Path(own).expanduser()
     return _jupyter_data(environ) / NAME

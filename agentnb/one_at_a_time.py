@@ -20,19 +20,7 @@ _importing = RLock()
 
 
 def imported(*modules: str) -> Any:
-    """Import modules while no other thread imports through this function; give the last one.
-
-    Args:
-        modules: Their whole names. ``agentnb.api.start`` first brings nearly everything along, so that later imports,
-            which do not wait for one another, find it there.
-
-    Raises:
-        ImportError: If one cannot be imported.
-
-    Example:
-        >>> imported("agentnb.errors").__name__
-        'agentnb.errors'
-    """
+    """Import modules while no other thread imports through this function; give the last one."""
     with _importing:
         return [import_module(each) for each in modules][-1]
 
@@ -42,19 +30,6 @@ def names_at_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable
 
     Not for names that modules of ours import while they are loaded: those would wait for this lock with the lock of
     their own module in hand.
-
-    Args:
-        package: The package's name.
-        homes: The module of each public name. No name may be that of a module of the package: importing that module
-            would put it in the name's place.
-
-    Returns:
-        The package's ``__getattr__``, which raises AttributeError for any other name, and its ``__dir__``.
-
-    Example:
-        >>> get, names = names_at_first_use("agentnb.testing", {"events": "agentnb.events.collector"})
-        >>> get("events").__name__, names()
-        ('events', ['events'])
     """
 
     def get(name: str) -> Any:

@@ -26,34 +26,14 @@ _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 @contextlib.contextmanager
 def open_parent(root: Path, path: Path, *, make: bool = False) -> Iterator[int]:
-    """The folder that *path* is in, open, as a descriptor for ``dir_fd``.
-
-    Args:
-        root: An absolute folder, resolved; nothing at or above it is doubted.
-        path: Below *root*, resolved.
-        make: Whether folders that are missing are made.
-
-    Raises:
-        OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
-        OSError: If a folder cannot be opened or made.
-    """
+    """The folder that *path* is in, open, as a descriptor for ``dir_fd``."""
     with open_folder(root, path.relative_to(root).parts[:-1], make=make) as here:
         yield here
 
 
 @contextlib.contextmanager
 def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
-    """A folder, open, as a descriptor for ``dir_fd``.
-
-    Args:
-        root: An absolute folder, resolved; nothing at or above it is doubted.
-        parts: The names of the folders on the way.
-        make: Whether folders that are missing are made.
-
-    Raises:
-        OutsideWorkspace: If a link is on the way.
-        OSError: If a folder cannot be opened or made; it names the whole path of that folder.
-    """
+    """A folder, open, as a descriptor for ``dir_fd``."""
     here = os.open(root, _PASSING & ~getattr(os, "O_NOFOLLOW", 0))
     try:
         for depth, name in enumerate(parts, 1):
@@ -70,12 +50,7 @@ def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -
 
 
 def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
-    """Open the file *name* in *folder*, itself no link either.
-
-    Raises:
-        OutsideWorkspace: If it is a link.
-        OSError: If it cannot be opened.
-    """
+    """Open the file *name* in *folder*, itself no link either."""
     try:
         return os.open(name, flags | _FILE, mode, dir_fd=folder)
     except OSError as error:
@@ -83,32 +58,13 @@ def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666
 
 
 def open_path(root: Path, path: Path, flags: int) -> int:
-    """Open *path*, a file or folder below *root*, or *root* itself.
-
-    Raises:
-        OutsideWorkspace: If a link stands on the way, that was not there when *path* was resolved.
-        OSError: If it cannot be opened.
-    """
+    """Open *path*, a file or folder below *root*, or *root* itself."""
     with open_parent(root, path) as folder:
         return open_entry(folder, "." if path == root else path.name, flags, path)
 
 
 def replace_entry(folder: int, path: Path, data: bytes, mode: int | None, as_shown: Callable[[], bool]) -> bool:
-    """Write beside a file, then put that in its place; *folder* is open, so nothing can lead elsewhere meanwhile.
-
-    Args:
-        folder: The folder that *path* is in, open.
-        path: The file.
-        data: What it holds then.
-        mode: Its mode; None for that of a new file.
-        as_shown: Whether the file is still as it was when that was decided, asked at the last moment.
-
-    Returns:
-        Whether it was, and was replaced.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Write beside a file, then put that in its place; *folder* is open, so nothing can lead elsewhere meanwhile."""
     draft = f".{path.name[:32]}.{uuid.uuid4().hex[:8]}.part"
     descriptor = open_entry(folder, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), path)
     try:

@@ -25,28 +25,14 @@ SETTING = "plugins_off"
 
 
 class Problem(NamedTuple):
-    """Why a plug-in is not loaded, or does not work.
-
-    Attributes:
-        plugin: Its name.
-        message: What happened and what to do.
-    """
+    """Why a plug-in is not loaded, or does not work."""
 
     plugin: str
     message: str
 
 
 class Plugins:
-    """The installed plug-ins, each loaded once, at the first use of any port.
-
-    Args:
-        found: The entry points.
-        is_off: Whether a plug-in of that name is switched off.
-
-    Example:
-        >>> Plugins([], lambda _: False).loaded
-        {}
-    """
+    """The installed plug-ins, each loaded once, at the first use of any port."""
 
     def __init__(self, found: Iterable[EntryPoint], is_off: Callable[[str], bool]) -> None:
         self._found = sorted(found, key=lambda each: each.name)
@@ -83,11 +69,7 @@ class Plugins:
         return "\n".join(lines) or "There are no plug-ins."
 
     def offers(self, port: str) -> Iterator[tuple[Plugin, Any]]:
-        """Each offer of *port* with its plug-in, in the order of the plug-ins' names.
-
-        Args:
-            port: One of `PORTS`.
-        """
+        """Each offer of *port* with its plug-in, in the order of the plug-ins' names."""
         if port not in PORTS:
             raise ValueError(f"there is no port {port!r}")
         for plugin in self.loaded.values():

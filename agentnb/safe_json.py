@@ -27,25 +27,7 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def read_json(data: bytes | str, *, repair: bool = True) -> Any:
-    """Read one JSON value.
-
-    Args:
-        data: Text, or bytes in UTF-8, UTF-16 or UTF-32.
-        repair: Whether half surrogate pairs are replaced by U+FFFD.
-
-    Returns:
-        The value. Integers of more than 300 digits are infinite.
-
-    Raises:
-        ValueError: If it is no JSON, or nested deeper than `WRAPPED_LIMIT`.
-
-    Example:
-        >>> read_json('{"a": 1}')
-        {'a': 1}
-        >>> read_json("[" * 100_000)
-        Traceback (most recent call last):
-        ValueError: the JSON is nested deeper than 250 levels
-    """
+    """Read one JSON value."""
     text = data.decode(json.detect_encoding(data)) if isinstance(data, bytes) else data
     if is_too_deep(text.encode("utf-8", "surrogatepass"), WRAPPED_LIMIT):
         raise ValueError(f"the JSON is nested deeper than {WRAPPED_LIMIT} levels")
@@ -54,22 +36,7 @@ def read_json(data: bytes | str, *, repair: bool = True) -> Any:
 
 
 def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
-    """Read the JSON of a file as a value of *kind*.
-
-    Args:
-        data: The file's content.
-        kind: A type that msgspec reads.
-
-    Raises:
-        ValueError: Whatever is wrong with it: no JSON, another kind of value, no UTF-8, nested too deep.
-
-    Example:
-        >>> read_record(b"[1, 2]", list[int])
-        [1, 2]
-        >>> read_record(b"[" * 100_000, list[int])
-        Traceback (most recent call last):
-        ValueError: the JSON is nested too deep
-    """
+    """Read the JSON of a file as a value of *kind*."""
     import msgspec  # the programs that run without installed packages read JSON, too
 
     try:
@@ -87,11 +54,7 @@ def read_first_json(text: str) -> Any:
 
 
 def read_json_at(text: str, begin: int) -> tuple[Any, int]:
-    """Read the JSON value that begins at a place of *text*, as :func:`read_json`; with where it ends.
-
-    Raises:
-        ValueError: If there is none, or it is nested too deep.
-    """
+    """Read the JSON value that begins at a place of *text*, as :func:`read_json`; with where it ends."""
     try:
         value, end = json.JSONDecoder(parse_int=_integer).raw_decode(text, begin)
         return without_half_characters(value), end

@@ -16,14 +16,6 @@ def is_swallowed(frame: FrameType | None) -> bool:
 
     So it is in ``__del__``, in the garbage collector's callbacks, and in what weak references and IPython's events
     call.
-
-    Args:
-        frame: What a thread is just running; None: nothing.
-
-    Example:
-        >>> import sys
-        >>> is_swallowed(sys._getframe())
-        False
     """
     callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None:

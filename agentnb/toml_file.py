@@ -39,11 +39,7 @@ class ChangedMeanwhile(AgentnbError):
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The contents of a TOML text.
-
-    Raises:
-        ValueError: If it is none; the message names the line.
-    """
+    """The contents of a TOML text."""
     try:
         return tomllib.loads(text)  # type: ignore[no-any-return,unused-ignore]
     except RecursionError:
@@ -57,15 +53,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def toml_value(value: Any) -> str:
-    r"""*value* as TOML: a text, a truth value, a number, or a list or mapping of such.
-
-    Raises:
-        UsageError: If it is anything else.
-
-    Example:
-        >>> toml_value(["a", 1, True]), toml_value({"a b": 'say "x"'})
-        ('["a", 1, true]', '{ "a b" = "say \\"x\\"" }')
-    """
+    r"""*value* as TOML: a text, a truth value, a number, or a list or mapping of such."""
     if isinstance(value, str):
         return toml_text(value)
     if isinstance(value, bool):
@@ -89,15 +77,7 @@ def toml_text(value: str) -> str:
 
 
 def with_key(text: str, key: str, value: Any) -> str:
-    r"""*text* with the top-level *key* set to *value*.
-
-    Raises:
-        UsageError: If there is no place where it can be written.
-
-    Example:
-        >>> with_key('# mine\nagent = "a"  # the best\n', "agent", "b")
-        '# mine\nagent = "b"  # the best\n'
-    """
+    r"""*text* with the top-level *key* set to *value*."""
     before = parsed(text)
     if key in before and before[key] == value and isinstance(before[key], type(value)):
         return text
@@ -108,15 +88,7 @@ def with_key(text: str, key: str, value: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    r"""*text* without the top-level *key*; its line goes, a comment above it stays.
-
-    Raises:
-        UsageError: If it cannot be found.
-
-    Example:
-        >>> without_key("a = 1\nb = [\n  2,\n]\n", "b")
-        'a = 1\n'
-    """
+    r"""*text* without the top-level *key*; its line goes, a comment above it stays."""
     before = parsed(text)
     if key not in before:
         return text
@@ -126,15 +98,7 @@ def without_key(text: str, key: str) -> str:
 
 
 def with_pairs(text: str, table: str, pairs: Mapping[str, Any]) -> str:
-    r"""*text* with the top-level mapping *table* set to *pairs*, written with braces or below ``[table]``.
-
-    Raises:
-        UsageError: If there is no place where it can be written.
-
-    Example:
-        >>> with_pairs('[env]\n# mine\nA = "1"\nB = "2"\n', "env", {"A": "3"})
-        '[env]\n# mine\nA = "3"\n'
-    """
+    r"""*text* with the top-level mapping *table* set to *pairs*, written with braces or below ``[table]``."""
     before = parsed(text)
     inside = re.compile(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\][^\n]*\n?", re.MULTILINE)
     for found in inside.finditer(text):
@@ -160,15 +124,7 @@ def _paired(body: str, pairs: Mapping[str, Any]) -> str:
 
 
 def without_entry(text: str, table: str, number: int) -> str:
-    r"""*text* without the entry *number*, 1 for the first, of the list of tables *table*.
-
-    Raises:
-        UsageError: If it cannot be found.
-
-    Example:
-        >>> without_entry('[[rule]]\na = 1\n\n# the other\n[[rule]]\na = 2\n', "rule", 1)
-        '# the other\n[[rule]]\na = 2\n'
-    """
+    r"""*text* without the entry *number*, 1 for the first, of the list of tables *table*."""
     before = parsed(text)
     entries = before.get(table, [])
     left = [each for at, each in enumerate(entries, 1) if at != number]
@@ -180,19 +136,6 @@ def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> 
     """Change the file *path*, whole or not at all; one writer at a time, of all kernels.
 
     An edit that somebody makes meanwhile is not lost: it is read again then, and changed.
-
-    Args:
-        path: The file; links are followed.
-        change: Makes the new text of the old one; what it raises leaves the file as it is.
-        head: The text of a file that is not there yet, before the change.
-
-    Returns:
-        Whether it was changed.
-
-    Raises:
-        OSError: If it cannot be read or written; `PermissionError` where it is read-only.
-        UnicodeDecodeError: If it is no UTF-8.
-        ChangedMeanwhile: If somebody else writes it again and again.
     """
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

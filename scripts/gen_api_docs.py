@@ -37,7 +37,7 @@ VARIABLES = """\
 | `AGENTNB_CHROMIUM` | `make test-browser` | the browser to use |
 | `AGENTNB_IPYKERNEL6` | tests | a Python that has ipykernel 6.30 |
 | `AGENTNB_EXAMPLES` | unit tests | `few`: fewer generated examples, as `make test-fast` |
-| `AGENTNB_PLUGINS` | everywhere | the names of the only [plug-ins](../how-to/plugins.md) to load, separated by commas; empty: none |
+| `AGENTNB_PLUGINS` | everywhere | the only [plug-ins](../how-to/plugins.md) to load; empty: none |
 | `AGENTNB_EVENTS` | kernels, `agentnb record`, `replay` | a file for [events](events.md), a line of JSON each |
 | `AGENTNB_EVENTS_TEXT` | the same | `1`: events hold what was said as well |
 | `AGENTNB_WIRE_LOG` | kernels | the file of the component [log](../how-to/components/log.md) |

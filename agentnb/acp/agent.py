@@ -58,22 +58,7 @@ _ABILITIES = {
 
 
 class Agent:
-    """A launched agent; made by :meth:`launch`.
-
-    Attributes:
-        spec: What was launched.
-        info: The agent's ``agentInfo``: name, title, version; empty when it says nothing.
-        capabilities: Its ``agentCapabilities``, as sent; empty until it has answered ``initialize``.
-        stopped: Whether we ended it, or are about to.
-        since: When it came up, on its loop's clock, in seconds.
-        served: The MCP servers that we serve it on its own wire.
-        patience: How long, in seconds, it may take to leave by itself when it is stopped.
-
-    Example:
-        >>> agent = await Agent.launch(find("eliza"), cwd=Path.cwd())  # doctest: +SKIP
-        >>> opened = await agent.open_session(OpenRequest(cwd=str(Path.cwd())), listener)  # doctest: +SKIP
-        >>> agent.prompt(opened.session_id, message, done)  # doctest: +SKIP
-    """
+    """A launched agent; made by :meth:`launch`."""
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = AgentProcess.spawn) -> None:
         self.spec = spec
@@ -105,22 +90,7 @@ class Agent:
         tap: Tap | None = None,
         spawn: Spawn = AgentProcess.spawn,
     ) -> Agent:
-        """Start the agent's process and agree on the protocol (ACP ``initialize``).
-
-        Args:
-            spec: What to launch.
-            cwd: The folder it runs in.
-            env: Variables on top of the user's environment and the spec's.
-            client_info: ACP ``clientInfo``: name, title, version.
-            initialize_timeout: The longest wait for its answer, in seconds; by default the spec's.
-            tap: Who hears both directions of its wire.
-            spawn: Starts the process; by default the agent's alone, without components.
-
-        Raises:
-            AgentNotFound: If it is not installed, and what would run it without is missing.
-            AgentStartFailed: If it dies, does not answer in time, refuses, or speaks another protocol.
-            AuthenticationRequired: If it wants a login even for that.
-        """
+        """Start the agent's process and agree on the protocol (ACP ``initialize``)."""
         path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
         agent = cls(startable(spec, cwd, path), tap, spawn)
         try:
@@ -176,16 +146,7 @@ class Agent:
     def asked_aside(
         self, server_id: str, method: str, params: dict[str, Any]
     ) -> Callable[[Any, BaseException | None], None]:
-        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire.
-
-        Args:
-            server_id: The server's id; in a replay the server is offered under it (:attr:`served`).
-            method: The MCP method.
-            params: Its parameters.
-
-        Returns:
-            What is called with the answer: a result, or an exception.
-        """
+        """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
         answered = self._peer.served({"serverId": server_id, "method": method, "params": params})
         return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
 
@@ -234,12 +195,7 @@ class Agent:
         await self._peer.request("authenticate", {"methodId": method_id}, timeout)
 
     async def logout(self) -> None:
-        """Make the agent forget its login (ACP ``logout``).
-
-        Raises:
-            NotOffered: If it cannot.
-            AgentError: If it refuses, does not answer, or is gone.
-        """
+        """Make the agent forget its login (ACP ``logout``)."""
         if not self.offers("logout") and self.spec.logout:
             message = f"{self.spec.title} does not offer to log out."
             raise NotOffered(message, hint=f"Type `{self.spec.logout}` in a terminal.")
@@ -247,47 +203,22 @@ class Agent:
         await self._peer.request("logout", {})
 
     async def extend(self, session_id: str, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
-        """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``).
-
-        Args:
-            session_id: The session that is named in *params* where they name none.
-            method: The method.
-            params: Its parameters.
-            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
-
-        Raises:
-            UsageError: If *method* does not begin with an underscore.
-            AgentError: If the agent refuses, does not answer, or is gone.
-        """
+        """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
         return await self._peer.request(extension(method), {"sessionId": session_id, **params}, timeout)
 
     def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
-        """As :meth:`extend`, for a notification: nobody answers.
-
-        Raises:
-            UsageError: If *method* does not begin with an underscore.
-            AgentDied: If the agent is gone.
-        """
+        """As :meth:`extend`, for a notification: nobody answers."""
         if self._peer.closed:
             raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
         self._peer.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float | None = None) -> None:
-        """End the agent and everything it started; listeners of open sessions are told.
-
-        Args:
-            patience: How long, in seconds, it may take to leave by itself; by default :attr:`patience`.
-        """
+        """End the agent and everything it started; listeners of open sessions are told."""
         self.stopped = True
         await self._peer.stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
-        """Whether the agent can do something with sessions that not every agent can.
-
-        Args:
-            ability: ``"load"``, or a name in ACP's ``sessionCapabilities``: ``"resume"``, ``"fork"``, ``"list"``,
-                ``"close"``, ``"delete"``; or ``"directories"`` (``additionalDirectories``), ``"logout"``.
-        """
+        """Whether the agent can do something with sessions that not every agent can."""
         if ability == "load":
             return self.capabilities.get("loadSession") is True
         if ability == "logout":
@@ -296,19 +227,11 @@ class Agent:
         return mapping(self.capabilities.get("sessionCapabilities")).get(name) is not None
 
     def demand(self, ability: str) -> None:
-        """Insist on what :meth:`offers` tells of.
-
-        Raises:
-            NotOffered: If the agent does not offer it; the message says what to do instead.
-        """
+        """Insist on what :meth:`offers` tells of."""
         self.demand_any(ability)
 
     def demand_any(self, *abilities: str) -> None:
-        """As :meth:`demand`, where one of several will do.
-
-        Raises:
-            NotOffered: If the agent offers none of them.
-        """
+        """As :meth:`demand`, where one of several will do."""
         if not any(map(self.offers, abilities)):
             what, instead = _ABILITIES[abilities[-1]]
             raise NotOffered(f"{self.spec.title} does not offer to {what}.", hint=instead)
@@ -321,16 +244,6 @@ class Agent:
         """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``).
 
         Updates that come before the answer are kept, and delivered right after the caller got it.
-
-        Args:
-            request: What is to be opened.
-            listener: Who hears what is said.
-            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
-
-        Raises:
-            NotOffered: If a copy is wanted and the agent makes none.
-            AuthenticationRequired: If the agent wants a login first; its methods are named.
-            AgentError: If it refuses, does not answer, or is gone.
         """
         if request.way == "fork":
             self.demand("fork")
@@ -352,39 +265,18 @@ class Agent:
         )
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> Page:
-        """The sessions that the agent keeps, one page of them (ACP ``session/list``).
-
-        Args:
-            cwd: Only those of this folder.
-            cursor: Where the page begins: the ``next_cursor`` of the one before; None for the first.
-
-        Raises:
-            NotOffered: If the agent cannot.
-            AgentError: If it refuses, does not answer, or is gone.
-        """
+        """The sessions that the agent keeps, one page of them (ACP ``session/list``)."""
         self.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
         return read_page(mapping(await self._peer.request("session/list", params)))
 
     async def delete_session(self, session_id: str) -> None:
-        """Make the agent forget an old session for good (ACP ``session/delete``).
-
-        Raises:
-            NotOffered: If the agent cannot.
-            AgentError: If it refuses, does not answer, or is gone.
-        """
+        """Make the agent forget an old session for good (ACP ``session/delete``)."""
         self.demand("delete")
         await self._peer.request("session/delete", {"sessionId": session_id})
 
     def prompt(self, session_id: str, message: Message, done: Callable[[PromptResult], None]) -> None:
-        """Start a turn (ACP ``session/prompt``).
-
-        Args:
-            session_id: The session.
-            message: What to say; what the agent cannot take of it is named (:meth:`not_taken`).
-            done: Called with the answer, in the order of the wire: after every update that came before the answer and
-                before every one that came behind it.
-        """
+        """Start a turn (ACP ``session/prompt``)."""
         params = {"sessionId": session_id, "prompt": prompt_blocks(message, self._prompt_capabilities)}
         self._peer.call("session/prompt", params, lambda result, error: done(read_answer(result, error)))
 
@@ -404,11 +296,7 @@ class Agent:
         await self._peer.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
 
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> tuple[Action, ...]:
-        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents).
-
-        Returns:
-            The actions for what the agent says of all its options, where it says that.
-        """
+        """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents)."""
         if config_id == "model" and session_id in self._sessions.with_models:
             await self._peer.request("session/set_model", {"sessionId": session_id, "modelId": value})
             return ()
@@ -465,11 +353,7 @@ class Agent:
 
 
 def extension(method: str) -> str:
-    """*method*, if it is the name of an extension.
-
-    Raises:
-        UsageError: If it does not begin with an underscore: all other names are the protocol's.
-    """
+    """*method*, if it is the name of an extension."""
     if not method.startswith("_"):
         raise UsageError(f"{method!r} is not an extension method.", hint="Their names begin with an underscore.")
     return method

@@ -19,14 +19,7 @@ AROUND = 50
 
 
 def write_request(path: Path, old: bytes | None, new: str, *, again: bool = False) -> PolicyRequest:
-    """The question whether *path*, which holds *old*, may be written.
-
-    Args:
-        path: The file.
-        old: What it holds; None where it is new.
-        new: What would be written.
-        again: Whether the file has changed since that was asked before.
-    """
+    """The question whether *path*, which holds *old*, may be written."""
     title = f"Write {path.name}, which has changed meanwhile" if again else f"Write {path.name}"
     return PolicyRequest(kind="write", title=title, path=str(path), preview=_preview(path, old, new), again=again)
 

@@ -33,17 +33,7 @@ _LONGEST_ID = 20  # digits; ours count from 1
 
 
 class Connection:
-    """One end of a JSON-RPC conversation over bytes; every method belongs to one loop.
-
-    Args:
-        write: Takes bytes for the other end.
-        on_notifications: Takes the notifications between two other messages of one read, ``(method, params)`` in order.
-        on_request: Answers a request, as a task of its own; what it raises becomes the error.
-        on_closed: Called once with the reason when the conversation is over.
-
-    Attributes:
-        stray: How many lines were no message.
-    """
+    """One end of a JSON-RPC conversation over bytes; every method belongs to one loop."""
 
     def __init__(
         self,
@@ -102,11 +92,7 @@ class Connection:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
-        """Send a request; *done* gets ``(result, error)`` inline, in the order of the wire.
-
-        Returns:
-            The request's id.
-        """
+        """Send a request; *done* gets ``(result, error)`` inline, in the order of the wire."""
         self._last_id += 1
         request = self._last_id
         if self._closed:
@@ -117,18 +103,7 @@ class Connection:
         return request
 
     async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
-        """Send a request and wait for its result.
-
-        Args:
-            method: The method.
-            params: Its parameters.
-            timeout: The longest wait, in seconds; by default none.
-
-        Raises:
-            RpcError: If the answer is an error.
-            TimeoutError: If there is none in time; a later one is ignored.
-            AgentnbError: If the conversation ends first.
-        """
+        """Send a request and wait for its result."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
 
@@ -151,11 +126,7 @@ class Connection:
                 late.cancel()
 
     def take_back(self, request: int) -> None:
-        """Want no answer to *request* any more; the other end is told where it owes one (ACP ``$/cancel_request``).
-
-        Args:
-            request: What :meth:`call` returned; its ``done`` is not called any more.
-        """
+        """Want no answer to *request* any more; the other end is told where it owes one (ACP ``$/cancel_request``)."""
         if self._waiting.pop(request, None) is not None:
             self.notify("$/cancel_request", {"requestId": request})
 

@@ -44,21 +44,7 @@ VERSION_BYTES = 10_000
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
-    """One result of the doctor.
-
-    Args:
-        name: The agent's name in the catalogue.
-        title: Its name for people.
-        state: ``"ready"``, ``"missing"`` (not installed), ``"old"`` (older than ``min_version``), ``"login"`` (it wants
-            one), ``"broken"`` (it cannot be started, or refuses a session) or ``"absent"`` (not there, and nothing that
-            you have needs it).
-        version: What it says its version is.
-        message: What was found, a sentence.
-        todo: What to type, the exact line; None where nothing is to be done.
-        kind: ``"agent"``, or ``"jupyter"`` for what agents are used in (:mod:`agentnb.checkup`).
-        seconds: How long an agent took from its start to an open session.
-        models: The models that it offers, by their names.
-    """
+    """One result of the doctor."""
 
     name: str
     title: str
@@ -72,12 +58,7 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def examine(spec: AgentSpec, env: Mapping[str, str] | None = None) -> Checkup:
-    """Start *spec* in an empty folder, open a session, close it, and end it again.
-
-    Args:
-        spec: The agent.
-        env: Variables on top of the user's environment.
-    """
+    """Start *spec* in an empty folder, open a session, close it, and end it again."""
     path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
     if installed(spec, path) is None:
         return _found(spec, None, "missing", _missing(spec, path), spec.install)
@@ -171,13 +152,7 @@ async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> C
 
 
 async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
-    """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`.
-
-    Args:
-        spec: The agent.
-        folder: Where to run it.
-        env: Variables on top of the user's environment.
-    """
+    """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`."""
     output, ended = bytearray(), asyncio.Event()
 
     def received(descriptor: int, data: bytes) -> None:

@@ -29,14 +29,7 @@ _SCHEMES = frozenset({"http", "https"})
 
 
 class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of the agent to the user: a form to fill in, or a page to visit.
-
-    Args:
-        message: What people read.
-        questions: The form's questions; None where it is a page.
-        url: The address of the page.
-        elicitation_id: The agent's id of it, which it names when the user is done elsewhere.
-    """
+    """A question of the agent to the user: a form to fill in, or a page to visit."""
 
     message: str | None = None
     questions: tuple[ChatInputQuestion, ...] | None = None
@@ -45,12 +38,7 @@ class ElicitationQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ElicitationAnswer(msgspec.Struct, frozen=True):
-    """The user's answer.
-
-    Args:
-        response: Whether it was answered, declined, or broken off.
-        values: The answers by question id; empty unless the response is ``"accept"``.
-    """
+    """The user's answer."""
 
     response: Literal["accept", "decline", "cancel"]
     values: dict[str, Any] = {}
@@ -62,20 +50,7 @@ class ElicitationAnswer(msgspec.Struct, frozen=True):
 
 
 def map_elicitation(params: dict[str, Any]) -> ElicitationQuestion:
-    """The question of ACP ``elicitation/create``.
-
-    Args:
-        params: The request's parameters, as sent.
-
-    Raises:
-        RpcError: If its mode is not one we know, its address no web page, or its form no form.
-
-    Example:
-        >>> form = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}}
-        >>> asked = map_elicitation({"mode": "form", "message": "Who?", "requestedSchema": form})
-        >>> asked.questions[0].min
-        0
-    """
+    """The question of ACP ``elicitation/create``."""
     common: dict[str, Any] = {
         "message": text(params.get("message")),
         "elicitation_id": text(params.get("elicitationId")),

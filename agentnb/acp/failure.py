@@ -31,13 +31,7 @@ PROMPT = "session/prompt"
 
 
 class RpcError(Exception):
-    """A JSON-RPC error, received or to be sent.
-
-    Args:
-        code: The JSON-RPC or ACP error code.
-        message: The error's text.
-        data: The error's ``data``, as sent.
-    """
+    """A JSON-RPC error, received or to be sent."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

@@ -31,12 +31,7 @@ TIMES = 5
 
 
 class Files:
-    """The files of one session.
-
-    Args:
-        workspace: What they are confined to.
-        listener: Decides about the agent's requests.
-    """
+    """The files of one session."""
 
     def __init__(self, workspace: Workspace, listener: Listener) -> None:
         self._workspace = workspace
@@ -46,11 +41,6 @@ class Files:
         """Answer ``fs/read_text_file``: all lines, or *limit* of them beginning with *line* (counted from one).
 
         What an editor holds and has not saved counts, where the listener knows of it.
-
-        Raises:
-            OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
-            PermissionDenied: If the listener says no.
-            RpcError: If there is no such text file.
         """
         root, path = self._locate(_text(params, "path"), "read")
         await self._listener.authorize(PolicyRequest(kind="read", title=f"Read {path.name}", path=str(path)))
@@ -64,11 +54,6 @@ class Files:
         """Answer ``fs/write_text_file``: the whole file, made with its folders if it is not there.
 
         What is written is what was shown: where the file changes while the user is asked, they are asked again.
-
-        Raises:
-            OutsideWorkspace: If the path is not in the workspace, and no rule of the user opens it.
-            PermissionDenied: If the listener says no.
-            RpcError: If it cannot be written. A file that is read-only is refused before the user is asked.
         """
         named, content = _text(params, "path"), _text(params, "content")
         root, path = self._locate(named, "edit")

@@ -50,11 +50,7 @@ class Listener(Protocol):
         """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
-        """Allow *request*, or raise :class:`agentnb.errors.PermissionDenied`.
-
-        Returns:
-            The request that was allowed: the user may have changed the command.
-        """
+        """Allow *request*, or raise :class:`agentnb.errors.PermissionDenied`."""
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         """*request* was refused because it is outside the workspace; the agent gets *error*."""
@@ -83,14 +79,7 @@ class Unsaved(Protocol):
 
 
 class ChangedFile(NamedTuple):
-    """A file that a turn changed.
-
-    Attributes:
-        change: What changed.
-        before: The earlier content; None where there is none, or it is not stored.
-        after: The later content, likewise.
-        is_sensitive: Whether it may hold secrets.
-    """
+    """A file that a turn changed."""
 
     change: FileChange
     before: bytes | None
@@ -108,11 +97,7 @@ class Tap(Protocol):
         """The agent has written *data*."""
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """The agent has asked something that did not come over this connection: an ``mcp/message`` of *params*.
-
-        Returns:
-            What is called with the answer: a result, or an error.
-        """
+        """The agent has asked something that did not come over this connection: an ``mcp/message`` of *params*."""
         ...
 
     @property
@@ -121,13 +106,7 @@ class Tap(Protocol):
         ...
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:
-        """A turn has changed *files*; called on any thread.
-
-        Args:
-            session_id: The agent's id of the session whose last turn it is.
-            files: What changed, with the contents.
-            is_own: Whether a path, relative to the workspace, is the notebook of the recording: it is left out.
-        """
+        """A turn has changed *files*; called on any thread."""
 
     def ended(self) -> None:
         """The agent is gone, unasked."""

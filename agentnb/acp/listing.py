@@ -11,15 +11,7 @@ from agentnb.acp.fields import objects, text
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """One session that an agent keeps (ACP ``SessionInfo``).
-
-    Args:
-        session_id: The agent's id of it.
-        cwd: Its folder; empty where the agent does not say.
-        title: Its title; empty where it has none.
-        updated: When something last happened in it, in UTC; None where the agent does not say.
-        raw: All that the agent says of it.
-    """
+    """One session that an agent keeps (ACP ``SessionInfo``)."""
 
     session_id: str
     cwd: str = ""
@@ -29,24 +21,14 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of sessions.
-
-    Args:
-        sessions: The sessions, as the agent orders them.
-        next_cursor: Where the next page begins; None where this is the last.
-    """
+    """One page of sessions."""
 
     sessions: tuple[Kept, ...]
     next_cursor: str | None = None
 
 
 def read_page(answer: dict[str, Any]) -> Page:
-    """Read the answer to ``session/list``; a session without an id is ignored.
-
-    Example:
-        >>> read_page({"sessions": [{"sessionId": "s1", "title": "Fit"}, {}], "nextCursor": "2"}).next_cursor
-        '2'
-    """
+    """Read the answer to ``session/list``; a session without an id is ignored."""
     found = [_kept(each, name) for each in objects(answer.get("sessions")) if (name := text(each.get("sessionId")))]
     return Page(sessions=tuple(found), next_cursor=text(answer.get("nextCursor")))
 

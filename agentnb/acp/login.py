@@ -16,17 +16,7 @@ if TYPE_CHECKING:
 
 
 class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to log in.
-
-    Args:
-        id: The method's id (ACP ``authenticate``).
-        name: What people read.
-        kind: ``"agent"``: the agent does it when asked; ``"terminal"``: a command to type; ``"variables"``: some to
-            set before the kernel starts.
-        description: More about it.
-        command: The line to type, for ``"terminal"``.
-        variables: The names of the variables, for ``"variables"``.
-    """
+    """One way to log in."""
 
     id: str
     name: str
@@ -44,16 +34,7 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
-    """Read ``authMethods``; what cannot be read is ignored.
-
-    Args:
-        methods: As sent.
-        program: The agent's own command, which a terminal login's arguments go to.
-
-    Example:
-        >>> login_ways([{"id": "in", "type": "terminal", "args": ["login"]}], ["kimi", "acp"])[0].command
-        'kimi login'
-    """
+    """Read ``authMethods``; what cannot be read is ignored."""
     return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))
 
 

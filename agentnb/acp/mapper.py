@@ -49,23 +49,7 @@ _READING = frozenset({"read", "search"})
 
 
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
-    """The actions for one ACP ``session/update``.
-
-    Args:
-        update: The ``update`` member, as sent.
-        chat: The chat as it is.
-        turn_id: The turn that the agent is answering; for a finished one the actions are wrapped in ``XLate``. None:
-            the running turn, or the last.
-        time: Milliseconds since 1970.
-
-    Returns:
-        Actions for the chat and for the session (``action.channel_kind`` tells which), in their order.
-
-    Example:
-        >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello"}}
-        >>> map_update(chunk, chat, "turn-1", 0)[0].part.content  # doctest: +SKIP
-        'Hello'
-    """
+    """The actions for one ACP ``session/update``."""
     actions = _session_action(update, time)
     if actions is not None:
         return actions
@@ -110,9 +94,6 @@ def map_permission(
 
     The request may name a tool call that was never announced, or carry nothing but its id; both are merged with what is
     known. One that has ended cannot be asked about: it gets a question of its own.
-
-    Returns:
-        The id of the tool call that now waits in ``pending-confirmation``, and the actions that bring it there.
     """
     asked = mapping(params.get("toolCall"))
     place = find(chat, turn_id, time)
@@ -141,12 +122,7 @@ def map_permission(
 
 
 def permission_outcome(option_id: str | None) -> dict[str, Any]:
-    """ACP ``RequestPermissionResponse``: the option chosen, or None for a turn that was cancelled.
-
-    Example:
-        >>> permission_outcome("allow")
-        {'outcome': {'outcome': 'selected', 'optionId': 'allow'}}
-    """
+    """ACP ``RequestPermissionResponse``: the option chosen, or None for a turn that was cancelled."""
     if option_id is None:
         return {"outcome": {"outcome": "cancelled"}}
     return {"outcome": {"outcome": "selected", "optionId": option_id}}
@@ -283,17 +259,6 @@ def merge(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Join neighbours that are plain text of the same message; leave everything else as it is.
 
     An agent can send a hundred thousand chunks a second; everything behind this is paid per read, not per chunk.
-
-    Args:
-        updates: ACP updates in order; not changed.
-
-    Returns:
-        The same conversation in as few updates as possible.
-
-    Example:
-        >>> chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"}}
-        >>> merge([chunk, chunk])[0]["content"]["text"]
-        'aa'
     """
     if len(updates) == 1:
         return updates

@@ -26,26 +26,14 @@ MESSAGE = METHODS[1]
 
 
 class ServedMcpServer(msgspec.Struct, frozen=True):
-    """An MCP server that we serve on the agent's own wire.
-
-    Args:
-        name: What the agent calls it.
-        server_id: The id that it connects to.
-    """
+    """An MCP server that we serve on the agent's own wire."""
 
     name: str
     server_id: str
 
 
 class Described(NamedTuple):
-    """The description of the MCP servers for the agent.
-
-    Attributes:
-        servers: Those that it can reach, as in ACP ``session/new``.
-        unreachable: The names of those that it cannot reach: it does not do http, or sse.
-        missing: The names and commands of those on stdio whose program is not there; they are told all the same, the
-            agent may know better.
-    """
+    """The description of the MCP servers for the agent."""
 
     servers: list[dict[str, Any]]
     unreachable: tuple[str, ...]
@@ -60,15 +48,7 @@ def described(
     *,
     on_stdio: bool = True,
 ) -> Described:
-    """What an agent is told of *servers*.
-
-    Args:
-        servers: The servers.
-        capabilities: The agent's ``mcpCapabilities``; every agent should do ``stdio``.
-        cwd: The session's folder.
-        path: The agent's search path; by default the ``PATH`` of this process.
-        on_stdio: Whether it starts servers on stdio.
-    """
+    """What an agent is told of *servers*."""
     told: list[dict[str, Any]] = []
     unreachable: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -117,9 +97,6 @@ class Served:
 
     async def serve(self, method: str, params: dict[str, Any]) -> Any:
         """Answer one of :data:`METHODS`.
-
-        Raises:
-            RpcError: If there is no such server or connection, or the server refuses.
 
         An ``mcp/message`` that names a server (``serverId``) and no connection gets one; only replays send that.
         """

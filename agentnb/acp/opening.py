@@ -24,19 +24,7 @@ if TYPE_CHECKING:
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The session to open.
-
-    Args:
-        cwd: Absolute path of the workspace; file access is confined to it.
-        way: A ``"new"`` session, or an old one: ``"load"`` it and hear all of it again, ``"resume"`` it without, or
-            ``"fork"`` it: open a copy.
-        former: The agent's id of the old session.
-        mcp_servers: MCP servers that the agent may use.
-        directories: More folders to work in, where the agent offers that.
-        history: Whether what an agent replays of an old session is handed over. False where the listener has the
-            transcript: then it hears only how the session is now (commands, mode, options, title, usage).
-        path: The search path for the programs of MCP servers; by default the ``PATH`` of this process.
-    """
+    """The session to open."""
 
     cwd: str
     way: Literal["new", "load", "resume", "fork"] = "new"
@@ -48,16 +36,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
-    """An open session.
-
-    Args:
-        session_id: The agent's id of it.
-        actions: How it is: its modes and its options.
-        unreachable: The names of the MCP servers that the agent cannot reach.
-        missing: The names and commands of the MCP servers whose program is not there.
-        refused_directories: The further folders, where the agent takes none.
-        problem: Why the agent could not answer in it now, where it says so (``_meta.agentnb.problem``).
-    """
+    """An open session."""
 
     session_id: str
     actions: tuple[Action, ...]
@@ -68,16 +47,7 @@ class SessionOpened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opening:
-    """One request that opens a session.
-
-    Args:
-        peer: The agent.
-        sessions: Its sessions, which the new one joins.
-        request: What is to be opened.
-        params: The parameters of ``session/new``, ``session/load``, ``session/resume`` or ``session/fork``.
-        listener: Who hears what is said in the session.
-        on_unwanted: Called with the id of a session that the agent opened too late.
-    """
+    """One request that opens a session."""
 
     def __init__(
         self,
@@ -102,14 +72,7 @@ class Opening:
         self._given_up = self._answered = False
 
     async def run(self, timeout: float | None) -> SessionOpened:
-        """Ask, and wait for the answer.
-
-        Args:
-            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
-
-        Raises:
-            AgentError: If the agent refuses, does not answer, or is gone.
-        """
+        """Ask, and wait for the answer."""
         if self._known:  # an old session is replayed before the answer
             if self._sessions.is_open(self._known):
                 raise self._taken()

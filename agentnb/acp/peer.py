@@ -51,20 +51,7 @@ _RESTARTS = "The agent restarts with your next message."
 
 
 class Peer:
-    """A running agent, connected over JSON-RPC.
-
-    Args:
-        spec: The agent's description.
-        on_notifications: See :class:`agentnb.acp.connection.Connection`.
-        on_request: See there.
-        on_lost: Called once when the agent is gone, with the reason; its result is awaited before the process is ended.
-        tap: Receives a copy of all bytes in both directions.
-        spawn: Starts the process; by default the agent's alone.
-
-    Attributes:
-        started: Whether the agent has answered ``initialize``; before that, its end is a failed start.
-        auth_methods: The login methods that it offers, for messages.
-    """
+    """A running agent, connected over JSON-RPC."""
 
     def __init__(
         self,
@@ -93,12 +80,7 @@ class Peer:
         )
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None) -> None:
-        """Start the process.
-
-        Raises:
-            AgentNotFound: If its command is not installed.
-            AgentStartFailed: If the system cannot start it.
-        """
+        """Start the process."""
         feed = self._connection.feed if self._tap is None else self._feed
         try:
             self._process = await self._spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
@@ -151,18 +133,7 @@ class Peer:
         await asyncio.gather(*(task for task in self._tasks if task is not own), return_exceptions=True)
 
     async def request(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
-        """Ask it something and wait.
-
-        Args:
-            method: The method.
-            params: Its parameters.
-            timeout: The longest wait, in seconds; by default the spec's ``initialize_timeout``.
-
-        Raises:
-            AuthenticationRequired: If it needs a login first; the message names its methods.
-            AgentRefused: If it answers with an error.
-            AgentError: If it does not answer in time, or is gone.
-        """
+        """Ask it something and wait."""
         limit = self.spec.initialize_timeout if timeout is None else timeout
         try:
             return await self._connection.request(method, params, limit)
@@ -172,11 +143,7 @@ class Peer:
             raise self.no_answer(method, limit) from error
 
     def call(self, method: str, params: dict[str, Any], done: Done) -> int:
-        """Send a request; *done* gets ``(result, error)``, called in the order in which messages arrive.
-
-        Returns:
-            The request's id.
-        """
+        """Send a request; *done* gets ``(result, error)``, called in the order in which messages arrive."""
         return self._connection.call(method, params, partial(self._answered, method, done))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
@@ -193,11 +160,7 @@ class Peer:
         return self._tap
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End it and everything it started.
-
-        Args:
-            patience: How long, in seconds, it may take to end by itself before it is killed.
-        """
+        """End it and everything it started."""
         self._patience = patience
         self._stopped = self._stopped or not self._connection.closed
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))

@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
 
 class PermissionQuestion:
-    """One permission request of an agent.
-
-    Args:
-        params: The parameters of ACP ``session/request_permission``.
-
-    Attributes:
-        call_id: The tool call that it names; empty where it names none.
-        title: What it calls that; empty where the tool call has been announced and the request says no more.
-
-    Raises:
-        RpcError: If it names no tool call, or offers nothing to choose from.
-    """
+    """One permission request of an agent."""
 
     def __init__(self, params: dict[str, Any]) -> None:
         if not isinstance(params.get("toolCall"), dict):
@@ -39,9 +28,5 @@ class PermissionQuestion:
         self._params = params
 
     def actions(self, chat: ChatState, turn_id: str) -> tuple[str, tuple[Action, ...]]:
-        """How the question is put into *chat*, as it is now.
-
-        Returns:
-            The id of the tool call that then waits for confirmation, and the actions that bring it there.
-        """
+        """How the question is put into *chat*, as it is now."""
         return map_permission(self._params, chat, turn_id, now_ms())

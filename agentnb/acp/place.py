@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """The place in the state that an update belongs to.
-
-    Args:
-        turn: The turn.
-        time: Milliseconds since 1970, for the actions made here.
-        opening: What makes the turn, when it is not in the chat yet.
-    """
+    """The place in the state that an update belongs to."""
 
     def __init__(self, turn: ActiveTurn | Turn, time: int, opening: tuple[Action, ...] = ()) -> None:
         self.turn_id = turn.id
@@ -69,13 +63,7 @@ def find(chat: ChatState, turn_id: str | None, time: int) -> Place:
 
 
 def own(chat: ChatState, time: int, text: str = "") -> Place:
-    """A new finished turn that the user did not start here.
-
-    Args:
-        chat: The chat.
-        time: Milliseconds since 1970.
-        text: The user's words, when the agent replays an old conversation.
-    """
+    """A new finished turn that the user did not start here."""
     message = Message(text=text, origin=MessageOrigin(kind="user" if text else "agent"))
     turn = ActiveTurn(id=f"agent-{len(chat.turns) + 1}", message=message, response_parts=())
     opening = (

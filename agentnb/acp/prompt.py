@@ -25,13 +25,7 @@ CANNOT = "which this agent cannot take in a prompt"
 
 
 class PromptResult(NamedTuple):
-    """How a prompt ended.
-
-    Attributes:
-        stop_reason: Why the turn ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …).
-        usage: The tokens used, where the agent tells.
-        error: Why there is no answer; None where there is one.
-    """
+    """How a prompt ended."""
 
     stop_reason: str = "end_turn"
     usage: UsageInfo | None = None
@@ -39,16 +33,7 @@ class PromptResult(NamedTuple):
 
 
 def prompt_blocks(message: Message, capabilities: Mapping[str, Any]) -> list[Block]:
-    """The content blocks for *message*.
-
-    Args:
-        message: The user's text and attachments.
-        capabilities: The agent's ``promptCapabilities`` (``image``, ``audio``, ``embeddedContext``).
-
-    Returns:
-        The text first, then one block per attachment. What the agent cannot take is sent as text where it is text;
-        else a line names it, for the agent and, in the transcript, for the user (:func:`left_out`).
-    """
+    """The content blocks for *message*."""
     blocks: list[Block] = [{"type": "text", "text": message.text}]
     blocks += [_attachment(attachment, capabilities) for attachment in message.attachments or ()]
     return blocks

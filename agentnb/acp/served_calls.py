@@ -13,18 +13,7 @@ if TYPE_CHECKING:
 def begun_call(
     chat: ChatState, turn_id: str, call_id: str, name: str, *, title: str, kind: str, arguments: Any, time: int
 ) -> tuple[Action, ...]:
-    """The actions for a call that begins.
-
-    Args:
-        chat: The chat as it is.
-        turn_id: The turn.
-        call_id: The call.
-        name: The tool's name.
-        title: What people read.
-        kind: The kind of tool, as in ACP (``read``, ``edit``, ``execute``).
-        arguments: Its arguments, as sent.
-        time: Milliseconds since 1970.
-    """
+    """The actions for a call that begins."""
     update = {
         "sessionUpdate": "tool_call",
         "toolCallId": call_id,
@@ -38,15 +27,7 @@ def begun_call(
 
 
 def ended_call(chat: ChatState, turn_id: str, call_id: str, result: dict[str, Any], time: int) -> tuple[Action, ...]:
-    """The actions for a call that has ended.
-
-    Args:
-        chat: The chat as it is.
-        turn_id: The turn, which may be over.
-        call_id: The call.
-        result: Its result (MCP ``CallToolResult``).
-        time: Milliseconds since 1970.
-    """
+    """The actions for a call that has ended."""
     update = {
         "sessionUpdate": "tool_call_update",
         "toolCallId": call_id,

@@ -40,12 +40,7 @@ def client_capabilities(offered: Capabilities) -> dict[str, Any]:
 
 
 async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered: Capabilities) -> Any:
-    """Answer one request of the agent.
-
-    Raises:
-        RpcError: If we do not know the method, or did not offer it.
-        AgentnbError: If it fails or is not allowed.
-    """
+    """Answer one request of the agent."""
     if method.startswith("_"):
         return await (await sessions.extender(method, params)).extended(method, params)
     if not _offers(method, offered):
@@ -68,11 +63,7 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
 
 
 async def _elicit(params: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    """Answer ``elicitation/create``; a request that cannot be shown is kept as it is in the running turn.
-
-    Raises:
-        RpcError: If it cannot be shown.
-    """
+    """Answer ``elicitation/create``; a request that cannot be shown is kept as it is in the running turn."""
     try:
         question = map_elicitation(params)
     except RpcError:

@@ -100,14 +100,6 @@ def suggested_text(prompt: Any) -> str | None:
     """A suggested prompt as its user would write it: links to files are mentions; None where that cannot be.
 
     Characters that hide or reorder text are removed, so that what is read is what will be sent.
-
-    Args:
-        prompt: ACP content blocks, as sent.
-
-    Example:
-        >>> link = {"type": "resource_link", "name": "fit.py", "uri": "file:///work/fit.py"}
-        >>> suggested_text([{"type": "text", "text": "Explain"}, link])
-        'Explain @/work/fit.py'
     """
     if not isinstance(prompt, list) or not 0 < len(prompt) <= _READ:
         return None
@@ -144,10 +136,6 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
     """The actions for a new session's answer (ACP ``session/new``): its modes and its config options.
 
     The ``models`` of older agents become a config option ``model``.
-
-    Example:
-        >>> map_session({"modes": {"currentModeId": "ask", "availableModes": []}})[0].modes.current_mode_id
-        'ask'
     """
     actions: list[Action] = []
     modes = mapping(new.get("modes"))
@@ -163,12 +151,7 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
 
 
 def has_legacy_models_only(new: dict[str, Any]) -> bool:
-    """Whether the model is chosen with ``session/set_model``: there are ``models``, and no config option for them.
-
-    Example:
-        >>> has_legacy_models_only({"models": {}, "configOptions": [{"id": "model"}]})
-        False
-    """
+    """Whether the model is chosen with ``session/set_model``: there are ``models``, and no config option for them."""
     options = objects(new.get("configOptions"))
     has_option = any("model" in (option.get("category"), option.get("id")) for option in options)
     return isinstance(new.get("models"), dict) and not has_option

@@ -81,26 +81,13 @@ class Route:
             deliver(updates, self.listener)
 
     def release(self, *, history: bool = True) -> None:
-        """The host knows its session: hand over what was held, and hold no more.
-
-        Args:
-            history: Whether what was said is handed over as well; False for a host that has the transcript.
-        """
+        """The host knows its session: hand over what was held, and hold no more."""
         held, self.held = self.held or [], None
         self.deliver([update for update in held if history or update.get("sessionUpdate") not in _HISTORY])
 
 
 class Sessions:
-    """The open sessions of one agent, and what came too early for one.
-
-    Args:
-        confined: Gives commands that terminals run the limits of the agent.
-
-    Attributes:
-        asking: Who waits for the answer to which request to open a session.
-        with_models: The sessions whose agent has ``models`` (an older form of the config option ``model``).
-        unaddressed: The last notifications that named no session, ``(method, params)`` as sent.
-    """
+    """The open sessions of one agent, and what came too early for one."""
 
     def __init__(self, confined: Callable[[Sequence[str]], list[str]] = list) -> None:
         self._confined = confined
@@ -211,11 +198,7 @@ class Sessions:
         await asyncio.gather(*(route.terminals.close() for route in routes))
 
     async def listener(self, params: dict[str, Any]) -> Listener:
-        """Whom the request with *params* concerns: its session's listener, or whoever asked the request it names.
-
-        Raises:
-            RpcError: If there is nobody.
-        """
+        """Whom the request with *params* concerns: its session's listener, or whoever asked the request it names."""
         request = params.get("requestId")
         if "sessionId" in params or request is None:
             return (await self.route(params)).listener
@@ -226,11 +209,7 @@ class Sessions:
         return found
 
     async def extender(self, method: str, params: dict[str, Any]) -> Listener:
-        """Who answers the extension *method*: its session's listener, or the first that knows it.
-
-        Raises:
-            RpcError: If there is nobody.
-        """
+        """Who answers the extension *method*: its session's listener, or the first that knows it."""
         there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
         found = next((listener for listener in there if listener.answers(method)), None)
         if found is None:
@@ -238,11 +217,7 @@ class Sessions:
         return found
 
     async def route(self, params: dict[str, Any]) -> Route:
-        """Where the request with *params* leads; one that is early waits for its session.
-
-        Raises:
-            RpcError: If there is no such session.
-        """
+        """Where the request with *params* leads; one that is early waits for its session."""
         session = params.get("sessionId")
         while True:
             route = self._routes.get(session) if isinstance(session, str) else None

@@ -20,16 +20,7 @@ _FINISH_SECONDS = 5.0
 
 
 class Output:
-    """Writes on a thread of its own, so that who does not read stops only what is read for him.
-
-    Args:
-        on_full: Called on the loop with True when much waits to be written, with False when it is written.
-        sink: The descriptor to write to.
-        name: What the thread is called.
-
-    Attributes:
-        is_broken: Whether nobody reads any more; what is written then is dropped.
-    """
+    """Writes on a thread of its own, so that who does not read stops only what is read for him."""
 
     def __init__(
         self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
@@ -79,13 +70,7 @@ class Output:
 
 
 def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "agentnb-read") -> None:
-    """Read on a thread of its own, as long as there is something.
-
-    Args:
-        take: Called on the running loop with each piece; with nothing at the end.
-        source: The descriptor to read.
-        name: What the thread is called.
-    """
+    """Read on a thread of its own, as long as there is something."""
     loop = asyncio.get_running_loop()
 
     def read_all() -> None:
@@ -102,13 +87,7 @@ def read_input(take: Callable[[bytes], None], *, source: int = 0, name: str = "a
 
 
 def watch_reader(gone: Callable[[], None], *, sink: int = 1, name: str = "agentnb-watch") -> None:
-    """Look, on a thread of its own, whether somebody can still read what is written.
-
-    Args:
-        gone: Called once on the running loop when nobody can; never where *sink* is no pipe, or the system cannot tell.
-        sink: The descriptor that is written to.
-        name: What the thread is called.
-    """
+    """Look, on a thread of its own, whether somebody can still read what is written."""
     loop = asyncio.get_running_loop()
 
     def wait() -> None:

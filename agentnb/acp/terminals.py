@@ -38,12 +38,7 @@ _BURST = 256 * 1024
 
 
 class Terminal:
-    """One command, running or ended.
-
-    Args:
-        limit: How many bytes of output are kept, the last ones.
-        listener: Who is told.
-    """
+    """One command, running or ended."""
 
     def __init__(self, limit: int, listener: Listener) -> None:
         self.id = f"term-{uuid.uuid4().hex[:12]}"
@@ -61,11 +56,7 @@ class Terminal:
         self._ending: asyncio.Task[None] | None = None
 
     async def start(self, command: list[str], shown: str, cwd: Path, env: dict[str, str]) -> None:
-        """Run *command*.
-
-        Raises:
-            OSError: If the system cannot start it.
-        """
+        """Run *command*."""
         self._child = await Child.spawn(
             command,
             cwd=cwd,
@@ -153,12 +144,7 @@ class Terminal:
 
 
 class Terminals:
-    """The terminals of one session.
-
-    Args:
-        workspace: What they are confined to.
-        listener: Decides about the agent's requests and is told what happens.
-    """
+    """The terminals of one session."""
 
     def __init__(
         self,
@@ -172,13 +158,7 @@ class Terminals:
         self._terminals: dict[str, Terminal] = {}
 
     async def create(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer ``terminal/create``.
-
-        Raises:
-            OutsideWorkspace: If its folder is not in the workspace.
-            PermissionDenied: If the listener says no.
-            RpcError: If the command cannot be run.
-        """
+        """Answer ``terminal/create``."""
         words = _words(params)
         given = _variables(params.get("env"))
         env = inherited(given)
@@ -261,12 +241,7 @@ def _words(params: dict[str, Any]) -> list[str]:
 
 
 def _shown(words: list[str], command: list[str]) -> str:
-    """The line that people see: what a shell of the system's is told, rather than that it is one.
-
-    Args:
-        words: What the agent asked for.
-        command: What is executed for it.
-    """
+    """The line that people see: what a shell of the system's is told, rather than that it is one."""
     if len(words) == 1 and command[1:] == ["-c", words[0]]:
         return words[0]
     return script_of(words, command[0]) or shlex.join(words)

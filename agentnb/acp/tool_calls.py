@@ -54,13 +54,6 @@ def tool_call_actions(
 
     The status follows the outcome: a call whose command ended with an exit code other than 0, or by a signal, has
     failed, also where the agent calls it completed.
-
-    Args:
-        update: The update, as sent.
-        call_id: The id of the tool call.
-        call: The call as it is; None for one that is not known.
-        place: Where it belongs.
-        terminals: The terminals of the chat as they are with this update.
     """
     said = details_of(update)
     actions: list[Action] = [*known(update, call_id, call, place, said)]

@@ -47,11 +47,7 @@ class Lines:
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> bytes:
-        """Add *data*; return all lines that are complete now, as one block.
-
-        Raises:
-            ProtocolError: If a line grows beyond the limit.
-        """
+        """Add *data*; return all lines that are complete now, as one block."""
         cut = data.rfind(b"\n") + 1
         if cut == 0:
             self._hold(data)
@@ -75,11 +71,7 @@ class Lines:
 
 
 def decode(block: bytes) -> tuple[list[Message], int]:
-    """Decode a block of lines; one that cannot be read costs nothing but itself.
-
-    Returns:
-        The messages in order, and how many lines were none.
-    """
+    """Decode a block of lines; one that cannot be read costs nothing but itself."""
     if block.count(b"[") + block.count(b"{") <= NESTING_LIMIT or not any(map(is_too_deep, block.split(b"\n"))):
         with contextlib.suppress(Exception):  # each line is tried for itself then
             return _decoder.decode_lines(block), 0

@@ -13,18 +13,7 @@ MODE = "mode"
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What makes an agent ask before it edits files or runs commands. Empty: it asks without being told.
-
-    Args:
-        mode: The session mode that is set (ACP ``session/set_mode``, or the config option for it).
-        modes: Further modes in which it asks, or does not act at all.
-        options: The config options that are set, each with its value.
-        env: The environment variables that it is started with.
-
-    Example:
-        >>> Asks(mode="default", modes=("plan",)).settings
-        {'mode': ('default', 'plan')}
-    """
+    """What makes an agent ask before it edits files or runs commands. Empty: it asks without being told."""
 
     mode: str | None = None
     modes: tuple[str, ...] = ()

@@ -46,15 +46,6 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The capabilities that agentnb offers at ``initialize`` (ACP ``clientCapabilities``).
 
     All are offered unless an agent is known to behave worse with them.
-
-    Args:
-        read_text_file: Whether ``fs/read_text_file`` is offered.
-        write_text_file: Whether ``fs/write_text_file`` is offered.
-        terminal: Whether the ``terminal/*`` methods are offered.
-        elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
-        boolean_options: Whether config options that are on or off are understood.
-        terminal_login: Whether logins that are a command to type are understood.
-        prompt_suggestions: Whether prompts that the agent suggests are shown (``prompt_suggestions_update``).
     """
 
     read_text_file: bool = True
@@ -67,54 +58,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one agent is started, installed and logged in to.
-
-    Args:
-        name: What the user types, lower case.
-        title: What the user reads.
-        about: What it is, in a line, where its name does not say it.
-        command: Program and arguments that speak ACP on stdio.
-        env: Environment variables added to the user's own.
-        install: The line to type to install it, if there is one.
-        requires: What the install line needs to be there, a few words: ``Node 22 or newer``.
-        upgrade: The line to type to get a newer version; by default that to install it.
-        login: The line to type to log in, if there is one.
-        logout: The line to type to log out, if there is one.
-        icon: An SVG document or a ``data:`` URI, if there is one.
-        homepage: Where to read about it.
-        rank: Its place in lists, after what is installed: lower numbers first, then by name. What is built in goes by
-            how many people use it, from 1; your own agents come first unless they say otherwise.
-        capabilities: What it is offered.
-        steering: Whether a prompt sent while another runs goes into that turn.
-        initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
-        root_env: Environment variables that the agent wants where it runs as root, and that the user decides about.
-        min_version: The oldest version that works with us, where one is known.
-        seen: A version that was seen to work.
-        mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
-        takes_mcp: Whether it takes MCP servers at all.
-        mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
-            ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
-        counts_tokens: What the tokens are that it says at the end of a turn: those of the ``"turn"``, or of the
-            ``"session"`` so far, as ACP words it; None: found out by what it says.
-        components: Components that stand in a chain between you and it, the first one next to you: names of shipped
-            ones, or commands; see ``docs/how-to/components.md``.
-        reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
-            where something is missing, their values never.
-        registry: Its ids in the public ACP registry, the newest first; the name itself counts, too.
-        python: The Python that ``uvx`` runs it with, where it needs a certain one.
-        confinement: What it needs where it is confined, besides the system, its install and the workspace; None where
-            that is not known.
-        confine: Whether it is confined where nothing else says so: ``true``, ``false``, ``"no network"``, or the only
-            hosts that it reaches; see :mod:`agentnb.agent.confinement_choice`.
-        asks: How it is made to ask before it acts; None where that is not known.
-        runner: How it is run from a package index where it is not installed; by default as the registry says.
-        origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
-            ``"project"`` or ``"command"``; set here, not in the file.
-
-    Example:
-        >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
-        60.0
-    """
+    """How one agent is started, installed and logged in to."""
 
     name: str
     title: str
@@ -151,15 +95,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def find(name: str) -> AgentSpec:
-    """The agent called *name*: in the project, in the user's settings, in installed packages, or built in.
-
-    Raises:
-        UnknownAgent: If there is none; it names close matches and every known one.
-
-    Example:
-        >>> find("eliza").title
-        'ELIZA'
-    """
+    """The agent called *name*: in the project, in the user's settings, in installed packages, or built in."""
     specs = _specs()
     if name in specs:
         return specs[name]
@@ -178,20 +114,7 @@ def known() -> list[AgentSpec]:
 
 
 def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name: str | None = None) -> AgentSpec:
-    """A spec for an agent that is not in the catalogue.
-
-    Args:
-        command: Program and arguments that speak ACP on stdio.
-        env: Environment variables added to the user's own.
-        name: What to call it; by default the program's own name.
-
-    Raises:
-        UsageError: If *command* is empty.
-
-    Example:
-        >>> custom(["/opt/bin/my-agent", "--acp"]).name
-        'my-agent'
-    """
+    """A spec for an agent that is not in the catalogue."""
     if isinstance(command, str) or not command or not all(command):
         raise UsageError("An agent's command is a list of words.", hint='For example: command=["opencode", "acp"].')
     called = name or command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
@@ -199,36 +122,19 @@ def custom(command: Sequence[str], env: Mapping[str, str] | None = None, *, name
 
 
 def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
-    """Where the agent's program is, or None when it is not installed, such as one that only npx or uvx runs.
-
-    Args:
-        spec: The agent.
-        path: The search path; by default the ``PATH`` of this process.
-        find: Looks for it.
-    """
+    """Where the agent's program is, or None when it is not installed, such as one that only npx or uvx runs."""
     if spec.runner is not None and spec.command == spec.runner.words:
         return None
     return find(spec.command[0], path)
 
 
 def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> Runner | None:
-    """How *spec* is run from a package index where it is not installed; None where the program for that is missing.
-
-    Args:
-        spec: The agent.
-        path: The search path; by default the ``PATH`` of this process.
-        find: Looks for that program.
-    """
+    """How *spec* is run from a package index where it is not installed; None where the program for that is missing."""
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
 
 def root_hint(spec: AgentSpec, env: Mapping[str, str] | None = None) -> str | None:
-    """What to set where this process runs as root and the agent wants to be told; None where nothing is to be set.
-
-    Args:
-        spec: The agent.
-        env: Variables on top of the user's environment.
-    """
+    """What to set where this process runs as root and the agent wants to be told; None where nothing is to be set."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     whole = {**os.environ, **spec.env, **(env or {})}
@@ -245,9 +151,6 @@ def additions(project: Path | None = None) -> tuple[dict[str, AgentSpec], list[s
     The user's files, ``agents/*.toml`` in agentnb's settings folder (:func:`agentnb.folders.config_folder`), may
     replace an agent that is known. The project's, ``.agentnb/agents/*.toml``, may only add: a repository that you open
     does not choose what your ``claude`` starts.
-
-    Args:
-        project: The project's folder; by default the current one.
     """
     shipped, packages_wrong = _shipped()
     added, wrong = _folder(user_folder(), "user", catalogue)
@@ -363,17 +266,6 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
     r"""Read one catalogue file.
 
     A command word ``{python}`` stands for the running interpreter.
-
-    Args:
-        text: The file.
-        bases: The agents that a file can be based on with ``based_on``; None where none can.
-
-    Raises:
-        UsageError: If the text is no TOML, or not an agent; the message names the line and the key.
-
-    Example:
-        >>> read('name = "mine"\ncommand = ["my-agent"]\ntitle = "Mine"').command
-        ('my-agent',)
     """
     key = ""
     try:

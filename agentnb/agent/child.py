@@ -50,15 +50,7 @@ PROMPTLY = 0.05
 
 
 class Child(asyncio.SubprocessProtocol):
-    """A running program.
-
-    Args:
-        on_output: Called with the descriptor (1 or 2) and the bytes read from it, in order.
-        on_end: Called once, when the program has ended and its output is complete, or when it closed its stdout.
-
-    Attributes:
-        on_full: Called with True when the program reads its stdin too slowly, with False when it has caught up.
-    """
+    """A running program."""
 
     def __init__(self, on_output: Callable[[int, bytes], None], on_end: Callable[[], None]) -> None:
         self.exited = asyncio.Event()
@@ -91,21 +83,7 @@ class Child(asyncio.SubprocessProtocol):
         stderr: int = asyncio.subprocess.PIPE,
         drains: int = MOST_DRAINS,
     ) -> Child:
-        """Start *command* in *cwd* with exactly the environment *env*, plus our mark.
-
-        Args:
-            command: Program and arguments.
-            cwd: The folder it runs in.
-            env: Its whole environment.
-            on_output: See the class.
-            on_end: See the class.
-            stdin: As in :mod:`subprocess`.
-            stderr: As in :mod:`subprocess`.
-            drains: How often :data:`DRAIN` begins anew while children of the ended program write on.
-
-        Raises:
-            OSError: If the system cannot start it.
-        """
+        """Start *command* in *cwd* with exactly the environment *env*, plus our mark."""
         child = cls(on_output, on_end)
         child._drains = drains
         options: dict[str, Any] = {"stdin": stdin, "stdout": asyncio.subprocess.PIPE, "stderr": stderr, "cwd": str(cwd)}
@@ -259,11 +237,7 @@ class Child(asyncio.SubprocessProtocol):
             self._paused = False
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End the program and everything it started: close its stdin, then terminate, then kill.
-
-        Args:
-            patience: How long, in seconds, it may take to leave by itself after its stdin is closed.
-        """
+        """End the program and everything it started: close its stdin, then terminate, then kill."""
         if self._stopping is None:
             self._stopping = asyncio.ensure_future(self._stop(patience))
         await asyncio.shield(self._stopping)
@@ -412,14 +386,6 @@ def inherited(extra: Mapping[str, str], environ: Mapping[str, str] = os.environ)
 
     A Jupyter server or hub gives its kernels tokens. Whoever has one starts kernels and writes files through the
     server, which no confinement reaches. Only *extra* can hold such a variable.
-
-    Args:
-        extra: Variables that were chosen for the program.
-        environ: The user's environment.
-
-    Example:
-        >>> inherited({"A": "1"}, {"JUPYTERHUB_API_TOKEN": "t", "HOME": "/home/ada"})
-        {'HOME': '/home/ada', 'A': '1'}
     """
     kept = {name: value for name, value in environ.items() if not _OF_JUPYTER_SERVER.fullmatch(name)}
     return {**kept, **extra}

@@ -40,12 +40,7 @@ _LONGEST = 80
 
 
 def own_folder(agent: str) -> Path:
-    """Where the confined *agent* has its caches.
-
-    Example:
-        >>> own_folder("my/agent").name
-        'my_agent'
-    """
+    """Where the confined *agent* has its caches."""
     return data_folder() / FOLDER / (re.sub(r"[^\w-]", "_", agent)[:_LONGEST] or "_")
 
 
@@ -55,17 +50,6 @@ def confined_variables(
     """The folder of the confined *agent*, which is made, and the variables that lead to it and to *temporary*.
 
     Where the folder cannot be made, the caches are in *temporary*, and go with it.
-
-    Args:
-        agent: The agent's name.
-        temporary: Its folder for temporary files.
-        said: The variables that the session and the agent's description give: these stay as they are.
-        runner: ``"npx"`` or ``"uvx"`` where one of these starts it.
-
-    Example:
-        >>> folder, variables = confined_variables("eliza", Path("/tmp/x"), {})  # doctest: +SKIP
-        >>> variables["TMPDIR"], variables["PIP_CACHE_DIR"] == str(folder / "pip")  # doctest: +SKIP
-        ('/tmp/x', True)
     """
     folder = own_folder(agent)
     try:

@@ -51,16 +51,6 @@ TRIED: tuple[Way, ...] = ("Landlock", "bubblewrap")
 class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an agent needs besides the system, its install and the workspace; in the catalogue.
 
-    Args:
-        writes: Files and folders of its own that it changes: logins, settings, caches. A folder ends with ``/`` and is
-            made where it is missing.
-        reads: Files and folders that it only reads.
-        sockets: Whether it needs Unix sockets that have a path.
-        variables: Environment variables that can name folders of its own, in the place of those above.
-        keyring: Whether its login may be in the system's keyring, which a confined agent does not reach: where there is
-            one, it is not confined unless somebody asks for that.
-        unless_asked: Why it is not confined where nobody asks for that, in a sentence; empty: it is.
-
     In paths, ``~`` is the home folder, ``{config}`` and ``{data}`` are agentnb's settings folder and data folder.
     ``~/.cache``, ``~/.config``, ``~/.local/share`` and ``~/.local/state`` are where ``XDG_CACHE_HOME`` and its like
     say.
@@ -74,11 +64,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unless_asked: str = ""
 
     def objection(self, env: Mapping[str, str] = os.environ) -> str:
-        """Why it is not confined here where nobody asks for that, in a sentence; empty: it is.
-
-        Args:
-            env: The environment, which tells whether there is a session bus, over which a keyring is reached.
-        """
+        """Why it is not confined here where nobody asks for that, in a sentence; empty: it is."""
         bus = Path(env.get("XDG_RUNTIME_DIR") or os.devnull) / "bus"
         if self.keyring and (env.get("DBUS_SESSION_BUS_ADDRESS") or os.path.lexists(bus)):
             return "Its login may be in the system's keyring, which it could not reach."
@@ -86,14 +72,7 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Confine(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent is to be confined.
-
-    Args:
-        network: ``"all"``, ``"none"``, or the only hosts.
-        directories: More folders that it may change, besides the workspace.
-        sockets: Whether it gets Unix sockets: the kernel's tools are reached by one.
-        started: The commands of MCP servers that it starts, each with its arguments: they are confined with it.
-    """
+    """How an agent is to be confined."""
 
     network: Network = "all"
     directories: tuple[str, ...] = ()
@@ -102,19 +81,7 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a confined process may do.
-
-    Args:
-        way: What confines it.
-        read: What it may read and run.
-        write: What it may change, too.
-        listed: Folders whose names it may read, but not their files.
-        network: ``"all"``, ``"none"``, or the only hosts.
-        proxy: How the proxy for these hosts is reached, for :mod:`agentnb.plugins.sandbox.confined_program`.
-        sockets: Whether it may make Unix sockets.
-        shown: What is said of it: where it may write.
-        version: Landlock's version; 0 for the other ways.
-    """
+    """What a confined process may do."""
 
     way: Way
     read: tuple[str, ...]
@@ -146,11 +113,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_here(version: int | None = None) -> tuple[Way | None, str]:
-    """What can confine a process here; None and why nothing can.
-
-    Args:
-        version: Landlock's version; the kernel's where None.
-    """
+    """What can confine a process here; None and why nothing can."""
     if platform.system() == "Linux":
         found = landlock.abi() if version is None else version
         if found >= OLDEST_LANDLOCK and seccomp.is_available():
@@ -183,20 +146,12 @@ def _bubblewrap(program: str | None) -> tuple[str, bool]:
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:
-    """Whether an agent is confined where nobody has said anything about it.
-
-    Args:
-        needs: What it needs; None where that is not known.
-    """
+    """Whether an agent is confined where nobody has said anything about it."""
     return needs is not None and not needs.objection() and way_here()[0] in TRIED
 
 
 def how_to_confine(needs: Needs | None) -> str:
-    """What to say of an agent that is not confined: what it can do, why that is so, and how it is limited here.
-
-    Args:
-        needs: What it needs; None where that is not known.
-    """
+    """What to say of an agent that is not confined: what it can do, why that is so, and how it is limited here."""
     way, why = way_here()
     can = "It can read and change what you can."
     if way is None:
@@ -221,21 +176,7 @@ def confinement_of(
     proxy: NetworkProxy | None = None,
     by: Way | None = None,
 ) -> Confinement:
-    """How an agent is confined here; folders of its own that are missing are made.
-
-    Args:
-        needs: What it needs.
-        program: Where its program is.
-        cwd: The workspace.
-        asked: How it is to be confined.
-        env: Its environment.
-        own: The folder of its caches (:mod:`agentnb.agent.confined_variables`); None: it has none.
-        proxy: What leads to the only hosts that it may reach; None where *asked* names none.
-        by: What confines it; None: what can do it here.
-
-    Raises:
-        AgentStartFailed: If nothing can confine it here, or not to single hosts.
-    """
+    """How an agent is confined here; folders of its own that are missing are made."""
     way, why = (by, "") if by is not None else way_here()
     if way is None:
         message = f"The agent cannot be confined: {why}."
@@ -269,12 +210,7 @@ def confinement_of(
 
 
 def bubblewrap(confinement: Confinement) -> list[str]:
-    """The beginning of the command by which bubblewrap confines.
-
-    Example:
-        >>> bubblewrap(Confinement(way="bubblewrap", read=("/usr",), write=("/ws",)))[:4]
-        ['bwrap', '--die-with-parent', '--unshare-pid', '--unshare-ipc']
-    """
+    """The beginning of the command by which bubblewrap confines."""
     words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev"]
     words += ["--tmpfs", "/tmp"]  # noqa: S108 - of its own
     if confinement.network == "none":
@@ -290,12 +226,7 @@ def bubblewrap(confinement: Confinement) -> list[str]:
 
 
 def profile(confinement: Confinement) -> str:
-    """The profile by which macOS's ``sandbox-exec`` confines.
-
-    Example:
-        >>> "(deny default)" in profile(Confinement(way="sandbox-exec", read=("/usr",), write=("/ws",)))
-        True
-    """
+    """The profile by which macOS's ``sandbox-exec`` confines."""
     read = " ".join(f"(subpath {_quoted(each)})" for each in (*confinement.read, *confinement.write))
     write = " ".join(f"(subpath {_quoted(each)})" for each in confinement.write)
     lines = [

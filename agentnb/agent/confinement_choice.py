@@ -24,12 +24,7 @@ _HINT = 'Write true, false, "no network", or a list of the only hosts, such as [
 
 
 class ConfinementChoice(NamedTuple):
-    """What is chosen for an agent.
-
-    Attributes:
-        network: What it gets of the network; None: it is not confined.
-        is_unasked: Whether it is confined though nobody has said so: then its first answer does not tell of it.
-    """
+    """What is chosen for an agent."""
 
     network: Network | None
     is_unasked: bool = False
@@ -38,32 +33,14 @@ class ConfinementChoice(NamedTuple):
 def confinement_choice(
     said: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
 ) -> ConfinementChoice:
-    """Whether an agent is confined.
-
-    Args:
-        said: What each place says, the one that counts first at the beginning; None where it says nothing.
-        project: What the project's policy file says, which can only narrow that.
-        unasked: Whether it is confined where none of them says anything.
-
-    Example:
-        >>> confinement_choice([None, None], unasked=True), confinement_choice([False], unasked=True).network
-        (ConfinementChoice(network='all', is_unasked=True), None)
-    """
+    """Whether an agent is confined."""
     places = [*said]
     is_unasked = unasked and not project and all(each is None for each in places)
     return ConfinementChoice("all" if is_unasked else network_left(places, project), is_unasked)
 
 
 def checked_confining(said: object) -> Confining:
-    """*said*, which a file says under ``confine``, where it makes sense.
-
-    Raises:
-        UsageError: If it does not.
-
-    Example:
-        >>> checked_confining(["PyPI.org"])
-        ('pypi.org',)
-    """
+    """*said*, which a file says under ``confine``, where it makes sense."""
     if isinstance(said, bool):
         return said
     if said == "no network":
@@ -74,27 +51,13 @@ def checked_confining(said: object) -> Confining:
 
 
 def network_left(said: Iterable[Confining | None], project: Confining | None = None) -> Network | None:
-    """What an agent gets of the network; None: it is not confined.
-
-    Args:
-        said: What each place says, the one that counts first at the beginning; None where it says nothing.
-        project: What the project's policy file says, which can only narrow that.
-
-    Example:
-        >>> network_left([None, True, False]), network_left([False], project="no network")
-        ('all', 'none')
-    """
+    """What an agent gets of the network; None: it is not confined."""
     chosen = next((each for each in said if each is not None), False)
     return narrower(_network(chosen), _network(project or False))
 
 
 def narrower(one: Network | None, other: Network | None) -> Network | None:
-    """The narrower of two; of two lists of hosts those that both have.
-
-    Example:
-        >>> narrower(("a.org", "b.org"), ("b.org",)), narrower(("a.org",), ("b.org",)), narrower(None, "all")
-        (('b.org',), 'none', 'all')
-    """
+    """The narrower of two; of two lists of hosts those that both have."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return tuple(each for each in one if each in other) or "none"
     return max(one, other, key=_rank)

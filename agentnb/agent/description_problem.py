@@ -22,17 +22,7 @@ _TYPE = re.compile(rf"`({'|'.join(_WORDS)})`")
 
 
 def problem(text: str, error: Exception, key: str = "") -> str:
-    r"""What *error* says of the TOML *text*, behind the line and the key.
-
-    Args:
-        text: The file.
-        error: Why it cannot be read: one of tomllib's, of msgspec's, or agentnb's own.
-        key: The key that it is about, where that is known.
-
-    Example:
-        >>> problem('# mine\ncommand = "my-agent"', ValueError("Expected `array`, got `str` - at `$.command`"))
-        'line 2, command: Expected a list, got a text'
-    """
+    r"""What *error* says of the TOML *text*, behind the line and the key."""
     said = str(error).removesuffix(".")
     if (syntax := _LINE.search(said)) is not None:
         lines = text.splitlines() or [""]

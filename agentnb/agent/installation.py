@@ -43,13 +43,7 @@ _FORMS = (("npm", "install"), ("uv", "tool", "install"))
 
 
 class InstallEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How an install ended.
-
-    Args:
-        state: ``"done"``, ``"failed"`` or ``"stopped"`` (by the user).
-        message: What happened and what to do, for people; empty where it is done.
-        exit_code: The installer's, where it ended by itself.
-    """
+    """How an install ended."""
 
     state: Literal["done", "failed", "stopped"]
     message: str = ""
@@ -57,15 +51,7 @@ class InstallEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def install_words(spec: AgentSpec) -> tuple[str, ...] | None:
-    """The command that installs *spec*; None where it has none that can be run without a shell.
-
-    Example:
-        >>> from agentnb.agent.catalog import find
-        >>> install_words(find("opencode"))
-        ('npm', 'install', '-g', 'opencode-ai')
-        >>> install_words(find("cursor")) is None  # curl … | bash
-        True
-    """
+    """The command that installs *spec*; None where it has none that can be run without a shell."""
     return _words(spec.install or "")
 
 
@@ -80,17 +66,7 @@ def _words(install: str) -> tuple[str, ...] | None:
 
 
 class Installation:
-    """One install.
-
-    Args:
-        spec: The agent.
-        on_output: Called with what the installer prints, in pieces.
-        silent_seconds: How long it may print nothing.
-        asking_seconds: How long it may print nothing after what looks like a question for a password.
-
-    Raises:
-        AgentnbError: If there is no command for it, or npm or uv is missing.
-    """
+    """One install."""
 
     def __init__(
         self,

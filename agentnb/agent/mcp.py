@@ -24,17 +24,7 @@ Given = Union[Iterable[Any], Mapping[str, Any], str, "os.PathLike[str]", None]
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One MCP server (ACP ``McpServer``).
-
-    Args:
-        name: What the agent calls it.
-        transport: How it is reached.
-        command: The program, for ``stdio``.
-        args: Its arguments.
-        env: Its environment, on top of the agent's.
-        url: The address, for ``http`` and ``sse``.
-        headers: HTTP headers.
-    """
+    """One MCP server (ACP ``McpServer``)."""
 
     name: str
     transport: Literal["stdio", "http", "sse"]
@@ -45,40 +35,17 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = msgspec.field(default_factory=dict)
 
     def program(self, cwd: Path, path: str | None = None) -> str | None:
-        """Where the program is, absolute, as ACP wants it; None where there is none.
-
-        Args:
-            cwd: Where a relative path begins.
-            path: The search path, where :attr:`env` has none; by default the ``PATH`` of this process.
-        """
+        """Where the program is, absolute, as ACP wants it; None where there is none."""
         where = str(cwd / Path(self.command).expanduser()) if "/" in self.command else self.command
         return shutil.which(where, path=self.env.get("PATH", path))
 
     def words(self, cwd: Path) -> tuple[str, ...]:
-        """The program, absolute where there is one, and its arguments.
-
-        Args:
-            cwd: Where a relative path begins.
-        """
+        """The program, absolute where there is one, and its arguments."""
         return self.program(cwd) or self.command, *self.args
 
 
 def mcp_servers(given: Given) -> tuple[McpServer, ...]:
-    """Read MCP servers from what a user gives.
-
-    Args:
-        given: A list of servers, a mapping of names to servers as in other tools' ``mcp.json``, or the path of such a
-            file. A server is a mapping with ``command`` (and ``args``, ``env``) or with ``url`` (and ``headers``;
-            ``type`` is ``"http"`` unless it says ``"sse"``), or an :class:`McpServer`. ``env`` and ``headers`` are
-            mappings, or lists of ``name`` and ``value`` as in ACP.
-
-    Raises:
-        UsageError: If one makes no sense, or two have the same name.
-
-    Example:
-        >>> [server.transport for server in mcp_servers({"docs": {"url": "https://example.org/mcp"}})]
-        ['http']
-    """
+    """Read MCP servers from what a user gives."""
     listed: list[Any]
     if isinstance(given, (str, os.PathLike)):
         return mcp_servers(_from_file(Path(given).expanduser()))
@@ -99,12 +66,7 @@ def mcp_servers(given: Given) -> tuple[McpServer, ...]:
 
 
 def together(own: Iterable[McpServer], given: Iterable[McpServer]) -> tuple[McpServer, ...]:
-    """*own* and *given*; of two with one name that in *given* counts.
-
-    Example:
-        >>> together(mcp_servers({"docs": {"command": "a"}}), mcp_servers({"docs": {"command": "b"}}))[0].command
-        'b'
-    """
+    """*own* and *given*; of two with one name that in *given* counts."""
     return tuple({server.name: server for server in (*own, *given)}.values())
 
 

@@ -22,15 +22,7 @@ _HIGHEST_PORT = 65535
 
 
 def checked_hosts(hosts: object) -> tuple[str, ...]:
-    """*hosts* as they are compared: in lower case, each once.
-
-    Raises:
-        UsageError: If they are no list of hosts; names the one that is none.
-
-    Example:
-        >>> checked_hosts(["PyPI.org", "*.Example.org", "localhost:8080"])
-        ('pypi.org', '*.example.org', 'localhost:8080')
-    """
+    """*hosts* as they are compared: in lower case, each once."""
     if not isinstance(hosts, (list, tuple)) or not hosts or not all(isinstance(each, str) for each in hosts):
         message = f'network is "all", "none" or a list of hosts, not {hosts!r}.'
         raise UsageError(message, hint='For example: network=["pypi.org", "*.example.org"].')
@@ -38,15 +30,7 @@ def checked_hosts(hosts: object) -> tuple[str, ...]:
 
 
 def host_and_port(text: str, default: int | None = None) -> tuple[str, int | None]:
-    """The host, in lower case and without the final dot, and the port of ``host``, ``host:port`` or ``[::1]:port``.
-
-    Args:
-        text: The text.
-        default: The port where *text* has none.
-
-    Raises:
-        ValueError: If it is none of these.
-    """
+    """The host, in lower case and without the final dot, and the port of ``host``, ``host:port`` or ``[::1]:port``."""
     bracketed = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::(\d{1,5}))?", text)
     plain = bracketed or re.fullmatch(r"([^\s:/@\[\]]+)(?::(\d{1,5}))?", text)
     if plain is None:
@@ -58,17 +42,7 @@ def host_and_port(text: str, default: int | None = None) -> tuple[str, int | Non
 
 
 def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
-    """Whether *hosts* name *host* and *port*.
-
-    Args:
-        hosts: From :func:`checked_hosts`.
-        host: From :func:`host_and_port`.
-        port: The port.
-
-    Example:
-        >>> [is_allowed(("*.example.org",), host, 443) for host in ("a.example.org", "example.org", "xexample.org")]
-        [True, False, False]
-    """
+    """Whether *hosts* name *host* and *port*."""
     for each in hosts:
         name, only = host_and_port(each.removeprefix("*."))
         fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
@@ -92,15 +66,7 @@ def is_here(host: str) -> bool:
 
 
 def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
-    """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host.
-
-    Args:
-        hosts: From :func:`checked_hosts`.
-
-    Example:
-        >>> servers_here(("127.0.0.1:11434", "localhost", "example.org:443"))
-        {('127.0.0.1', 11434): '127.0.0.1'}
-    """
+    """The addresses and ports of this machine's own servers that *hosts* name with a port, each with its host."""
     found: dict[tuple[str, int], str] = {}
     for host, port in (host_and_port(each) for each in hosts if not each.startswith("*")):
         if port is not None and is_here(host):
@@ -115,10 +81,6 @@ def leads_astray(host: str, address: Address) -> bool:
 
     Whoever owns a name decides where it leads: to a server on the user's own machine, too, or to the address from
     which a cloud's machine gets its keys.
-
-    Args:
-        host: What was asked for.
-        address: What it leads to.
     """
     if address_of(host) is not None:
         return False

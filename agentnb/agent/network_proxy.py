@@ -54,23 +54,7 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NetworkProxy:
-    """A proxy for one confined agent; all of it happens on the loop that it was opened on.
-
-    Args:
-        hosts: The hosts that may be reached, from :func:`agentnb.agent.network_hosts.checked_hosts`.
-        env: The user's environment, which may name a proxy.
-
-    Attributes:
-        port: Where it listens, at 127.0.0.1.
-        meeting: The path of the Unix socket at which it takes listening sockets.
-        has_joined: Whether a process with a network of its own has handed it a socket.
-        refused: The hosts that it refused, each once, such as ``"example.org:443"``.
-
-    Example:
-        >>> proxy = NetworkProxy(("pypi.org",), os.environ)
-        >>> await proxy.open()  # doctest: +SKIP
-        >>> proxy.close()
-    """
+    """A proxy for one confined agent; all of it happens on the loop that it was opened on."""
 
     def __init__(self, hosts: tuple[str, ...], env: Mapping[str, str]) -> None:
         self.port = 0
@@ -101,14 +85,7 @@ class NetworkProxy:
         return "" if named - handed_on else ",".join(_HERE)
 
     async def open(self, *, apart: bool = True) -> None:
-        """Begin to listen.
-
-        Args:
-            apart: Whether confined processes get networks of their own, where the system allows that.
-
-        Raises:
-            OSError: If the system has no port or no room for it.
-        """
+        """Begin to listen."""
         server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=LONGEST_HEAD)
         self._servers.append(server)
         self.port = server.sockets[0].getsockname()[1]

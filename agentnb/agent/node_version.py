@@ -19,12 +19,7 @@ _SECONDS = 5.0
 
 
 def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
-    """What Node *spec* needs and which is here, in a sentence; empty where that is not why it fails.
-
-    Args:
-        spec: The agent.
-        env: Its environment.
-    """
+    """What Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
     needed = _NEEDED.match(spec.requires or "")
     program = find_on_path("node", env.get("PATH")) if needed else None
     if needed is None or program is None:

@@ -32,12 +32,7 @@ _LOGIN = re.compile(r"//[^/\s]*@")
 
 
 async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """The variable that leads npx to the machine's settings of npm; none where it is given, or npm does not tell.
-
-    Args:
-        command: The agent's command; others than ``npx --prefix=`` need no variable.
-        env: The agent's environment.
-    """
+    """The variable that leads npx to the machine's settings of npm; none where it is given, or npm does not tell."""
     moved = any(word.startswith(PREFIX_OPTION) for word in command)
     npm = find_on_path("npm", env.get("PATH")) if moved else None
     if npm is None or GLOBAL in env or GLOBAL.upper() in env:
@@ -49,13 +44,7 @@ async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> di
 
 
 def copy_without_logins(env: Mapping[str, str], home: Path, folder: Path) -> dict[str, str]:
-    """Copy the user's ``.npmrc`` into *folder* without what logs in; the variable that leads npm to the copy.
-
-    Args:
-        env: The agent's environment, which may name another file.
-        home: The home folder.
-        folder: The agent's own folder.
-    """
+    """Copy the user's ``.npmrc`` into *folder* without what logs in; the variable that leads npm to the copy."""
     try:
         text = Path(env.get(USER) or env.get(USER.upper()) or home / ".npmrc").read_text(encoding="utf-8")
         copy = folder / "npmrc"
@@ -66,12 +55,7 @@ def copy_without_logins(env: Mapping[str, str], home: Path, folder: Path) -> dic
 
 
 def without_logins(text: str) -> str:
-    r"""The lines of an ``.npmrc`` that say which server is used and how it is reached; no tokens, no passwords.
-
-    Example:
-        >>> without_logins("registry=https://m.example.org/\n//m.example.org/:_authToken=x\n")
-        'registry=https://m.example.org/\n'
-    """
+    r"""The lines of an ``.npmrc`` that say which server is used and how it is reached; no tokens, no passwords."""
     kept = []
     for line in text.splitlines():
         name, _, value = line.partition("=")
@@ -81,12 +65,7 @@ def without_logins(text: str) -> str:
 
 
 def certificate_files(env: Mapping[str, str], home: Path) -> list[str]:
-    """The files of certificates that the user's settings of npm and pip name.
-
-    Args:
-        env: The agent's environment.
-        home: The home folder.
-    """
+    """The files of certificates that the user's settings of npm and pip name."""
     files = (
         Path(env.get(USER) or env.get(USER.upper()) or home / ".npmrc"),
         Path(env.get("PIP_CONFIG_FILE") or home / ".config/pip/pip.conf"),

@@ -31,17 +31,7 @@ _HEAD = "# An agent of your own; docs/how-to/agents.md has what else can stand h
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A description in the user's folder.
-
-    Args:
-        name: The agent's name; the file's where it cannot be read.
-        title: What people read.
-        command: Its words, as the file or the description that it is based on has them.
-        variables: The names of the variables that the file sets.
-        path: The file.
-        state: Changes whenever the file does.
-        problem: Why the file cannot be read; empty where it can.
-    """
+    """A description in the user's folder."""
 
     name: str
     title: str
@@ -72,15 +62,7 @@ def folder_state() -> object:
 
 
 def command_words(line: str) -> tuple[str, ...]:
-    """The words of a command that is typed as one line; no shell reads it.
-
-    Raises:
-        UsageError: If it is none, or leads to a program by a relative path.
-
-    Example:
-        >>> command_words("my-agent --acp 'a b'")
-        ('my-agent', '--acp', 'a b')
-    """
+    """The words of a command that is typed as one line; no shell reads it."""
     example = "For example: my-agent --acp."
     if not all(char.isprintable() for char in line):
         raise UsageError("A command is one line, without control characters.", hint=example)
@@ -108,25 +90,7 @@ def has_program(words: tuple[str, ...]) -> bool:
 
 
 def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: str) -> Path:
-    """Write an agent into the user's folder: a new one, another one in the place of a catalogue's, or a changed one.
-
-    Args:
-        name: Its name; one of the catalogue's for a description that is based on that.
-        line: Its command as one line.
-        env: The variables that the file is to set; None keeps the value that the file has.
-        state: The state of the description that the user saw; empty where there was none.
-
-    Returns:
-        The file.
-
-    Raises:
-        UsageError: If a name, the command or a variable makes no sense.
-        SettingsError: If the file cannot be written, or was changed meanwhile.
-
-    Example:
-        >>> write_agent("mine", "my-agent --acp", {"MY_KEY": "…"}, state="")  # doctest: +SKIP
-        PosixPath('/home/ada/.jupyter/agentnb/agents/mine.toml')
-    """
+    """Write an agent into the user's folder: a new one, another one in the place of a catalogue's, or a changed one."""
     words = check(name, line, env)
     own, base = _own(name), catalogue().get(name)
     _unchanged(name, own, state)
@@ -152,15 +116,7 @@ def write_agent(name: str, line: str, env: Mapping[str, str | None], *, state: s
 
 
 def remove_agent(name: str, *, state: str) -> Path:
-    """Delete the user's description of an agent; one of the catalogue is as it was before then.
-
-    Args:
-        name: Its name.
-        state: The state of the description that the user saw.
-
-    Raises:
-        SettingsError: If there is none, it was changed meanwhile, or cannot be deleted.
-    """
+    """Delete the user's description of an agent; one of the catalogue is as it was before then."""
     own = _own(name)
     _unchanged(name, own, state)
     if own is None:
@@ -173,11 +129,7 @@ def remove_agent(name: str, *, state: str) -> Path:
 
 
 def check(name: str, line: str, env: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The words of the command, where name, command and variables make sense.
-
-    Raises:
-        UsageError: If they do not; no value of a variable is in the message.
-    """
+    """The words of the command, where name, command and variables make sense."""
     if not _NAME.fullmatch(name):
         hint = "It is 1 to 60 small letters, digits, dots, dashes and underscores, a letter or digit first."
         raise UsageError(f"{name!r:.200} is no name of an agent.", hint=hint)

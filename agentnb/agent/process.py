@@ -108,19 +108,7 @@ class RunningProcess(Protocol):
 
 
 class AgentProcess:
-    """A running agent.
-
-    Args:
-        spec: What was started.
-        env: Its whole environment; values that look secret are kept out of :attr:`stderr_tail`.
-
-    Attributes:
-        failure: Always None: how it ended is in :attr:`returncode`. A chain of processes names the one that failed.
-
-    Example:
-        >>> process = await AgentProcess.spawn(find("eliza"), Path.cwd())  # doctest: +SKIP
-        >>> await process.stop()  # doctest: +SKIP
-    """
+    """A running agent."""
 
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self.spec = spec
@@ -145,20 +133,7 @@ class AgentProcess:
         on_output: Callable[[bytes], None] = lambda _: None,
         on_end: Callable[[], None] = lambda: None,
     ) -> AgentProcess:
-        """Start the agent in a process group of its own.
-
-        Args:
-            spec: The agent.
-            cwd: The folder it runs in.
-            env: Variables on top of the user's environment and the spec's.
-            confine: How it is confined; None where it is not.
-            on_output: Called with what it writes to stdout, in order.
-            on_end: Called once, when it has ended or closed its stdout.
-
-        Raises:
-            AgentNotFound: If its command is not installed.
-            AgentStartFailed: If the system cannot start it, or it cannot be confined.
-        """
+        """Start the agent in a process group of its own."""
         said = {**spec.env, **(env or {})}
         whole = inherited(said)
         process = cls(spec, whole)
@@ -327,26 +302,12 @@ class AgentProcess:
         self._running.resume()
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time.
-
-        Args:
-            patience: How long, in seconds, it may take to leave by itself.
-        """
+        """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time."""
         await self._running.stop(patience)
 
 
 def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
-    """Where the agent's program is.
-
-    Args:
-        spec: The agent.
-        cwd: The folder it is to run in, which a relative command begins at.
-        path: The search path; None for the ``PATH`` of this process.
-
-    Raises:
-        AgentNotFound: If its command is not installed.
-        AgentStartFailed: If *cwd* does not exist, or the command cannot be executed.
-    """
+    """Where the agent's program is."""
     if not cwd.is_dir():
         raise AgentStartFailed(f"The folder {str(cwd)!r} does not exist.", hint=f"Give {spec.title} one that does.")
     name = spec.command[0]
@@ -365,17 +326,7 @@ def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
 
 
 def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
-    """*spec* as it is started here: with its own program, else by npx or uvx, with the registry's version.
-
-    Args:
-        spec: The agent.
-        cwd: The folder it is to run in.
-        path: The search path; None for the ``PATH`` of this process.
-
-    Raises:
-        AgentNotFound: If it is not installed and what would run it is missing.
-        AgentStartFailed: If *cwd* does not exist, or the command cannot be executed.
-    """
+    """*spec* as it is started here: with its own program, else by npx or uvx, with the registry's version."""
     try:
         find_program(spec, cwd, path)
     except AgentNotFound:
@@ -389,13 +340,7 @@ def startable(spec: AgentSpec, cwd: Path, path: str | None) -> AgentSpec:
 
 
 def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> str | None:
-    """How to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing.
-
-    Args:
-        spec: The agent.
-        path: The search path; None for the ``PATH`` of this process.
-        find: Looks for it.
-    """
+    """How to get npm or uv, where *spec* needs one of them and it is missing; None where nothing is missing."""
     by_runner = {"npx": "npm", "uvx": "uv"}[spec.runner.kind] if spec.runner is not None else ""
     program = by_runner or (spec.install or "").partition(" ")[0]
     if program not in INSTALLERS or find(program, path) is not None:

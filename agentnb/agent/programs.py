@@ -26,9 +26,6 @@ def search_path(path: str | None = None) -> str:
     """*path* and, behind it, the folders where pip, npm and uv put programs that are not on it.
 
     ``pip install uv`` puts uv beside this Python, which is on the PATH only where its environment is active.
-
-    Args:
-        path: The search path; by default the ``PATH`` of this process.
     """
     given = os.environ.get("PATH", os.defpath) if path is None else path
     folders = [each for each in given.split(os.pathsep) if each]
@@ -36,23 +33,12 @@ def search_path(path: str | None = None) -> str:
 
 
 def find_on_path(name: str, path: str | None = None) -> str | None:
-    """Where the program *name* is, or None.
-
-    Args:
-        name: The program.
-        path: The search path; by default the ``PATH`` of this process.
-    """
+    """Where the program *name* is, or None."""
     return shutil.which(name, path=search_path(path))
 
 
 def each_found_once() -> Find:
-    """As :func:`find_on_path`, but looks for each program once: many agents need the same few.
-
-    Example:
-        >>> find = each_found_once()
-        >>> find("no such program", None), find("no such program", None)
-        (None, None)
-    """
+    """As :func:`find_on_path`, but looks for each program once: many agents need the same few."""
     searched = functools.cache(search_path)
     return functools.cache(lambda name, path: shutil.which(name, path=searched(path)))
 
@@ -74,11 +60,7 @@ def install_folders() -> list[str]:
 
 
 def remember_folder(folder: Path) -> None:
-    """Search *folder* for programs from now on.
-
-    Raises:
-        OSError: If that cannot be kept.
-    """
+    """Search *folder* for programs from now on."""
     folders = [str(folder), *(each for each in install_folders() if each != str(folder))][:MOST_FOLDERS]
     _file().parent.mkdir(parents=True, exist_ok=True)
     write_atomically(_file(), json.dumps({"folders": folders}).encode())

@@ -38,11 +38,7 @@ class ProxyRequest(NamedTuple):
 
 
 def read_request(head: str) -> ProxyRequest:
-    """The request that *head* is.
-
-    Raises:
-        Refused: If it is none for a proxy.
-    """
+    """The request that *head* is."""
     first, *headers = head.removesuffix("\r\n\r\n").split("\r\n")
     try:
         if not first.isprintable() or not all(map(_HEADER.fullmatch, headers)):
@@ -67,11 +63,7 @@ def read_request(head: str) -> ProxyRequest:
 
 
 def body_length(request: ProxyRequest) -> int:
-    """How many bytes follow the head: behind them the user's own proxy would take another request, for any host.
-
-    Raises:
-        Refused: If the head does not say that.
-    """
+    """How many bytes follow the head: behind them the user's own proxy would take another request, for any host."""
     values: dict[str, set[str]] = {}
     for each in request.headers:
         name, _, value = each.partition(":")

@@ -51,19 +51,7 @@ _SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
 def readable_paths(
     program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
 ) -> list[str]:
-    """What a confined agent reads besides what its description names; ``~`` is in some of these paths.
-
-    Args:
-        program: Where its program is.
-        cwd: The workspace.
-        env: Its environment.
-        folder: The home folder.
-        started: The commands of MCP servers that it starts, each with its arguments.
-
-    Example:
-        >>> "/usr" in readable_paths("/bin/sh", Path("/"), {}, Path("/home/ada"))
-        True
-    """
+    """What a confined agent reads besides what its description names; ``~`` is in some of these paths."""
     package = str(Path(__file__).parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
@@ -83,12 +71,7 @@ def _settings() -> list[str]:
 
 
 def repository_of(cwd: Path, folder: Path) -> list[str]:
-    """What git reads of the repository around a workspace: it works in one of its folders, and in a worktree, then.
-
-    Args:
-        cwd: The workspace.
-        folder: The home folder: neither that nor what is above it counts as a repository.
-    """
+    """What git reads of the repository around a workspace: it works in one of its folders, and in a worktree, then."""
     real = Path(os.path.realpath(cwd))
     root = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
     if root is None or not _is_narrow(root, folder):

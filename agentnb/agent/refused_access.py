@@ -46,56 +46,26 @@ _PATH = re.compile(r"(?<![\w./~])(?:~|\.\.)?/[^\s'\"`:;,()<>|]{1,500}")
 
 
 class RefusedAccess(NamedTuple):
-    """One access that the confinement did not allow.
-
-    Attributes:
-        path: The file or folder, with ``~`` for the home folder; the host and its port.
-        what: ``"writing"``, or ``"using"`` where that is not told; ``"connecting to"`` for a host.
-    """
+    """One access that the confinement did not allow."""
 
     path: str
     what: str
 
 
 def refused_accesses(text: str, confinement: Confinement, home: str) -> tuple[RefusedAccess, ...]:
-    """The accesses that *text* tells were refused and that *confinement* does not allow, each once.
-
-    Args:
-        text: What an agent or a command has printed.
-        confinement: What the agent may read and write.
-        home: The home folder.
-
-    Example:
-        >>> from agentnb.agent.confinement import Confinement
-        >>> confined = Confinement(way="Landlock", read=("/usr",), write=("/home/ada/work",))
-        >>> refused_accesses("sh: 1: cannot create /home/ada/.bashrc: Permission denied", confined, "/home/ada")
-        (RefusedAccess(path='~/.bashrc', what='writing'),)
-    """
+    """The accesses that *text* tells were refused and that *confinement* does not allow, each once."""
     found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], confinement, home))
     return tuple(found)[:MOST_REFUSED]
 
 
 def remedy_of(refused: Iterable[str]) -> str:
-    """What to do where a confined agent needs what was refused.
-
-    Args:
-        refused: Each as ``"writing ~/.bashrc"`` or ``"connecting to example.org:443"``.
-
-    Example:
-        >>> remedy_of(["connecting to example.org:443"])
-        "Add the host to network=[…] if it needs that, or give network='all'."
-    """
+    """What to do where a confined agent needs what was refused."""
     is_host = {each.startswith("connecting to ") for each in refused}
     return " ".join(text for of_hosts, text in ((False, _REMEDY), (True, _HOST_REMEDY)) if of_hosts in is_host)
 
 
 def kept_from(refused: Iterable[RefusedAccess]) -> str:
-    """What was refused to an agent that could not start, and what to do; empty where nothing was.
-
-    Example:
-        >>> kept_from([RefusedAccess("example.org:443", "connecting to")])[:52]
-        'It was kept from connecting to example.org:443: it i'
-    """
+    """What was refused to an agent that could not start, and what to do; empty where nothing was."""
     told = [f"{what} {path}" for path, what in refused][:MOST_REFUSED]
     return f"It was kept from {', '.join(told)}: it is confined. {remedy_of(told)}" if told else ""
 

@@ -100,19 +100,7 @@ PREFIX_OPTION = "--prefix="
 
 
 class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Runs an agent from a package index without an install.
-
-    Args:
-        kind: The program that does it: ``"npx"`` (comes with Node) or ``"uvx"`` (comes with uv).
-        package: The package with its version, as that program takes it.
-        args: The agent's arguments.
-        env: Variables for it.
-        python: The Python that ``uvx`` is to use, where the package needs a certain one.
-
-    Example:
-        >>> Runner(kind="npx", package="opencode-ai@1.18.33", args=("acp",)).words
-        ('npx', '--yes', 'opencode-ai@1.18.33', 'acp')
-    """
+    """Runs an agent from a package index without an install."""
 
     kind: Literal["npx", "uvx"]
     package: str
@@ -139,12 +127,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return ("uvx", *python, self.package, *self.args)
 
     def pinned(self, install: str) -> str:
-        """The line *install* with this version, where it installs the same package; else as it is.
-
-        Example:
-            >>> Runner(kind="uvx", package="goose==1.2").pinned("uv tool install goose --python 3.12")
-            'uv tool install goose==1.2 --python 3.12'
-        """
+        """The line *install* with this version, where it installs the same package; else as it is."""
         name = self.package.partition("==")[0]
         if self.kind == "npx":
             name = self.package[:1] + self.package[1:].partition("@")[0]  # a scope begins with @, too
@@ -161,18 +144,7 @@ class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def read_registry(data: bytes) -> Registry:
-    """Read a registry file.
-
-    Args:
-        data: Its bytes.
-
-    Raises:
-        UsageError: If it is none, too large, or says something that agentnb does not run; it names the agent.
-
-    Example:
-        >>> read_registry(b'{"version": "1.0.0", "agents": []}').agents
-        ()
-    """
+    """Read a registry file."""
     if len(data) > LARGEST:
         _refuse(f"it has more than {LARGEST // 1024:,} KB")
     try:
@@ -191,12 +163,7 @@ def read_registry(data: bytes) -> Registry:
 
 
 def runner_of(agent: RegistryAgent, python: str | None = None) -> Runner | None:
-    """How *agent* is run from a package index, with its version; None where it is a program to download.
-
-    Args:
-        agent: The agent.
-        python: The Python that ``uvx`` is to use.
-    """
+    """How *agent* is run from a package index, with its version; None where it is a program to download."""
     said = agent.distribution
     if said.npx is not None:
         found = _NPM.match(said.npx.package)
@@ -323,12 +290,7 @@ def _refuse(why: str) -> NoReturn:
 
 
 def older(version: str | None, least: str) -> bool:
-    """Whether *version* is known, and comes before *least*.
-
-    Example:
-        >>> older("0.9.12", "0.10"), older("1.0", "1.0.0"), older(None, "1")
-        (True, False, False)
-    """
+    """Whether *version* is known, and comes before *least*."""
     said, wanted = _numbers(version or ""), _numbers(least)
     length = max(len(said), len(wanted))
     return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))

@@ -26,13 +26,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
-    """What an update brought.
-
-    Args:
-        path: Where the registry is kept now.
-        agents: How many agents it has.
-        versions: The agents whose version differs from that of the snapshot, ``id old → new``; new ones without old.
-    """
+    """What an update brought."""
 
     path: str
     agents: int
@@ -40,14 +34,7 @@ class Updated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def update_registry(source: str) -> Updated:
-    """Read a registry from *source* and keep it for this user.
-
-    Args:
-        source: A file, or an ``https://`` address (``http://`` on this machine).
-
-    Raises:
-        UsageError: If it cannot be read or used; the registry from before stays.
-    """
+    """Read a registry from *source* and keep it for this user."""
     data = _download(source) if "://" in source else _read(Path(source).expanduser())
     registry = read_registry(data)
     file = registry_file()

@@ -46,12 +46,7 @@ IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Subreaper:
-    """One program and what it started.
-
-    Args:
-        link: The descriptor of the socket to the kernel.
-        kernel: The kernel's process id.
-    """
+    """One program and what it started."""
 
     def __init__(self, link: int, kernel: int) -> None:
         self._link = link
@@ -171,14 +166,7 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
 
 
 def main(link: str, kernel: str, mark: str, *command: str) -> None:
-    """Run *command* below this process.
-
-    Args:
-        link: The descriptor of the socket.
-        kernel: The kernel's process id.
-        mark: ``NAME=VALUE``, set in the program's environment and not in this one's.
-        command: Program and arguments.
-    """
+    """Run *command* below this process."""
     os.set_inheritable(int(link), False)
     try_prctl(PR_SET_CHILD_SUBREAPER, 1)
     subreaper = Subreaper(int(link), int(kernel))

@@ -32,15 +32,7 @@ LONGEST_NAME = 40
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """One client's permission to connect.
-
-    Args:
-        name: What people read, such as ``"phone"``.
-        rights: What it may do.
-        digest: The token's SHA-256.
-        tabs: The conversations that it may see; None for all.
-        ends_at: When it expires, on the monotonic clock, in seconds; None for never.
-    """
+    """One client's permission to connect."""
 
     name: str
     rights: frozenset[Right]
@@ -82,21 +74,7 @@ class Grants:
         tabs: Iterable[str] | None = None,
         seconds: float | None = None,
     ) -> str:
-        """Let a client connect.
-
-        Args:
-            name: What people read; each name once.
-            rights: What it may do; ``watch`` is always among it.
-            token: Its token, at least 43 characters; a new one of 256 bits by default.
-            tabs: The conversations that it may see; all by default.
-            seconds: How long the token can be used; for good by default.
-
-        Returns:
-            The token.
-
-        Raises:
-            UsageError: If the name is in use, a right is unknown, or the token is too short.
-        """
+        """Let a client connect."""
         name = " ".join(name.replace(":", " ").split())[:LONGEST_NAME]
         given = frozenset(rights)
         if not name or name in self._grants:

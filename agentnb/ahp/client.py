@@ -31,18 +31,7 @@ ACTIONS, BEHIND = "x-agentnb/actions", "x-agentnb/behind"
 
 
 class RemoteClient(Client):
-    """One remote client.
-
-    Args:
-        own_id: What it calls itself.
-        number: Which connection of the server it is.
-        grant: Who it is, and what it may do.
-        feed: What happens.
-        version: The version of AHP that was negotiated with it.
-        is_writing: Whether something waits to be written to it.
-        is_ours: Whether it is another kernel of ours, which is given what is ours, too.
-        seen_at: When it came, on the host loop's clock, in seconds.
-    """
+    """One remote client."""
 
     stays = True
 

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClientChannels:
-    """What one client sees. On the host's thread.
-
-    Args:
-        host: Whose channels.
-        feed: What happens in them.
-        client: Who looks.
-    """
+    """What one client sees. On the host's thread."""
 
     def __init__(self, host: Host, feed: Feed, client: RemoteClient) -> None:
         self._host, self._feed, self._client = host, feed, client
@@ -61,13 +55,7 @@ class ClientChannels:
         return [self.snapshot(uri, own) for uri in found if (own := self.find(uri)) is not None]
 
     def snapshot(self, uri: str, own: str, turns: int = window.TURNS) -> dict[str, Any]:
-        """The state of a channel; from now on the client follows it.
-
-        Args:
-            uri: As AHP names it.
-            own: As the host names it.
-            turns: How many of a chat's latest turns are in it.
-        """
+        """The state of a channel; from now on the client follows it."""
         self._client.follow(own)
         state, earlier = window.latest(self._complete(own, self._state(own)), turns=turns)
         context = self._feed.context(uri, state.turns[0].id if earlier else None)
@@ -90,11 +78,7 @@ class ClientChannels:
         return state
 
     def named(self, uri: str, kind: str = "session") -> str:
-        """The host's name of the channel *uri*, which is of that *kind*.
-
-        Raises:
-            RequestFailed: If there is none that the client may see.
-        """
+        """The host's name of the channel *uri*, which is of that *kind*."""
         place, own = place_of(uri), self.find(uri)
         if place is None or place.kind != kind or own is None:
             raise RequestFailed(c.SESSION_NOT_FOUND, f"There is no {kind} {uri[:200]!r}.")

@@ -30,11 +30,7 @@ Uris = Annotated[tuple[Uri, ...], msgspec.Meta(max_length=MOST_SUBSCRIPTIONS)]
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all parameters (AHP ``BaseParams``).
-
-    Args:
-        channel: What it is about.
-    """
+    """Base of all parameters (AHP ``BaseParams``)."""
 
     channel: Uri
 
@@ -225,14 +221,7 @@ PAGE_REQUESTS: dict[str, Right] = {
 
 
 class Command(NamedTuple):
-    """One command.
-
-    Attributes:
-        params: The form of its parameters.
-        right: What a client must be allowed to for it; None: it may connect.
-        about: What it does here, for the documentation.
-        is_notification: Whether it is answered.
-    """
+    """One command."""
 
     params: type[Params]
     right: Right | None

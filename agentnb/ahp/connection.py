@@ -48,19 +48,7 @@ POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
 
 
 class Connection:
-    """Speaks with one client.
-
-    Args:
-        host: What it is about.
-        service: What carries requests out, for pages too.
-        feed: What happens.
-        grant: Who the client is.
-        number: Which connection of the server this is.
-        wake: Called when something waits to be written.
-        close: Ends the connection: ``close(code, reason)``.
-        join: Called before the client is taken: other connections with its token end, or it is refused.
-        came: Called when the client was taken.
-    """
+    """Speaks with one client."""
 
     def __init__(
         self,

@@ -29,14 +29,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 class RequestFailed(Exception):
-    """A request is answered with an error.
-
-    Args:
-        code: The error's code.
-        message: What went wrong, for people.
-        data: More of it, for programs.
-        ends: Why the connection ends with it; None where it goes on.
-    """
+    """A request is answered with an error."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
         super().__init__(message)
@@ -44,10 +37,5 @@ class RequestFailed(Exception):
 
 
 def code_of(error: Exception) -> int:
-    """The code that *error* is answered with.
-
-    Example:
-        >>> code_of(UnknownSession("There is none.")), code_of(OSError())
-        (-32001, -32603)
-    """
+    """The code that *error* is answered with."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), INTERNAL_ERROR)

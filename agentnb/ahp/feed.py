@@ -49,14 +49,7 @@ MOST_VERSIONS = 1_000
 
 
 class Notice(NamedTuple):
-    """A notification about the list of sessions; it is not replayed.
-
-    Attributes:
-        method: ``"root/sessionAdded"``, ``"root/sessionSummaryChanged"`` or ``"root/sessionRemoved"``.
-        uri: The session.
-        summary: What lists show now; None where it is gone.
-        before: What they showed before; None where it is new.
-    """
+    """A notification about the list of sessions; it is not replayed."""
 
     method: str
     uri: str
@@ -65,20 +58,7 @@ class Notice(NamedTuple):
 
 
 class Feed:
-    """Numbers what happens in the host. On the host's thread.
-
-    Args:
-        host: Whose channels.
-        notify: Called with every notice.
-        max_entries: How many changes can be replayed, at most.
-
-    Attributes:
-        log: The latest changes; an envelope's ``index`` is its ``serverSeq`` here.
-        seq: The number of the last one.
-        terminals: The terminals of all open conversations, as clients have been told.
-        versions: The version that each client negotiated, by its name and what it calls itself: `reconnect` says none.
-        records: What later versions say of turns and the states do not keep.
-    """
+    """Numbers what happens in the host. On the host's thread."""
 
     def __init__(self, host: Host, notify: Callable[[Notice], None], *, max_entries: int = 5_000) -> None:
         self.seq = now_ms()  # above every number of an earlier kernel: what a client saw there is not replayed here
@@ -112,12 +92,7 @@ class Feed:
         return 0 <= seq <= self.seq and self.log.reaches(seq)
 
     def context(self, resource: str = "", cursor: str | None = None) -> Context:
-        """What later versions say beside a state or an action.
-
-        Args:
-            resource: The channel that the state is of, as AHP names it.
-            cursor: What older turns of the chat are asked for by; None where the state has all.
-        """
+        """What later versions say beside a state or an action."""
         records = self.records
         return Context(records.began, records.questions, cursor, self._exit_of, resource)
 

@@ -19,11 +19,7 @@ class ClientMessage(msgspec.Struct, frozen=True):
 
 
 def read_message(text: str) -> ClientMessage:
-    """Read one message.
-
-    Raises:
-        RequestFailed: If it is none.
-    """
+    """Read one message."""
     data = text.encode("utf-8", "replace")
     if is_too_deep(data):
         raise RequestFailed(INVALID_REQUEST, "The message is nested too deep.")

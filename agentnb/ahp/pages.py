@@ -16,20 +16,7 @@ MOST_TURNS = 100
 
 
 def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) -> dict[str, Any] | None:
-    """A page of a list of sessions.
-
-    Args:
-        items: All of it.
-        limit: How many at most; None for all.
-        cursor: The last one of the page before.
-
-    Returns:
-        AHP's result; None where the cursor's session is not in the list any more.
-
-    Example:
-        >>> page_of([{"resource": "a"}, {"resource": "b"}], 1, None)
-        {'items': [{'resource': 'a'}], 'nextCursor': 'a'}
-    """
+    """A page of a list of sessions."""
     begin = 0
     if cursor is not None:
         begin = next((at for at, each in enumerate(items, 1) if each["resource"] == cursor), 0)
@@ -41,29 +28,13 @@ def page_of(items: list[dict[str, Any]], limit: int | None, cursor: str | None) 
 
 
 def older_turns(chat: ChatState, before: str | None, limit: int, version: str, *, own: bool) -> dict[str, Any]:
-    """The answer of `fetchTurns` up to 0.5.0, and to another kernel of ours.
-
-    Args:
-        chat: The chat.
-        before: The turn that they come before; None for the chat's end.
-        limit: How many at most.
-        version: The version that the client speaks.
-        own: Whether the client is given what is ours, too.
-    """
+    """The answer of `fetchTurns` up to 0.5.0, and to another kernel of ours."""
     turns, earlier = window.before(chat, before, min(limit, MOST_TURNS))
     return {"turns": [turn_to_ahp(turn, version, own=own) for turn in turns], "hasMore": earlier > 0}
 
 
 def turns_loaded(chat: ChatState, cursor: str | None, limit: int, version: str, context: Context) -> dict[str, Any]:
-    """The action that brings older turns from 0.5.1 on: to the client that asked, which knows the turns after them.
-
-    Args:
-        chat: The chat.
-        cursor: The first turn that the client has; None for that of a snapshot made now.
-        limit: How many at most.
-        version: The version that the client speaks.
-        context: What the state does not say.
-    """
+    """The action that brings older turns from 0.5.1 on: to the client that asked, which knows the turns after them."""
     given = window.latest(chat)[0].turns
     first = cursor or (given[0].id if given else None)
     turns, earlier = window.before(chat, first, min(limit, MOST_TURNS))

@@ -118,14 +118,7 @@ _KINDS: tuple[tuple[type[Any], str], ...] = (
 
 
 def state_to_ahp(state: Any, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
-    """A channel's state as AHP has it, as JSON; long content by reference.
-
-    Args:
-        state: The state of any channel.
-        version: The version of AHP that the client speaks.
-        context: What the state does not say, for later versions.
-        own: Whether the client is given what is ours, too, and long content whole.
-    """
+    """A channel's state as AHP has it, as JSON; long content by reference."""
     if own:
         return to_json(_plain(state, _EVERYTHING))
     told = with_references(_plain(state, _left_out_in(version)))
@@ -147,13 +140,7 @@ def turn_to_ahp(turn: Turn, version: str, context: Context = Context(), *, own: 
 
 
 def action_to_ahp(action: Action, version: str, context: Context = Context(), *, own: bool = False) -> Any:  # noqa: B008
-    """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`.
-
-    Example:
-        >>> from agentnb.state import SessionTitleChanged
-        >>> action_to_ahp(SessionTitleChanged(title="Fit", time=1), "1.0.0")
-        {'type': 'session/titleChanged', 'title': 'Fit'}
-    """
+    """An action as AHP has it, as JSON; None where AHP has no such action. See :func:`state_to_ahp`."""
     if own:
         return None if isinstance(action, _LISTS) else to_json(_plain(action, _EVERYTHING))
     if isinstance(action, UnknownAction) or action_type(action).startswith(OWN):

@@ -16,14 +16,7 @@ class NotServed(AgentnbError):
 
 
 def start_in(kernel: str) -> None:
-    """Have *kernel* served, where it is not yet.
-
-    Args:
-        kernel: The beginning of its id, or its connection file.
-
-    Raises:
-        NotServed: If there is no such kernel, or it cannot do it; the error says why.
-    """
+    """Have *kernel* served, where it is not yet."""
     try:
         from jupyter_client.blocking.client import BlockingKernelClient
     except ModuleNotFoundError as error:

@@ -39,13 +39,7 @@ TIMES = 5
 
 
 class ResourceRequests:
-    """Answers one client. On the host's thread.
-
-    Args:
-        host: Whose workspaces.
-        service: What reads, as for pages.
-        client: Who asks.
-    """
+    """Answers one client. On the host's thread."""
 
     def __init__(self, host: Host, service: Service, client: RemoteClient) -> None:
         self._host, self._service, self._client = host, service, client
@@ -220,19 +214,7 @@ class ResourceRequests:
 
 
 def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:
-    """What a file holds once *data* is written to it (AHP ``ResourceWriteMode``).
-
-    Args:
-        before: What it holds.
-        data: What is written.
-        mode: ``"truncate"``: the file is cut at *position* first; ``"append"``: *position* counts from the end;
-            ``"insert"``: what stands behind *position* moves on.
-        position: In bytes.
-
-    Example:
-        >>> [placed(b"abc", b"X", mode, 1) for mode in ("truncate", "append", "insert")]
-        [b'aX', b'abXc', b'aXbc']
-    """
+    """What a file holds once *data* is written to it (AHP ``ResourceWriteMode``)."""
     if mode == "truncate":
         return before[:position] + data
     at = max(0, len(before) - position) if mode == "append" else position

@@ -20,17 +20,7 @@ LARGEST = 4 * 1024 * 1024
 
 
 async def read_resource(seen: Sequence[Conversation], service: Service, client_id: str, uri: str) -> bytes:
-    """All of the file or content that *uri* names.
-
-    Args:
-        seen: The conversations that the client may see: their workspaces and chats are looked into.
-        service: What reads, as for pages.
-        client_id: Who asks.
-        uri: A file's URI, or one that a state refers to.
-
-    Raises:
-        AgentnbError: If there is no such thing, it is too large, or may not be read.
-    """
+    """All of the file or content that *uri* names."""
     if uri.startswith(SCHEME):
         return await _content(seen, service, client_id, uri)
     conversation, path = within(seen, uri)
@@ -48,12 +38,7 @@ async def list_folder(seen: Sequence[Conversation], service: Service, client_id:
 
 
 def within(seen: Sequence[Conversation], uri: str) -> tuple[Conversation, str]:
-    """The conversation in whose workspace a file is, and its path; that is checked again where it is opened.
-
-    Raises:
-        FileUnavailable: If *uri* names no file.
-        OutsideWorkspace: If the workspace of none of *seen* holds it.
-    """
+    """The conversation in whose workspace a file is, and its path; that is checked again where it is opened."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
         raise FileUnavailable(f"{uri[:200]!r} names nothing that can be read here.", hint="Ask for a file: URI.")

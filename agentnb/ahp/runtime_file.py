@@ -22,28 +22,14 @@ LARGEST = 10_000
 
 
 class ServedClient(msgspec.Struct, frozen=True, kw_only=True):
-    """A client that may connect.
-
-    Args:
-        doing: What it may do, in a few words.
-        token: Its token.
-    """
+    """A client that may connect."""
 
     doing: str
     token: str
 
 
 class ServedKernel(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of a served kernel says.
-
-    Args:
-        machine: The machine's name: a home folder can be shared by several.
-        pid: The kernel's process.
-        url: The address, without the token.
-        clients: The clients that may connect: what each may do, and its token.
-        folder: The kernel's working folder.
-        place: The notebook or program that the kernel runs, where that is known.
-    """
+    """What the file of a served kernel says."""
 
     machine: str
     pid: int
@@ -80,11 +66,7 @@ def runtime_folder() -> Path:
 
 
 def write(host_id: str, url: str, clients: dict[str, ServedClient]) -> Path:
-    """Write the file of this process's kernel; returns it.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Write the file of this process's kernel; returns it."""
     folder = runtime_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     said = ServedKernel(

@@ -47,21 +47,7 @@ _numbers = count(1)
 
 
 class Limits(NamedTuple):
-    """What clients may use.
-
-    Attributes:
-        clients: Open connections, at most.
-        handshakes: Connections that are not open yet, or were refused and are not closed yet, at most.
-        client_connections: Connections of one client, at most; the next is refused. Those that are ending count.
-        message_bytes: Bytes of one message.
-        messages: Messages that a client may send at once; it regains `messages_per_second`.
-        messages_per_second: See above.
-        bytes: Bytes that a client may send at once; it regains `bytes_per_second`.
-        bytes_per_second: See above.
-        write_seconds: How long a client may take to read what is written to it.
-        ping_seconds: How often a silent client is asked whether it is there, and how long it may take to answer.
-        entries: Changes that can be replayed to a client that comes back.
-    """
+    """What clients may use."""
 
     clients: int = 64
     handshakes: int = 128
@@ -77,13 +63,7 @@ class Limits(NamedTuple):
 
 
 class Budget:
-    """How much a client may still send: some at once, and so much a second (a token bucket).
-
-    Args:
-        most: How much at once.
-        per_second: How much it regains.
-        now: The clock, in seconds.
-    """
+    """How much a client may still send: some at once, and so much a second (a token bucket)."""
 
     def __init__(self, most: float, per_second: float, now: float) -> None:
         self._left, self._most, self._per_second, self._then = most, most, per_second, now
@@ -96,14 +76,7 @@ class Budget:
 
 
 class ConnectedClient(NamedTuple):
-    """A client that is connected.
-
-    Attributes:
-        name: Its name.
-        rights: What it may do, in alphabetical order.
-        client_id: What it calls itself.
-        since: When it came, in milliseconds since 1970.
-    """
+    """A client that is connected."""
 
     name: str
     rights: tuple[str, ...]
@@ -119,16 +92,7 @@ class _Socket(NamedTuple):
 
 
 class Listener:
-    """Accepts clients. On the host's thread.
-
-    Args:
-        host: Whose conversations.
-        service: What answers clients, pages among them.
-        hosts: Names that a client may call this server by, beside its own address, such as a proxy's.
-        origins: Web origins whose pages may connect.
-        limits: What clients may use.
-        changed: Called when a client came or went, with its line and whether it came.
-    """
+    """Accepts clients. On the host's thread."""
 
     def __init__(
         self,
@@ -156,11 +120,7 @@ class Listener:
     # --- open and close ---
 
     async def open(self, address: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Begin to listen; returns the port.
-
-        Raises:
-            OSError: If the address cannot be used.
-        """
+        """Begin to listen; returns the port."""
         self._feed = Feed(self._host, self._notice, max_entries=self.limits.entries)
         try:
             self._server = await serve(

@@ -29,13 +29,7 @@ _serving: dict[str, Serving] = {}
 
 
 class Serving:
-    """One kernel's server. On the host's thread.
-
-    Args:
-        host: The host.
-        listener: What accepts clients.
-        address: Where, without a token.
-    """
+    """One kernel's server. On the host's thread."""
 
     def __init__(self, host: Host, listener: Listener, address: str) -> None:
         self.is_open = True
@@ -90,15 +84,7 @@ async def start(
     token: str | None,
     **options: Any,
 ) -> tuple[Serving, str]:
-    """Begin to serve *host*; see :func:`agentnb.serve`.
-
-    Returns:
-        The server, and the first client's token.
-
-    Raises:
-        UsageError: If it is served already, or what is said of the first client is wrong.
-        OSError: If the address cannot be used.
-    """
+    """Begin to serve *host*; see :func:`agentnb.serve`."""
     if host.host_id in _serving:
         raise UsageError("This kernel is served already.", hint="Close that server first: `%agents serve stop`.")
 

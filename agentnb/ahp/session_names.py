@@ -15,15 +15,7 @@ _NAMED = re.compile(r"(?!ahp-|file:|https?:|wss?:)[a-z][a-z0-9-]{0,39}:/([A-Za-z
 
 
 class SessionNames:
-    """The names of one client.
-
-    Example:
-        >>> names = SessionNames()
-        >>> names.read("eliza:/1"), names.read("ahp-chat:/1"), names.read("eliza:/../etc")
-        ('ahp-session:/1', 'ahp-chat:/1', 'eliza:/../etc')
-        >>> names.tell({"channel": "ahp-session:/1", "sessions": ["ahp-session:/2"]})
-        {'channel': 'eliza:/1', 'sessions': ['ahp-session:/2']}
-    """
+    """The names of one client."""
 
     def __init__(self) -> None:
         self._chosen: dict[str, str] = {}

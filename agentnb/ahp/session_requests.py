@@ -36,16 +36,7 @@ HOSTS_WORD = frozenset({"startedAt", "duration"})
 
 
 class SessionRequests:
-    """Answers one client. On the host's thread.
-
-    Args:
-        host: Whose conversations.
-        service: What carries requests out, for pages too.
-        feed: What happens.
-        client: Who asks.
-        channels: What it sees.
-        send: Sends it a message.
-    """
+    """Answers one client. On the host's thread."""
 
     def __init__(
         self,

@@ -28,15 +28,7 @@ MOST_TURNS = 10_000
 
 
 class TurnRecords:
-    """Records what happens in chats. On the host's thread.
-
-    Args:
-        is_told: Whether clients are told of a part of an answer.
-
-    Example:
-        >>> TurnRecords(lambda part: True).began("t1") is None
-        True
-    """
+    """Records what happens in chats. On the host's thread."""
 
     def __init__(self, is_told: Callable[[Any], bool]) -> None:
         self._is_told = is_told

@@ -25,13 +25,7 @@ _ENDINGS = {"session": "", "chat": "/chat", "changeset": CHANGES, "terminal": TE
 
 
 class Place(NamedTuple):
-    """What an AHP URI names.
-
-    Attributes:
-        kind: ``"session"``, ``"chat"``, ``"changeset"`` or ``"terminal"``.
-        tab_id: The conversation's tab.
-        member: The turn of a change set, or the terminal; None for the conversation's own.
-    """
+    """What an AHP URI names."""
 
     kind: str
     tab_id: str
@@ -39,12 +33,7 @@ class Place(NamedTuple):
 
 
 def to_ahp(uri: str) -> str:
-    """The host's *uri* as AHP names that channel; what is no channel's stays as it is.
-
-    Example:
-        >>> to_ahp("eliza:/1"), to_ahp("eliza:/1/chat"), to_ahp("eliza:/1/changes/2"), to_ahp("ahp-root://")
-        ('ahp-session:/1', 'ahp-chat:/1', 'ahp-changeset:/1/2', 'ahp-root://')
-    """
+    """The host's *uri* as AHP names that channel; what is no channel's stays as it is."""
     found = None if uri == ROOT else _OWN.fullmatch(uri)
     if found is None:
         return uri
@@ -53,12 +42,7 @@ def to_ahp(uri: str) -> str:
 
 
 def place_of(uri: str) -> Place | None:
-    """What the AHP *uri* names; None where it has not the form of one.
-
-    Example:
-        >>> place_of("ahp-chat:/1"), place_of("ahp-session:/../../etc")
-        (Place(kind='chat', tab_id='1', member=None), None)
-    """
+    """What the AHP *uri* names; None where it has not the form of one."""
     found = _AHP.fullmatch(uri)
     if found is None:
         return None

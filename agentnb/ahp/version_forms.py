@@ -20,12 +20,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class Question(NamedTuple):
-    """What an agent asks, or has asked, in a turn.
-
-    Attributes:
-        at: How many of the parts that AHP knows came before it.
-        part: The part of the answer that it is from 0.6 on.
-    """
+    """What an agent asks, or has asked, in a turn."""
 
     at: int
     part: Json
@@ -36,15 +31,7 @@ def _nothing(_name: str) -> Any:
 
 
 class Context(NamedTuple):
-    """What a form needs and the value itself does not say.
-
-    Attributes:
-        began: When a turn began, in milliseconds since 1970; None where that is not known.
-        questions: What the agent has asked in a turn; None for nothing.
-        cursor: What older turns of a chat are asked for by; None where all are there.
-        exit_of: How a terminal, as AHP names it, has ended: `{}` or `{"exitCode": …}`; None where it runs.
-        resource: The channel that a state is of.
-    """
+    """What a form needs and the value itself does not say."""
 
     began: Callable[[str], int | None] = _nothing
     questions: Callable[[str], tuple[Question, ...] | None] = _nothing
@@ -57,14 +44,7 @@ Step: TypeAlias = "Callable[[Json, Context], None]"
 
 
 class Change(NamedTuple):
-    """One row.
-
-    Attributes:
-        since: The version that brought it.
-        about: What has another form, for the documentation.
-        tell: How each kind of value is told; see ``NESTED`` for the kinds. An action's kind is its type.
-        read: How it is read.
-    """
+    """One row."""
 
     since: str
     about: str
@@ -92,12 +72,7 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def tell(kind: str, value: Json, version: str, context: Context = Context()) -> Json:  # noqa: B008 - it is immutable
-    """*value*, which is in our form, in that of *version*.
-
-    Example:
-        >>> tell("summary", {"title": "Fit", "createdAt": 0, "modifiedAt": 9_999}, "1.0.0")
-        {'title': 'Fit', 'createdAt': '1970-01-01T00:00:00.000Z', 'modifiedAt': '1970-01-01T00:00:09.999Z'}
-    """
+    """*value*, which is in our form, in that of *version*."""
     for inner_kind, inner in _inside(kind, value):
         tell(inner_kind, inner, version, context)
     for change in CHANGES:
@@ -107,11 +82,7 @@ def tell(kind: str, value: Json, version: str, context: Context = Context()) -> 
 
 
 def read(kind: str, value: Any, version: str, context: Context = Context()) -> Json:  # noqa: B008
-    """*value*, which another host has sent in the form of *version*, in ours.
-
-    Raises:
-        ProtocolError: If it has not that form.
-    """
+    """*value*, which another host has sent in the form of *version*, in ours."""
     try:
         return _read(kind, value, version, context)
     except (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
@@ -416,10 +387,5 @@ CHANGES: tuple[Change, ...] = (
 
 
 def milliseconds(text: str) -> int:
-    """ISO 8601 text as milliseconds since 1970.
-
-    Example:
-        >>> milliseconds("1970-01-01T00:00:09.999Z")
-        9999
-    """
+    """ISO 8601 text as milliseconds since 1970."""
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)

@@ -57,15 +57,7 @@ _FORM = re.compile(r"(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})")
 
 
 def negotiate(offered: Iterable[str]) -> str:
-    """The highest of the *offered* versions that is spoken here, as it was offered.
-
-    Raises:
-        UnsupportedVersion: If there is none.
-
-    Example:
-        >>> negotiate(["0.9.0", "0.4.0", "0.5.0"]), negotiate(["1.1.0", "1.0.0"]), negotiate(["0.5.0", "0.5.1"])
-        ('0.9.0', '1.1.0', '0.5.0')
-    """
+    """The highest of the *offered* versions that is spoken here, as it was offered."""
     wanted = sorted({version for version in offered if _FORM.fullmatch(version)}, key=_key)
     found = [version for version in wanted if any(_is_compatible(version, spoken) for spoken in SPOKEN)]
     if not found:
@@ -76,22 +68,12 @@ def negotiate(offered: Iterable[str]) -> str:
 
 
 def is_since(version: str, since: str) -> bool:
-    """Whether *version* has what came with the version *since*.
-
-    Example:
-        >>> is_since("1.0.0", "0.9.0"), is_since("0.5.0", "0.9.0")
-        (True, False)
-    """
+    """Whether *version* has what came with the version *since*."""
     return _key(version) >= _key(since)
 
 
 def is_known_in(action_type: str, version: str) -> bool:
-    """Whether the action is in *version*.
-
-    Example:
-        >>> is_known_in("session/activeClientSet", "0.4.0"), is_known_in("chat/delta", "0.4.0")
-        (False, True)
-    """
+    """Whether the action is in *version*."""
     gone = REMOVED.get(action_type)
     return is_since(version, INTRODUCED.get(action_type, "0.0.0")) and (gone is None or not is_since(version, gone))
 

@@ -42,12 +42,7 @@ Written = dict[str, str]
 
 
 def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:
-    """What a turn changed, by path, not cleaned yet.
-
-    Args:
-        changed: The changes, with their contents.
-        is_own: Whether a path (relative to the workspace) is the cassette's notebook, which is left out.
-    """
+    """What a turn changed, by path, not cleaned yet."""
     room = MOST_TURN_BYTES
     rows: list[RecordedFile] = []
     for each in sorted(changed, key=lambda each: path_to_json(each.change.path)):
@@ -101,11 +96,7 @@ def runs_again(exchange: Exchange) -> bool:
 
 
 def check_files(rows: Iterable[RecordedFile]) -> None:
-    """Refuse paths that lead out of the workspace, and contents that no recording has.
-
-    Raises:
-        AgentnbError: If a path or a content must not be in a cassette; the message says which.
-    """
+    """Refuse paths that lead out of the workspace, and contents that no recording has."""
     for row in rows:
         for path in (row.path, row.path if row.was is None else row.was):
             real = path_from_json(path)
@@ -131,11 +122,7 @@ def _check_text(text: str, errors: str = "strict") -> None:
 
 
 def content_of(state: FileState, fill: Callable[[str], str]) -> bytes:
-    """The bytes of *state*, which is stored; *fill* puts today's values in the place of marks.
-
-    Raises:
-        AgentnbError: If it is no base64.
-    """
+    """The bytes of *state*, which is stored; *fill* puts today's values in the place of marks."""
     if state.base64 is None:
         return fill(state.text or "").encode("utf-8")
     try:
@@ -152,12 +139,7 @@ def digest_of(content: bytes, marks: SessionMarks) -> str:
 
 
 def leads_outside(path: str, target: str, workspace: str) -> bool:
-    """Whether a link at *path*, relative to *workspace*, leads out of it.
-
-    Example:
-        >>> leads_outside("a/link", "../b.txt", "/work"), leads_outside("a/link", "../../b.txt", "/work")
-        (False, True)
-    """
+    """Whether a link at *path*, relative to *workspace*, leads out of it."""
     absolute = posixpath.normpath(posixpath.join(workspace, posixpath.dirname(path), target))
     return not absolute.startswith(workspace.rstrip("/") + "/")
 

@@ -15,12 +15,7 @@ _KEPT = ("title", "login", "logout", "capabilities", "steering")
 
 
 def description_of(spec: AgentSpec) -> dict[str, Any]:
-    """The fields of *spec* that a replay needs, as JSON; those with their default value are left out.
-
-    Example:
-        >>> description_of(AgentSpec(name="mine", title="Mine", command=("mine",), steering=True))
-        {'title': 'Mine', 'steering': True}
-    """
+    """The fields of *spec* that a replay needs, as JSON; those with their default value are left out."""
     every = msgspec.to_builtins(spec)
     usual = msgspec.to_builtins(AgentSpec(name="", title="", command=()))
     kept = {name: every[name] for name in _KEPT if every[name] != usual[name]}
@@ -30,12 +25,7 @@ def description_of(spec: AgentSpec) -> dict[str, Any]:
 
 
 def recorded_spec(name: str, description: dict[str, Any]) -> AgentSpec | None:
-    """The agent called *name*, as a cassette describes it; None where that makes no sense to this version.
-
-    Example:
-        >>> recorded_spec("mine", {"title": "Mine"}).title
-        'Mine'
-    """
+    """The agent called *name*, as a cassette describes it; None where that makes no sense to this version."""
     kept = {field: value for field, value in description.items() if field in _KEPT}
     try:
         return msgspec.convert({"title": name, **kept, "name": name, "command": [name]}, AgentSpec)

@@ -26,16 +26,7 @@ if TYPE_CHECKING:
 
 
 def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -> None:
-    """Write *cassette* to *path*, whole or not at all.
-
-    Args:
-        path: Where.
-        cassette: What.
-        checked: Exchanges of it in which no credential was found before; they are not looked through again.
-
-    Raises:
-        CassetteBroken: If a credential is in it, or a rule is not a regular expression; then nothing is written.
-    """
+    """Write *cassette* to *path*, whole or not at all."""
     check(path, cassette, checked)
     large = LargeContent(folder_of(path))
     lines = [encode_row(row) for row in rows_of(cassette, large)]
@@ -48,11 +39,7 @@ def write(path: Path, cassette: Cassette, *, checked: Iterable[Exchange] = ()) -
 
 
 def read(path: Path) -> Cassette:
-    """Read the cassette at *path*.
-
-    Raises:
-        CassetteBroken: If there is none, or it cannot be used; the message names file and line.
-    """
+    """Read the cassette at *path*."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -63,12 +50,7 @@ def read(path: Path) -> Cassette:
 
 
 def read_header(path: Path) -> Header:
-    """The first line of the cassette at *path*.
-
-    Raises:
-        CassetteBroken: If it cannot be read.
-        OSError: If there is no file.
-    """
+    """The first line of the cassette at *path*."""
     with path.open("rb") as lines:
         return Reader(path, lines.readline()).header()
 
@@ -97,11 +79,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def check(path: Path, cassette: Cassette, checked: Iterable[Exchange] = ()) -> None:
-    """Make sure that nothing in *cassette* looks like a credential.
-
-    Raises:
-        CassetteBroken: If something does.
-    """
+    """Make sure that nothing in *cassette* looks like a credential."""
     _rules(path, cassette.header)
     known = {id(exchange) for exchange in checked}
     for section in cassette.sections:
@@ -133,12 +111,7 @@ def leak(place: str, what: str) -> CassetteBroken:
 
 
 class Reader:
-    """Reads one file, line by line, so that what is wrong can be pointed at.
-
-    Args:
-        path: The file.
-        data: What is in it.
-    """
+    """Reads one file, line by line, so that what is wrong can be pointed at."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self._path = path
@@ -148,11 +121,7 @@ class Reader:
         self._sections: list[Section] = []
 
     def cassette(self) -> Cassette:
-        """All of it.
-
-        Raises:
-            CassetteBroken: If it cannot be used.
-        """
+        """All of it."""
         if not self._data.strip():
             raise self._broken("the cassette is empty.", AGAIN)
         rows = self._rows()

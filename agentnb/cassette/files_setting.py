@@ -15,15 +15,7 @@ SWITCHES = ("on", "off")
 
 
 def keeps_files(environment: Mapping[str, str]) -> bool:
-    """Whether the files that agents write by themselves are recorded and written again.
-
-    Raises:
-        UsageError: If the environment says neither ``on`` nor ``off``.
-
-    Example:
-        >>> keeps_files({}), keeps_files({"AGENTNB_CASSETTE_FILES": "off"})
-        (True, False)
-    """
+    """Whether the files that agents write by themselves are recorded and written again."""
     said = environment.get(FILES, "") or "on"
     if said not in SWITCHES:
         raise UsageError(f"{FILES}={said!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")

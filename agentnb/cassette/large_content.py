@@ -17,13 +17,7 @@ _FILE, _AS_IS = "$file", "$json"
 
 
 def folder_of(path: Path) -> Path:
-    """Where the large content of the cassette at *path* is.
-
-    Example:
-        >>> from pathlib import Path
-        >>> folder_of(Path("a/fit.cassette.jsonl")).name
-        'fit.cassette.files'
-    """
+    """Where the large content of the cassette at *path* is."""
     return path.with_name(f"{path.name.removesuffix('.jsonl')}.files")
 
 
@@ -38,33 +32,17 @@ def belongs_to(path: Path, cassette: Path) -> bool:
 
 
 def answers_of(cassette: Path) -> Path:
-    """The file of recorded answers of batches beside *cassette*.
-
-    Example:
-        >>> from pathlib import Path
-        >>> answers_of(Path("fit.cassette.jsonl")).name
-        'fit.batch.jsonl'
-    """
+    """The file of recorded answers of batches beside *cassette*."""
     return cassette.with_name(f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.batch.jsonl")
 
 
 def notebook_of(cassette: Path) -> Path:
-    """The notebook that *cassette* stands beside, which the user and Jupyter write; there may be none.
-
-    Example:
-        >>> from pathlib import Path
-        >>> notebook_of(Path("/a/fit.cassette.jsonl")).as_posix()
-        '/a/fit.ipynb'
-    """
+    """The notebook that *cassette* stands beside, which the user and Jupyter write; there may be none."""
     return cassette.parent.resolve() / f"{cassette.name.removesuffix('.jsonl').removesuffix('.cassette')}.ipynb"
 
 
 class LargeContent:
-    """The large contents of one cassette.
-
-    Args:
-        folder: Where they are.
-    """
+    """The large contents of one cassette."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -82,11 +60,7 @@ class LargeContent:
         return value
 
     def get(self, value: Any) -> Any:
-        """*value* with its references replaced by what they lead to.
-
-        Raises:
-            CassetteBroken: If a file is missing, or is not what it was.
-        """
+        """*value* with its references replaced by what they lead to."""
         if isinstance(value, list):
             return [self.get(item) for item in value]
         if not isinstance(value, dict):

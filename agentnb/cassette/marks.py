@@ -20,12 +20,7 @@ _MARK = re.compile(rf"{OPEN}([^{OPEN}{CLOSE}\n]*){CLOSE}")
 
 
 def mark(name: str) -> str:
-    """The mark called *name*.
-
-    Example:
-        >>> mark("home")
-        '⟦home⟧'
-    """
+    """The mark called *name*."""
     return f"{OPEN}{name}{CLOSE}"
 
 
@@ -35,12 +30,7 @@ def escaped(text: str) -> str:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """*text* with its marks replaced by *values*; a secret becomes ``***``, an unknown mark stays.
-
-    Example:
-        >>> filled("⟦home⟧/a ⟦secret GitHub token⟧", {"home": "/home/me"})
-        '/home/me/a ***'
-    """
+    """*text* with its marks replaced by *values*; a secret becomes ``***``, an unknown mark stays."""
     if OPEN not in text:
         return text
 

@@ -22,12 +22,7 @@ _FIELDS = ("serverId", "connectionId")
 
 
 class Tools:
-    """The MCP servers that one session was given, and the connections to them.
-
-    Attributes:
-        servers: The servers' names by their ids.
-        connections: The connections' ids, in the order in which they were made.
-    """
+    """The MCP servers that one session was given, and the connections to them."""
 
     def __init__(self) -> None:
         self.servers: dict[str, str] = {}
@@ -46,12 +41,7 @@ class Tools:
 
 
 def served(params: Any) -> dict[str, str]:
-    """The names, by id, of the servers that the client serves itself to the session that it opens with *params*.
-
-    Example:
-        >>> served({"mcpServers": [{"type": "acp", "name": "kernel", "serverId": "s-1"}]})
-        {'s-1': 'kernel'}
-    """
+    """The names, by id, of the servers that the client serves itself to the session that it opens with *params*."""
     return {
         server["serverId"]: re.sub(rf"[{OPEN}{CLOSE}\s]+", " ", str(server.get("name")))
         for server in _servers(params)
@@ -79,12 +69,7 @@ def connected(answer: Any) -> str | None:
 
 
 def title(params: dict[str, Any]) -> str:
-    """What an ``mcp/message`` is about, for people.
-
-    Example:
-        >>> title({"connectionId": "1", "method": "tools/call", "params": {"name": "add"}})
-        'MCP tools/call (add)'
-    """
+    """What an ``mcp/message`` is about, for people."""
     inner = params.get("params")
     about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
     return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
@@ -94,10 +79,6 @@ def ran(result: Any) -> list[str] | None:
     """What code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables.
 
     None for answers of other tools, and for those that agentnb 0.1 and 0.2 recorded, which do not name the variables.
-
-    Example:
-        >>> ran({"content": [{"type": "text", "text": "7"}], "_meta": {"agentnb/changed": ["x added"]}})
-        ['7', '@ variable x added']
     """
     meta = result.get("_meta") if isinstance(result, dict) else None
     changed = meta.get(CHANGED) if isinstance(meta, dict) else None

@@ -26,16 +26,7 @@ NOT_FOUND = 127
 
 
 def record(path: Path, command: Sequence[str], *, name: str) -> int:
-    """Run *command*, pass its wire on, and keep it in the cassette at *path*.
-
-    Args:
-        path: The cassette; an existing one is replaced.
-        command: The agent.
-        name: What to call it.
-
-    Returns:
-        The agent's exit code; 127 where it cannot be started, 1 where the cassette could not be written.
-    """
+    """Run *command*, pass its wire on, and keep it in the cassette at *path*."""
     recorder, place = Recorder(path, os.environ), path.absolute()
     try:
         check_place(place)
@@ -67,12 +58,7 @@ def record(path: Path, command: Sequence[str], *, name: str) -> int:
 
 
 def called(command: Sequence[str]) -> str:
-    """An agent's name: that of its program.
-
-    Example:
-        >>> called(["/usr/bin/OpenCode", "acp"])
-        'opencode'
-    """
+    """An agent's name: that of its program."""
     return command[0].replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 

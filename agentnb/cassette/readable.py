@@ -26,11 +26,7 @@ _OWN_ID = "⟦session⟧"
 
 
 def readable(path: Path) -> str:
-    """The cassette at *path* as text.
-
-    Raises:
-        OSError: If there is no such file.
-    """
+    """The cassette at *path* as text."""
     reader = _Reader()
     lines: list[str] = []
     for row in path.read_bytes().split(b"\n"):

@@ -32,18 +32,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Records one cassette; safe from any thread.
-
-    Args:
-        path: Where it is written. An existing cassette is replaced; its rules are kept, and a backup of it as long as
-            the new one has fewer turns.
-        environment: The variables among which secrets are looked for.
-        home: The user's home.
-
-    Attributes:
-        written: Whether there is a file.
-        word: A sentence for the user at the end, or None.
-    """
+    """Records one cassette; safe from any thread."""
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
         self.path = path
@@ -72,15 +61,7 @@ class Recorder:
         takes_files: bool = False,
         files: TurnFiles | None = None,
     ) -> WireTap:
-        """A tap for the next process of *agent*.
-
-        Args:
-            agent: Its name.
-            environment: Variables that it is started with on top of ours.
-            description: What a replay needs to know of it (:mod:`agentnb.cassette.description`).
-            takes_files: Whether the files that it changes by itself are recorded.
-            files: Finds these files, where no host does.
-        """
+        """A tap for the next process of *agent*."""
         with self._lock:
             self._environment |= environment or {}
             self._secrets = Secrets(self._environment)
@@ -103,11 +84,7 @@ class Recorder:
             return self._former_exchanges.in_place(Cassette(header=self._header, sections=sections))
 
     def write(self) -> None:
-        """Write what has been recorded so far; nothing where nothing was.
-
-        Raises:
-            CassetteBroken: If it still holds what looks like a credential; nothing is written then.
-        """
+        """Write what has been recorded so far; nothing where nothing was."""
         with self._lock:
             if self._taps:
                 cassette = self.cassette()
@@ -120,11 +97,7 @@ class Recorder:
                 self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:
-        """Write the end, and record no more.
-
-        Raises:
-            CassetteBroken: As `write`, or if an earlier turn could not be written.
-        """
+        """Write the end, and record no more."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -156,15 +129,7 @@ def _header(path: Path) -> Header:
 
 
 class Backup:
-    """The backup of the old cassette until the new one has as many turns: an interrupted run must not cost a recording.
-
-    Args:
-        path: The cassette that is recorded.
-
-    Attributes:
-        place: Where the old cassette is kept; it can be replayed from there.
-        cassette: The old cassette; None where there is none that can be used.
-    """
+    """The backup of the old cassette until the new one has as many turns: an interrupted run must not cost a recording."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -198,11 +163,7 @@ class Backup:
 
 
 def check_place(path: Path) -> None:
-    """Make sure that a cassette can be written to *path*, before anybody talks to an agent for it.
-
-    Raises:
-        UsageError: If not.
-    """
+    """Make sure that a cassette can be written to *path*, before anybody talks to an agent for it."""
     folder = next(each for each in path.parents if each.exists() or each == each.parent)
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"{path}: no cassette can be written there.", hint="Name a file in a folder that is yours.")

@@ -18,18 +18,7 @@ OPENERS = ("session/new", "session/load", "session/resume", "session/fork")
 
 
 class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One thing that happened during or after an exchange.
-
-    Args:
-        kind: ``said``: the agent's notification. ``asked``: the agent's request number *id*. ``answered``: the client's
-            answer to it. ``told``: the client's notification.
-        method: Of a notification or a request.
-        params: Its parameters.
-        id: The request's number within the session.
-        result: Of an answer.
-        error: Of an answer that is an error.
-        delay: Milliseconds since what came before it in the exchange.
-    """
+    """One thing that happened during or after an exchange."""
 
     kind: Literal["said", "asked", "answered", "told"]
     method: str = ""
@@ -41,16 +30,7 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """A file before or after a turn.
-
-    Args:
-        mode: What it is.
-        text: Its content, or where a link leads to, with marks; None where it is no text, or not stored.
-        base64: Its content where it is no text.
-        digest: Of an earlier content that is not stored: the SHA-256 of a binary file, or of a text with marks.
-        size: In bytes, where the content is not stored.
-        missing: Why the content is not stored; empty where it is, or where a digest is enough.
-    """
+    """A file before or after a turn."""
 
     mode: Literal["file", "executable", "link", "folder"] = "file"
     text: str | None = None
@@ -66,14 +46,7 @@ class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """A file that a turn changed.
-
-    Args:
-        path: Relative to the workspace, in the form of :func:`agentnb.changes.path_to_json`.
-        was: Its earlier path, where it was moved.
-        before: What was there; None: nothing.
-        after: What is there then; None: nothing.
-    """
+    """A file that a turn changed."""
 
     path: str = msgspec.field(name="file")
     was: str | None = None
@@ -89,20 +62,7 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
 
 class Exchange(msgspec.Struct, kw_only=True):
-    """A request of the client, what the agent did until it answered, and what it did after that.
-
-    Args:
-        method: The request's method.
-        params: Its parameters.
-        before: Events up to the answer.
-        after: Events from the answer to the next exchange.
-        result: The answer.
-        error: The answer, where it is an error.
-        answered: Whether there was one at all; False where the recording ended first, or the agent died.
-        delay: Milliseconds between the last event and the answer.
-        line: Where it begins in the file; 0 where it was not read from one.
-        files: What the turn changed in files, by path, but for what its own requests to the client write.
-    """
+    """A request of the client, what the agent did until it answered, and what it did after that."""
 
     method: str
     params: Any = None
@@ -117,17 +77,7 @@ class Exchange(msgspec.Struct, kw_only=True):
 
 
 class Section(msgspec.Struct, kw_only=True):
-    """The exchanges of one session, or of an agent's process outside of any session.
-
-    Args:
-        agent: The agent's name.
-        launch: Which process of that agent: 1 for the first that was started.
-        session: Which session of the cassette, from 1; 0 for what belongs to none.
-        exchanges: In the order of the client's requests.
-        line: Where it begins in the file.
-        description: What a replay needs to know of the agent, for a machine whose catalogue does not have it; None in
-            a section that is a session's, and in cassettes of version 0.1.
-    """
+    """The exchanges of one session, or of an agent's process outside of any session."""
 
     agent: str
     launch: int = 1
@@ -143,12 +93,7 @@ class Section(msgspec.Struct, kw_only=True):
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A difference that is allowed between a recorded prompt and today's.
-
-    Args:
-        name: What it is, a word.
-        pattern: A regular expression (Python's); what it matches counts as equal.
-    """
+    """A difference that is allowed between a recorded prompt and today's."""
 
     name: str
     pattern: str
@@ -167,15 +112,7 @@ Strictness = Literal["content", "outcome"]
 
 
 class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """The first line of the file.
-
-    Args:
-        cassette: The version of the format.
-        by: What wrote it.
-        rules: What may differ in prompts and answers.
-        answers: What today's answers to the agent must have in common with the recorded ones: the ``outcome`` (allowed,
-            worked, exit code), or the ``content`` of files that were read, too.
-    """
+    """The first line of the file."""
 
     cassette: int = VERSION
     by: str = WRITER
@@ -184,12 +121,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
 
 class Cassette(msgspec.Struct, kw_only=True):
-    """A whole recording.
-
-    Args:
-        header: Its first line.
-        sections: By agent, launch and session, whatever happened first.
-    """
+    """A whole recording."""
 
     header: Header = msgspec.field(default_factory=Header)
     sections: list[Section] = msgspec.field(default_factory=list)

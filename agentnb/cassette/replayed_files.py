@@ -54,14 +54,7 @@ _WHY = {
 
 
 class ReplayedFiles:
-    """The files of one turn that is replayed.
-
-    Args:
-        exchange: The recorded turn.
-        marks: Today's values.
-        ruled: Makes texts comparable: what the cassette's rules match counts as equal.
-        later: What the recording leaves at each path in some turn.
-    """
+    """The files of one turn that is replayed."""
 
     def __init__(
         self,
@@ -89,11 +82,7 @@ class ReplayedFiles:
         )
 
     def begin(self) -> None:
-        """The turn begins.
-
-        Raises:
-            CassetteMismatch: If a file is other than it was when the turn was recorded.
-        """
+        """The turn begins."""
         wrong = []
         for row in self._rows:
             for path in filter(None, (row.path, row.was)):
@@ -108,12 +97,7 @@ class ReplayedFiles:
             raise self._mismatch(wrong)
 
     def end(self) -> None:
-        """The turn ends: bring the files to the recorded state.
-
-        Raises:
-            CassetteMismatch: If a file is other than expected, or is missing and not in the cassette.
-            CassetteBroken: If the cassette names something outside the workspace.
-        """
+        """The turn ends: bring the files to the recorded state."""
         steps: list[Step] = []
         wrong: list[str] = []
         for row in self._rows:

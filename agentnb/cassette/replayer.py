@@ -38,11 +38,7 @@ _CANCEL = "session/cancel"
 
 
 class Turn:
-    """One prompt that is being replayed.
-
-    Attributes:
-        cancelled: Set when the client has cancelled it.
-    """
+    """One prompt that is being replayed."""
 
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
@@ -50,15 +46,7 @@ class Turn:
 
 
 class Replayer:
-    """Replays one cassette to one client.
-
-    Args:
-        store: The recorded sessions; or the error of a cassette that cannot be used, which answers every request.
-        stdio: Where the client is.
-        paced: Whether to wait as long as the recorded agent did.
-        report: Where it reports what was replayed.
-        writes: Whether it writes the files that the recorded agent wrote by itself.
-    """
+    """Replays one cassette to one client."""
 
     def __init__(
         self, store: Store | AgentnbError, stdio: Stdio, *, paced: bool, report: Report, writes: bool = True
@@ -277,17 +265,7 @@ def _never_answered(playing: ReplayedSession, exchange: Exchange) -> str:
 
 
 def replay(path: Path, *, agent: str | None = None, launch: int | None = None, paced: bool = False) -> int:
-    """Serve one ACP client on stdin and stdout until it closes stdin.
-
-    Args:
-        path: The cassette.
-        agent: Whose sessions to play; by default everybody's.
-        launch: Those of which process; by default of all.
-        paced: Whether to take as long as the recorded agent did.
-
-    Returns:
-        The exit code: 1 where the cassette cannot be used, or something was not as recorded; else 0.
-    """
+    """Serve one ACP client on stdin and stdout until it closes stdin."""
     report = Report(path, os.environ.get(REPORTS))
     store: Store | AgentnbError
     writes = True

@@ -28,12 +28,7 @@ REPORTS = "AGENTNB_CASSETTE_REPORT"
 
 
 class Report:
-    """The turns that one replayer has played so far; kept on disk, since a replayer may be ended at any moment.
-
-    Args:
-        cassette: The cassette's path.
-        folder: Where to keep it; None keeps it in memory only.
-    """
+    """The turns that one replayer has played so far; kept on disk, since a replayer may be ended at any moment."""
 
     def __init__(self, cassette: Path, folder: str | None) -> None:
         self.turns: list[list[int]] = []
@@ -91,11 +86,7 @@ def not_asked_for(path: Path, played: Collection[tuple[int, ...]]) -> list[str]:
 
 
 class ExitReport:
-    """Gathers the reports of one cassette's replayers, and prints them when this process ends.
-
-    Args:
-        cassette: Its path.
-    """
+    """Gathers the reports of one cassette's replayers, and prints them when this process ends."""
 
     def __init__(self, cassette: Path) -> None:
         self._cassette = cassette

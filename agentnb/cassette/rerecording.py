@@ -31,11 +31,7 @@ _EPOCHS = ((1_000_000_000, 4_000_000_000), (1_000_000_000_000, 4_000_000_000_000
 
 
 class FormerExchanges:
-    """The exchanges of the cassette that is recorded again.
-
-    Args:
-        former: That cassette; None where there is none.
-    """
+    """The exchanges of the cassette that is recorded again."""
 
     def __init__(self, former: Cassette | None) -> None:
         header = former.header if former is not None else None

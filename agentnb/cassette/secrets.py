@@ -15,11 +15,7 @@ __all__ = ["Secrets", "apart", "replaced", "shapes"]
 
 
 class Secrets:
-    """The secrets that must not be recorded.
-
-    Args:
-        environment: Variables whose values are secret if their names say so.
-    """
+    """The secrets that must not be recorded."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._credentials = Credentials(environment)

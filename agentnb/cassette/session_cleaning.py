@@ -25,12 +25,7 @@ _LONG_ID = 6
 
 
 class SessionCleaner:
-    """Cleans what was said in one session.
-
-    Args:
-        raw: The session as it was said.
-        home: The user's home; None: that of this process.
-    """
+    """Cleans what was said in one session."""
 
     def __init__(self, raw: RawSection, home: str | None) -> None:
         self._raw = raw
@@ -43,13 +38,7 @@ class SessionCleaner:
         self._files: dict[int, tuple[list[RecordedFile], list[RecordedFile]]] = {}  # by identity, with what keeps that
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
-        """All of it.
-
-        Args:
-            session: Which session of the cassette it is.
-            cwd: Its workspace.
-            secrets: What must not be in it.
-        """
+        """All of it."""
         raw, known = self._raw, (secrets, cwd, self._raw.session_id)
         said = raw.section.exchanges
         if known != self._known or self._sizes != [_size(exchange) for exchange in said[: len(self._sizes)]]:

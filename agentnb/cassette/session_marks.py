@@ -36,14 +36,7 @@ _BEHIND = r"(?![\w-]|\.\w)"
 
 
 class SessionMarks:
-    """The marks of one session.
-
-    Args:
-        cwd: Its workspace; None where there is none.
-        home: The user's home; by default that of this process.
-        secrets: What must not be in a recording.
-        session_id: The agent's id of it; None until it is known.
-    """
+    """The marks of one session."""
 
     def __init__(
         self,

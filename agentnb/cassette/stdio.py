@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stdio:
-    """Reads and writes messages.
-
-    Args:
-        source: The descriptor to read.
-        sink: The descriptor to write.
-    """
+    """Reads and writes messages."""
 
     def __init__(self, source: int = 0, sink: int = 1) -> None:
         self._source = source

@@ -28,12 +28,7 @@ _LENIENT: dict[str, dict[str, Any]] = {
 
 
 class ReplayedSession:
-    """One session of today.
-
-    Args:
-        section: The recorded session that is replayed for it.
-        marks: Today's values of the recording's marks.
-    """
+    """One session of today."""
 
     def __init__(self, section: Section, marks: SessionMarks) -> None:
         self.section = section
@@ -54,20 +49,7 @@ class ReplayedSession:
 
 
 class Store:
-    """The recorded sessions of one agent, and those of today.
-
-    Args:
-        cassette: The recording.
-        agent: The agent's name; None takes every agent's sessions.
-        launch: Which process of it; None takes those of all.
-        secrets: What is taken out of today's prompts before they are compared.
-
-    Attributes:
-        left: What turns leave at each path that they change by themselves.
-
-    Raises:
-        CassetteMismatch: If nothing of that agent was recorded.
-    """
+    """The recorded sessions of one agent, and those of today."""
 
     def __init__(
         self, cassette: Cassette, agent: str | None, launch: int | None, secrets: Secrets | None = None
@@ -96,11 +78,7 @@ class Store:
         self.connection = [ReplayedSession(section, SessionMarks(None)) for section in sections if not section.session]
 
     def outside(self, method: str, params: Any) -> Exchange | dict[str, Any]:
-        """What answers a request that belongs to no session: an exchange, or a ready answer.
-
-        Raises:
-            CassetteMismatch: If it was not recorded.
-        """
+        """What answers a request that belongs to no session: an exchange, or a ready answer."""
         for playing in self.connection:
             exchange = playing.following(method)
             if exchange is not None:
@@ -112,11 +90,7 @@ class Store:
         raise mismatch(f"{method} was not recorded.\n" + "\n".join(shown(params)))
 
     def open(self, method: str, params: dict[str, Any]) -> tuple[ReplayedSession, Exchange]:
-        """A session of today begins.
-
-        Raises:
-            CassetteMismatch: If no more were recorded.
-        """
+        """A session of today begins."""
         taken = [playing.section for playing in self.playing.values()]
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
         if not free:
@@ -139,11 +113,7 @@ class Store:
         return playing, opener
 
     def request(self, playing: ReplayedSession, method: str, params: dict[str, Any]) -> Exchange | dict[str, Any]:
-        """What answers a request within a session.
-
-        Raises:
-            CassetteMismatch: If it is not what was recorded.
-        """
+        """What answers a request within a session."""
         if method == PROMPT:
             return self._prompt(playing, params)
         today = self._today(playing, params)

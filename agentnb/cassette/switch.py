@@ -45,14 +45,7 @@ State = Literal["record", "replay", "off"]
 
 
 class Switch:
-    """Records or replays the agents of one process; safe from any thread.
-
-    Args:
-        environment: Where it is set.
-
-    Attributes:
-        turned: How often recording was started or stopped by hand; an agent that ran before must not be shared.
-    """
+    """Records or replays the agents of one process; safe from any thread."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -65,12 +58,7 @@ class Switch:
         self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
-        """What is to be done, and with which cassette.
-
-        Raises:
-            UsageError: If the mode or the pace is none, or a mode has no cassette.
-            CassetteBroken: If the cassette must be there and is not.
-        """
+        """What is to be done, and with which cassette."""
         if self._recorder is not None:
             return "record", self._recorder.path
         name, mode = self._environment.get(PATH, ""), self._environment.get(MODE, "") or "auto"
@@ -97,11 +85,7 @@ class Switch:
         return {}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
-        """What is checked for in the place of *spec*: the replayer, where a cassette is replayed.
-
-        Raises:
-            UsageError: If *spec* is not the built-in agent and no other may be started.
-        """
+        """What is checked for in the place of *spec*: the replayer, where a cassette is replayed."""
         state, path = self.state()
         if self._environment.get(MODE) == BUILTIN and not (spec.name == "eliza" and spec.origin == "built in"):
             hint = (
@@ -188,11 +172,7 @@ class Switch:
                 self._environment, self._settled, self._launches, self._recorder = before
 
     def record(self, path: Path) -> None:
-        """From now on record the agents that are launched.
-
-        Raises:
-            UsageError: If a cassette is being recorded or replayed already, or cannot be written there.
-        """
+        """From now on record the agents that are launched."""
         with self._lock:
             state, known = self.state()
             if state != "off":
@@ -205,12 +185,7 @@ class Switch:
             self.turned += 1
 
     def stop(self) -> Recorder:
-        """End the recording that `record` began.
-
-        Raises:
-            UsageError: If none runs.
-            CassetteBroken: If it could not be written.
-        """
+        """End the recording that `record` began."""
         with self._lock:
             if self._recorder is None:
                 raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")

@@ -31,13 +31,7 @@ _WRITES = frozenset({"edit", "delete", "move"})
 
 
 class TurnFiles:
-    """Follows the turns of one agent; calls come one after another.
-
-    Args:
-        owns: Whether a path, absolute, is the cassette's: recording it is no change of a turn.
-        is_notebook: Whether it is the notebook beside the cassette, which is left out, too.
-        say: Called with what the user should know: a sentence.
-    """
+    """Follows the turns of one agent; calls come one after another."""
 
     def __init__(
         self, owns: Callable[[Path], bool], is_notebook: Callable[[Path], bool], say: Callable[[str], None]

@@ -15,12 +15,7 @@ _TIME = re.compile(r"\bdatetime64\[(?:s|ms|us|ns)(?=[],])")
 
 
 def comparable(lines: list[str]) -> list[str]:
-    """*lines* of a prompt with one name for what has several.
-
-    Example:
-        >>> comparable(["df: pandas.core.frame.DataFrame, shape (2, 1)", "columns:", "  name: object"])
-        ['df: pandas.DataFrame, shape (2, 1)', 'columns:', '  name: str']
-    """
+    """*lines* of a prompt with one name for what has several."""
     return [_comparable(line) for line in lines]
 
 

@@ -22,13 +22,7 @@ _CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_up
 
 
 class RawSection:
-    """One session while it is recorded, as it was said.
-
-    Args:
-        agent: The agent's name.
-        launch: Which process of it.
-        opener: The request that opens the session; None for what belongs to no session.
-    """
+    """One session while it is recorded, as it was said."""
 
     def __init__(self, agent: str, launch: int, opener: Exchange | None = None) -> None:
         self.section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
@@ -92,16 +86,7 @@ class RawSection:
 
 
 class WireTap:
-    """Records one agent's process.
-
-    Args:
-        agent: The agent's name.
-        launch: Which process of it.
-        on_rest: Called when a turn has ended, or the agent has: a good moment to write.
-        description: What a replay needs to know of the agent.
-        takes_files: Whether the files that it changes by itself are recorded.
-        files: Finds these files, where nobody else does who then calls :meth:`changed_files`.
-    """
+    """Records one agent's process."""
 
     def __init__(
         self,
@@ -145,11 +130,7 @@ class WireTap:
                 self._agent_answers(message)
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """The agent asks one of the client's MCP servers something by a way of its own: it is recorded like the rest.
-
-        Returns:
-            What is called with the answer.
-        """
+        """The agent asks one of the client's MCP servers something by a way of its own: it is recorded like the rest."""
         busy = [section for section in self.sessions if section.prompt is not None]
         section = next(reversed(busy or self.sessions), self.connection)
         section.asked += 1

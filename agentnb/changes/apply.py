@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """The file, link or folder at a path, as it is now.
-
-    Args:
-        mode: Its kind.
-        state: What the file system says of it.
-        content: A file's bytes, or where a link leads to; None for folders and for what is too large.
-        has_entries: Whether it is a folder that is not empty.
-    """
+    """The file, link or folder at a path, as it is now."""
 
     mode: Mode
     state: os.stat_result
@@ -60,16 +53,7 @@ class Wish(NamedTuple):
 
 
 class Planner:
-    """Plans the operations that bring files to other versions; it writes nothing in the workspace.
-
-    Args:
-        workspace: The folder that all paths are in.
-        read: Gives a stored content.
-        write: Stores a content, gives its name.
-        is_stored: Whether a path's content may be stored (it is not sensitive).
-        digest: The keyed digest of a sensitive file's content.
-        most: Bytes of a file that is stored.
-    """
+    """Plans the operations that bring files to other versions; it writes nothing in the workspace."""
 
     def __init__(
         self,
@@ -89,12 +73,7 @@ class Planner:
         self._most = most
 
     def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
-        """The operations that bring each path to its step's target.
-
-        Raises:
-            FilesConflict: If files changed since and cannot be merged, and no choice says what to do.
-            ContentNotStored: If the content of a version is not stored, or would be lost.
-        """
+        """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
         for step in joined(steps):
@@ -368,11 +347,7 @@ class Planner:
 
 
 def check_path(path: str) -> None:
-    """Refuse what names no file of a workspace, or one of a repository's own data.
-
-    Raises:
-        OutsideWorkspace: If it is absolute, leads up, is not in its plain form, or has a part ``.git``.
-    """
+    """Refuse what names no file of a workspace, or one of a repository's own data."""
     parts = path.split("/")
     if "\0" in path or any(each in {"", ".", ".."} or each.lower() == ".git" for each in parts):
         message = f"{path!r} names no file of the workspace."

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the store knows of a snapshot; paths are in the form for JSON.
-
-    Args:
-        snapshot: What callers know of it.
-        tree: The engine's tree; empty where only named files are covered.
-        extras: Versions of files that are not in the tree: sensitive, large, and named ones.
-        folders: Empty folders.
-        named: Paths that counted although they are ignored or left out, whether they existed or not.
-        forced: Those of them that are in the tree for no other reason.
-        owner: Which store object took it.
-    """
+    """What the store knows of a snapshot; paths are in the form for JSON."""
 
     snapshot: Snapshot
     tree: str = ""
@@ -52,16 +42,7 @@ def compare(
     read: Callable[[Version], bytes],
     between: Iterable[Manifest] = (),
 ) -> tuple[FileChange, ...]:
-    """The files that changed between two snapshots, by path.
-
-    Args:
-        old: The earlier snapshot.
-        new: The later one.
-        engine: Has their trees.
-        read: Gives a stored content.
-        between: Snapshots between the two, in order: a file that *old* did not cover is compared with the first of
-            them that did.
-    """
+    """The files that changed between two snapshots, by path."""
     found = _whole(old, new, engine) if old.tree and new.tree else _named(old, new, engine)
     unknown = _unknown_before(old, new, engine, found)
     for middle in between:

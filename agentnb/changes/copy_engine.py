@@ -44,13 +44,7 @@ MOST_FILES = 20_000
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True):
-    """A file as it was stored last.
-
-    Args:
-        version: Its version.
-        signature: What the file system said of it.
-        read_at: When it was read, nanoseconds since 1970.
-    """
+    """A file as it was stored last."""
 
     version: Version
     signature: Signature
@@ -58,13 +52,7 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopyEngine:
-    """Stores snapshots as copies.
-
-    Args:
-        folder: For contents and the index.
-        workspace: The folder that it looks at.
-        scan: Walks it.
-    """
+    """Stores snapshots as copies."""
 
     name = "copy"
 

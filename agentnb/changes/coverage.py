@@ -67,17 +67,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How much is covered and stored.
-
-    Args:
-        files: Files of a workspace; with more, only named files are covered.
-        bytes: Their size together.
-        file_bytes: A larger file is not stored; it is listed as not covered.
-        seconds: For the first snapshot; if it takes longer, only named files are covered.
-        sensitive_files: Sensitive files that are hashed; more are listed as not covered.
-        store_bytes: Size of the store on disk; :meth:`ChangeStore.prune` drops the oldest snapshots beyond it.
-        lock_seconds: How long to wait for another kernel that uses the store.
-    """
+    """How much is covered and stored."""
 
     files: int = 100_000
     bytes: int = 2 * 1024**3
@@ -89,35 +79,21 @@ class Limits:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Limits:
-        """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind.
-
-        Example:
-            >>> Limits.from_environment({"AGENTNB_CHANGES_MAX": "500M"}).store_bytes
-            524288000
-        """
+        """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind."""
         said = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
         number, unit = (said[:-1], "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
         return cls(store_bytes=int(number) * 1024**unit) if number.isdecimal() else cls()
 
 
 class TooSlow(ChangesUnavailable):
-    """A snapshot took longer than the limit.
-
-    Args:
-        seconds: The limit.
-    """
+    """A snapshot took longer than the limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Looking at the workspace took longer than {seconds:.0f} seconds.")
 
 
 def is_left_out(path: str) -> bool:
-    """Whether a part of *path* is named like an environment, a cache or a repository's own data.
-
-    Example:
-        >>> is_left_out("a/node_modules/b.js"), is_left_out("a/b.js")
-        (True, False)
-    """
+    """Whether a part of *path* is named like an environment, a cache or a repository's own data."""
     return any(map(is_left_out_name, path.split("/")))
 
 
@@ -132,34 +108,14 @@ def signature(state: os.stat_result) -> Signature:
 
 
 def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
-    """Whether a file that changed after it was read has another signature.
-
-    Args:
-        known: Its signature when it was read.
-        read_at: When that was, in nanoseconds since the epoch.
-        clock_ns: By how much the file system's clock may be behind, in nanoseconds.
-
-    Example:
-        Half a second is enough, unless the file system has whole seconds only:
-
-        >>> is_settled((5_400_000_000, 5_400_000_000), 5_900_000_000)
-        True
-        >>> is_settled((5_000_000_000, 5_000_000_000), 5_900_000_000)
-        False
-    """
+    """Whether a file that changed after it was read has another signature."""
     changed = max(known[:2])
     margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
     return changed < read_at - max(margin, clock_ns)
 
 
 class HashedFile(NamedTuple):
-    """A sensitive file that was hashed.
-
-    Args:
-        signature: Its signature then.
-        version: Its version, without the content.
-        read_at: When it was read, in nanoseconds since the epoch.
-    """
+    """A sensitive file that was hashed."""
 
     signature: Signature
     version: Version
@@ -168,25 +124,7 @@ class HashedFile(NamedTuple):
 
 @dataclass
 class Look:
-    """One look at the workspace: decides about each path, and collects what no engine stores.
-
-    Args:
-        workspace: The folder.
-        limits: How much is covered.
-        is_sensitive: Whether a path's content may not be stored.
-        digest: The keyed digest of a sensitive file's content.
-        named: Paths that count although they are ignored or left out.
-        clock_ns: By how much the file system's clock may be behind, in nanoseconds.
-        own: Rules for agentnb's own files, which never count, also where they are named.
-        known: Sensitive files that were hashed before, by path.
-        extras: Versions of what no engine stores.
-        listed: What is not covered, by path.
-        not_listed: How many more are not covered.
-        environments: Folders that are environments, with a slash at the end.
-        mounted: Folders on other file systems, with a slash at the end.
-        forced: Files that are covered only because they are named.
-        empty: Empty folders.
-    """
+    """One look at the workspace: decides about each path, and collects what no engine stores."""
 
     workspace: Path
     limits: Limits
@@ -305,13 +243,7 @@ def file_mode(state: os.stat_result) -> Literal["file", "executable"]:
 
 
 def read_file(path: str, most: int, folder: int | None = None) -> bytes:
-    """A regular file's content, at most *most* bytes; no link is followed, no pipe is waited for.
-
-    Args:
-        path: The file.
-        most: Bytes to read.
-        folder: An open folder that *path* is relative to.
-    """
+    """A regular file's content, at most *most* bytes; no link is followed, no pipe is waited for."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123 - a descriptor
         state = os.fstat(file.fileno())
@@ -337,12 +269,7 @@ _LONGEST_NAME = 4_096
 
 
 def is_file_name(path: str) -> bool:
-    r"""Whether a file may have the name *path*: agents name what they like, and programs refuse the rest.
-
-    Example:
-        >>> is_file_name("naïve.txt"), is_file_name("a\0b"), is_file_name("a" + chr(0xD800))
-        (True, False, False)
-    """
+    r"""Whether a file may have the name *path*: agents name what they like, and programs refuse the rest."""
     try:
         name = os.fsencode(path)
         return 0 < len(name) <= _LONGEST_NAME and b"\0" not in name
@@ -360,12 +287,7 @@ def ignores_case(workspace: Path) -> bool:
 
 
 def first_spellings(paths: Iterable[str]) -> list[str]:
-    """*paths* without those that differ from an earlier one in case alone: one file, where names ignore case.
-
-    Example:
-        >>> first_spellings(["Data.txt", "b", "data.TXT"])
-        ['Data.txt', 'b']
-    """
+    """*paths* without those that differ from an earlier one in case alone: one file, where names ignore case."""
     found: dict[str, str] = {}
     for path in paths:
         found.setdefault(path.casefold(), path)

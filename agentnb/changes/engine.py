@@ -26,16 +26,7 @@ class Engine(Protocol):
         """How many files the last tree has."""
 
     def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
-        """Store what changed since the last tree; give the name of the tree of what there is now.
-
-        Args:
-            look: Decides about each path.
-            excludes: Ignore rules that hold in the whole workspace, as an ignore file has them.
-            tracked_only: Look only at files that the last tree has.
-
-        Raises:
-            TooSlow: If it takes longer than the limit.
-        """
+        """Store what changed since the last tree; give the name of the tree of what there is now."""
 
     def differences(self, before: str, after: str) -> Differences:
         """The files that two trees have in different versions."""

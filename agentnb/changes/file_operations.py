@@ -16,12 +16,7 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EX
 
 
 class FileOperations:
-    """Calls of the operating system; paths are names in an open folder (``dir_fd``) or absolute.
-
-    Args:
-        sync: Whether what was written reaches the disk before the next step (``fsync``), so that a power failure is
-            like a killed process. Tests that write thousands of files go without.
-    """
+    """Calls of the operating system; paths are names in an open folder (``dir_fd``) or absolute."""
 
     def __init__(self, *, sync: bool = True) -> None:
         self._sync = sync
@@ -49,11 +44,7 @@ class FileOperations:
         os.rename(name, other_name, src_dir_fd=folder, dst_dir_fd=other_folder)
 
     def place(self, folder: int, name: str, other_folder: int, other_name: str) -> None:
-        """Give a file its final name, which must be free.
-
-        Raises:
-            FileExistsError: If it is not.
-        """
+        """Give a file its final name, which must be free."""
         try:
             self.link(folder, name, other_folder, other_name)
         except FileExistsError:

@@ -65,14 +65,7 @@ class Listed:
 
 @dataclass
 class Scan:
-    """The result of one walk.
-
-    Args:
-        empty: Empty folders.
-        files: How many files there are.
-        bytes: Their size together, where that was asked for.
-        is_cut: Whether it stopped at the limit.
-    """
+    """The result of one walk."""
 
     empty: list[str] = field(default_factory=list)
     files: int = 0
@@ -81,11 +74,7 @@ class Scan:
 
 
 class FolderScan:
-    """Walks the folders of one workspace; from one walk to the next it remembers them, so that few are read again.
-
-    Args:
-        workspace: The folder.
-    """
+    """Walks the folders of one workspace; from one walk to the next it remembers them, so that few are read again."""
 
     def __init__(self, workspace: Path) -> None:
         self._root = os.fspath(workspace)
@@ -93,13 +82,7 @@ class FolderScan:
         self._top = Rules(None, "", ())
 
     def walk(self, look: Look, *, exclude: tuple[Rule, ...] = (), weigh: bool = False) -> Scan:
-        """Walk the folders; what is not covered goes into *look*.
-
-        Args:
-            look: Collects what is not covered.
-            exclude: Rules that hold in the whole workspace.
-            weigh: Whether to add up the files' sizes.
-        """
+        """Walk the folders; what is not covered goes into *look*."""
         found = Scan()
         for path, listed in self._folders(look, exclude):
             found.files += len(listed.files)

@@ -43,13 +43,7 @@ _UNPROCESSED = re.compile(r"fatal: Unable to process path (.*)\Z", re.DOTALL)
 
 
 class GitEngine:
-    """Stores snapshots with the git program, in a repository of its own.
-
-    Args:
-        program: The git program.
-        folder: The private repository.
-        workspace: The folder that it looks at.
-    """
+    """Stores snapshots with the git program, in a repository of its own."""
 
     name = "git"
 

@@ -83,12 +83,7 @@ class GitFailed(ChangesError):
 
 
 class InstalledGit(NamedTuple):
-    """A git program.
-
-    Args:
-        path: Its absolute path.
-        version: The first two numbers of its version.
-    """
+    """A git program."""
 
     path: str
     version: tuple[int, int]
@@ -116,12 +111,7 @@ def find_git(workspace: Path) -> InstalledGit | None:
 
 @functools.lru_cache(maxsize=8)
 def _version_of(program: str, _state: tuple[int, ...]) -> tuple[int, int]:
-    """The first two numbers of a git's version, zeros where it says none; asked again when the file is another.
-
-    Raises:
-        OSError: If it cannot be run.
-        subprocess.SubprocessError: If it fails.
-    """
+    """The first two numbers of a git's version, zeros where it says none; asked again when the file is another."""
     said = subprocess.run(
         [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=True, env=clean()
     ).stdout.decode("ascii", "replace")
@@ -149,14 +139,7 @@ def clean(home: Path | None = None) -> dict[str, str]:
 
 
 class GitProgram:
-    """Runs git on the repository *folder* with *workspace* as its work tree.
-
-    Args:
-        program: The program's absolute path.
-        folder: The private repository; :meth:`prepare` makes it.
-        workspace: The work tree.
-        seconds: How long one run may take.
-    """
+    """Runs git on the repository *folder* with *workspace* as its work tree."""
 
     def __init__(self, program: str, folder: Path, workspace: Path, *, seconds: float = ANSWER_SECONDS) -> None:
         self.folder = folder
@@ -189,18 +172,7 @@ class GitProgram:
         _write_if_other(info / name, text)
 
     def run(self, *arguments: str, given: bytes | None = None, seconds: float | None = None) -> bytes:
-        """Run git; give what it printed.
-
-        Args:
-            arguments: The command and its options.
-            given: Its standard input; none unless given.
-            seconds: How long it may take; the object's own limit unless given.
-
-        Raises:
-            GitFailed: If it ends with an error.
-            TooSlow: If it does not end.
-            ChangesUnavailable: If it cannot be started.
-        """
+        """Run git; give what it printed."""
         limit = self._seconds if seconds is None else seconds
         with self.start(*arguments, has_input=given is not None, said=subprocess.PIPE) as process:
             try:
@@ -217,12 +189,7 @@ class GitProgram:
         return printed
 
     def paths(self, *arguments: str, most: int) -> tuple[list[str], bool]:
-        """Run git; give what it lists (``-z``), at most *most* entries, and whether there are more.
-
-        Raises:
-            GitFailed: If it ends with an error.
-            ChangesUnavailable: If it cannot be started.
-        """
+        """Run git; give what it lists (``-z``), at most *most* entries, and whether there are more."""
         found = bytearray()
         count = 0
         with tempfile.TemporaryFile() as said, self.start(*arguments, has_input=False, said=said) as process:
@@ -249,16 +216,7 @@ class GitProgram:
     def start(
         self, *arguments: str, has_input: bool = True, said: IO[bytes] | int = subprocess.DEVNULL
     ) -> subprocess.Popen[bytes]:
-        """Start git, with pipes for what it is given and what it prints.
-
-        Args:
-            arguments: The command and its options.
-            has_input: Whether it is given anything.
-            said: Where its errors go. A pipe that nobody reads would stop it.
-
-        Raises:
-            ChangesUnavailable: If it cannot be started.
-        """
+        """Start git, with pipes for what it is given and what it prints."""
         try:
             return subprocess.Popen(
                 [*self._command, *arguments],

@@ -17,14 +17,7 @@ MOST_LINES = 2_000
 
 
 class Rule(NamedTuple):
-    """One line of an ignore file.
-
-    Args:
-        parts: The pattern's parts, between slashes.
-        anchored: Whether it begins at the file's own folder; otherwise it names a file or folder at any depth.
-        only_folders: Whether it ends with a slash.
-        ignores: False for a line that begins with ``!``.
-    """
+    """One line of an ignore file."""
 
     parts: tuple[str, ...]
     anchored: bool
@@ -33,23 +26,12 @@ class Rule(NamedTuple):
 
 
 def read_rules(text: str) -> tuple[Rule, ...]:
-    r"""The rules of an ignore file, in order.
-
-    Example:
-        >>> [rule.parts for rule in read_rules("# comment\n*.log\n/build/\n")]
-        [('*.log',), ('build',)]
-    """
+    r"""The rules of an ignore file, in order."""
     return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 
 def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | None:
-    r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing.
-
-    Example:
-        >>> rules = read_rules("*.log\n!keep.log\n")
-        >>> decide(rules, "a/x.log", is_folder=False), decide(rules, "keep.log", is_folder=False)
-        (True, False)
-    """
+    r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
     parts = path.split("/")
     for rule in reversed(rules):
         if rule.only_folders and not is_folder:
@@ -60,12 +42,7 @@ def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | Non
 
 
 def is_ignored(rules: tuple[Rule, ...], path: str) -> bool:
-    """Whether an ignore file alone ignores the file *path*, or a folder that it is in.
-
-    Example:
-        >>> is_ignored(read_rules("out/"), "out/a/b.csv")
-        True
-    """
+    """Whether an ignore file alone ignores the file *path*, or a folder that it is in."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         if decide(rules, "/".join(parts[:count]), is_folder=True):
@@ -74,12 +51,7 @@ def is_ignored(rules: tuple[Rule, ...], path: str) -> bool:
 
 
 def literal(path: str) -> str:
-    r"""*path* as a pattern that means only itself.
-
-    Example:
-        >>> print(literal("a b[1]"))
-        a\ b\[1\]
-    """
+    r"""*path* as a pattern that means only itself."""
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 
 
@@ -104,12 +76,7 @@ def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
 
 
 def matches_name(pattern: str, name: str) -> bool:
-    r"""Whether a wildcard pattern matches a name: ``*``, ``?``, ``[a-z]``, ``\``.
-
-    Example:
-        >>> matches_name("*.py[co]", "x.pyc"), matches_name("*.py[co]", "x.py")
-        (True, False)
-    """
+    r"""Whether a wildcard pattern matches a name: ``*``, ``?``, ``[a-z]``, ``\``."""
     if not any(each in pattern for each in "*?[\\"):
         return pattern == name
     if pattern[0] == "*" and not any(each in pattern[1:] for each in "*?[\\"):

@@ -39,15 +39,7 @@ Kind: TypeAlias = Literal["remove", "remove folder", "make folder", "write"]
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a transaction.
-
-    Args:
-        kind: What it does.
-        path: Relative to the workspace; in the form for JSON.
-        mode: Of a folder that is removed: its permissions; None: the usual ones.
-        blob: What is written: the name of its content.
-        link: Whether a link is written.
-    """
+    """One step of a transaction."""
 
     kind: Kind
     path: str
@@ -62,14 +54,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """The operations of a transaction, as they are on disk until all are done.
-
-    Args:
-        pending: The folder for new and old files, relative to the workspace; in the form for JSON.
-        operations: Its steps, in order.
-        prepared: Whether all new contents are written; before that, none of the steps has begun.
-        done: Whether all are done.
-    """
+    """The operations of a transaction, as they are on disk until all are done."""
 
     pending: str
     operations: tuple[Operation, ...]
@@ -78,13 +63,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(NamedTuple):
-    """The new content of a path.
-
-    Args:
-        content: A file's bytes, or where a link leads to.
-        like: The state of the file that it replaces, whose permissions and owner it gets; None where there is none.
-        executable: Whether its owner may run it.
-    """
+    """The new content of a path."""
 
     content: bytes
     like: os.stat_result | None = None
@@ -106,13 +85,7 @@ class FileChanged(ChangesError):
 
 
 class Transaction:
-    """Carries out operations on files: all of them, or none.
-
-    Args:
-        workspace: The folder that all paths are in.
-        store: The folder for the journal.
-        files: Changes files.
-    """
+    """Carries out operations on files: all of them, or none."""
 
     def __init__(self, workspace: Path, store: Path, files: FileOperations) -> None:
         self._workspace = workspace
@@ -122,18 +95,7 @@ class Transaction:
     def run(
         self, operations: tuple[Operation, ...], contents: dict[int, Content], seen: dict[int, os.stat_result]
     ) -> None:
-        """Carry out *operations*.
-
-        Args:
-            operations: Removals before what is made.
-            contents: What is written, by the operation's place.
-            seen: The state of each file to remove, by the operation's place, as it was when it was looked at.
-
-        Raises:
-            FileChanged: If a file changed since it was looked at; nothing is written then.
-            OSError: If the file system refuses; nothing is written then.
-            OutsideWorkspace: If a link is on the way; nothing is written then.
-        """
+        """Carry out *operations*."""
         where = self._pending_parent(operations)
         pending = f"{where}{PENDING}{os.urandom(6).hex()}"
         journal = Journal(pending=path_to_json(pending), operations=operations, prepared=False)

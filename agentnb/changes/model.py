@@ -31,15 +31,7 @@ UNKNOWN = "unknown"
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A path's content and kind at one moment.
-
-    Args:
-        blob: The name of the stored content; None where the content is not stored, and for folders.
-        digest: Names the content, also where it is not stored: equal digests are equal contents. Of a sensitive file it
-            is keyed with a secret of the store, so that it says nothing to others. ``"unknown"`` equals nothing.
-        mode: What the path is. A link's content is the path that it leads to.
-        size: In bytes.
-    """
+    """A path's content and kind at one moment."""
 
     blob: str | None = None
     digest: str = ""
@@ -57,14 +49,7 @@ FOLDER = Version(mode="folder")
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that changed between two snapshots.
-
-    Args:
-        path: Relative to the workspace.
-        was: Its earlier path, where it was moved.
-        before: Its earlier version; None where it did not exist.
-        after: Its later version; None where it does not exist any more.
-    """
+    """A file that changed between two snapshots."""
 
     path: str
     was: str | None = None
@@ -111,13 +96,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NotCovered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A path that snapshots leave out although nobody asked for it.
-
-    Args:
-        path: Relative to the workspace.
-        why: The kind of reason.
-        detail: The reason in a sentence.
-    """
+    """A path that snapshots leave out although nobody asked for it."""
 
     path: str
     why: Why
@@ -125,17 +104,7 @@ class NotCovered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The workspace at one moment.
-
-    Args:
-        id: Its name in the store.
-        taken_at: Milliseconds since 1970, when looking began.
-        coverage: Whether it has the whole workspace or only named files.
-        reason: Why it has only named files, a sentence; empty where it has everything.
-        not_covered: What it leaves out, the first hundred.
-        not_covered_count: How many paths it leaves out.
-        notes: What the user should know, whole sentences: a damaged store was put aside, and the like.
-    """
+    """The workspace at one moment."""
 
     id: str
     taken_at: int
@@ -147,13 +116,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Brings one path from one version to another.
-
-    Args:
-        path: Relative to the workspace.
-        base: What is expected there; None: nothing.
-        target: What is wanted there; None: nothing.
-    """
+    """Brings one path from one version to another."""
 
     path: str
     base: Version | None = None
@@ -161,15 +124,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A step that found neither its base nor its target at the path.
-
-    Args:
-        path: Relative to the workspace.
-        base: What the step expected.
-        target: What it wants.
-        current: What is there.
-        merged: The three texts merged, with conflict marks; None where one of them is no text.
-    """
+    """A step that found neither its base nor its target at the path."""
 
     path: str
     base: Version | None = None
@@ -183,12 +138,7 @@ _ESCAPED = 0xF700
 
 
 def path_to_json(path: str) -> str:
-    r"""*path* without lone surrogates; every path has its own form, and most are their own.
-
-    Example:
-        >>> path_to_json("naïve.txt"), ascii(path_to_json("a" + chr(0xDCFF)))
-        ('naïve.txt', "'a\\uf7ff'")
-    """
+    r"""*path* without lone surrogates; every path has its own form, and most are their own."""
     if path.isascii():
         return path
     escaped = "".join(_as_bytes(each) if 0xF780 <= ord(each) <= 0xF7FF else each for each in path)  # noqa: PLR2004
@@ -196,12 +146,7 @@ def path_to_json(path: str) -> str:
 
 
 def path_from_json(text: str) -> str:
-    """The path that :func:`path_to_json` made *text* of.
-
-    Example:
-        >>> path_from_json(path_to_json("a" + chr(0xDCFF))) == "a" + chr(0xDCFF)
-        True
-    """
+    """The path that :func:`path_to_json` made *text* of."""
     if text.isascii():
         return text
     raw = b"".join(

@@ -27,12 +27,7 @@ _SHORTEST = 16  # bytes; shorter files are equal by chance
 
 
 def with_moves(changes: Iterable[FileChange], read: Callable[[Version], bytes]) -> tuple[FileChange, ...]:
-    """*changes*, by path, with what was moved as one change.
-
-    Args:
-        changes: One for each path.
-        read: Gives a stored content.
-    """
+    """*changes*, by path, with what was moved as one change."""
     every = sorted(changes, key=lambda each: each.path)
     gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
     new = {each.path: each.after for each in every if each.before is None and _can_move(each.after)}

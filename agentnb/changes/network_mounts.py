@@ -42,16 +42,7 @@ _FUSE = frozenset(
 
 
 def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
-    r"""The network file system that *folder* is on, as the system names it, such as ``nfs4``; None where it is local.
-
-    Args:
-        folder: The folder, absolute and without links.
-        mounts: The table of mounts.
-
-    Example:
-        >>> network_file_system(Path("/"), Path("/nowhere")) is None
-        True
-    """
+    r"""The network file system that *folder* is on, as the system names it, such as ``nfs4``; None where it is local."""
     path = os.fspath(folder)
     if path.startswith("\\\\"):
         return "smb"

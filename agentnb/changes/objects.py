@@ -19,21 +19,12 @@ _LONGEST_HEADER = 32
 
 
 def blob_id(content: bytes) -> str:
-    """The name of *content*, as ``git hash-object`` says it.
-
-    Example:
-        >>> blob_id(b"hello")
-        'b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0'
-    """
+    """The name of *content*, as ``git hash-object`` says it."""
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
 class ObjectFolder:
-    """A folder of stored contents.
-
-    Args:
-        folder: It is made with the first write.
-    """
+    """A folder of stored contents."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,11 +55,7 @@ class ObjectFolder:
         return name
 
     def read(self, name: str) -> bytes | None:
-        """The content *name*; None where no file of this folder has it.
-
-        Raises:
-            ChangesError: If the file is damaged.
-        """
+        """The content *name*; None where no file of this folder has it."""
         try:
             with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
                 raw = file.read()

@@ -20,14 +20,6 @@ class PackedContents:
     """Contents that are no files of their own, by name.
 
     Several threads may read; they take turns.
-
-    Args:
-        git: The repository.
-        seconds: How long git may take for one content.
-
-    Example:
-        >>> with contents.many():  # doctest: +SKIP
-        ...     texts = [contents.read(name) for name in names]
     """
 
     def __init__(self, git: GitProgram, *, seconds: float) -> None:
@@ -51,12 +43,7 @@ class PackedContents:
                     self._end()
 
     def read(self, name: str) -> bytes | None:
-        """The content *name*; None where git has none, or a damaged one.
-
-        Raises:
-            TooSlow: If git does not answer.
-            ChangesUnavailable: If git cannot be started.
-        """
+        """The content *name*; None where git has none, or a damaged one."""
         with self.many(), self._lock:
             if self._process is None:
                 self._process = self._git.start("cat-file", "--batch")

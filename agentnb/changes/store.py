@@ -48,28 +48,7 @@ _ATTEMPTS = 3  # to write, where files change between the look and the write
 
 
 class ChangeStore:
-    """Snapshots of one workspace.
-
-    Args:
-        folder: The store's own folder; it is made, for its owner only.
-        workspace: The folder to look at.
-        limits: How much is covered and stored.
-        is_sensitive: Whether a path (relative to the workspace) holds secrets: only a keyed digest of it is stored.
-        keep_sensitive: Store the contents of sensitive files, too.
-        own: agentnb's own files in the workspace, as an ignore file names them: they are never covered.
-        mounts: The system's table of mounts, which says whether the workspace is on a network file system.
-        engine: What stores contents: git where it is found, unless another is named.
-        files: Changes files; another one is for tests.
-
-    Raises:
-        ChangesUnavailable: If the store cannot be written.
-
-    Example:
-        >>> store = ChangeStore(folder, workspace, is_sensitive=lambda path: False)  # doctest: +SKIP
-        >>> before = store.take()  # doctest: +SKIP
-        >>> changes = store.changes(before, store.take())  # doctest: +SKIP
-        >>> store.apply([step for change in changes for step in change.backward])  # doctest: +SKIP
-    """
+    """Snapshots of one workspace."""
 
     def __init__(
         self,
@@ -109,15 +88,7 @@ class ChangeStore:
         return self._engine.name
 
     def take(self, named: Iterable[str] = ()) -> Snapshot:
-        """Take a snapshot.
-
-        Args:
-            named: Ignored or left-out files that count, relative to the workspace or absolute. They count in all later
-                snapshots, too.
-
-        Raises:
-            ChangesUnavailable: If the workspace cannot be looked at, or the store not be written.
-        """
+        """Take a snapshot."""
         with self._explained(), self._held():
             self._note(self._transaction.recover())
             taken_at = now_ms()
@@ -148,17 +119,7 @@ class ChangeStore:
             return self._records.write(manifest).snapshot
 
     def changes(self, before: Snapshot, after: Snapshot, between: Iterable[Snapshot] = ()) -> tuple[FileChange, ...]:
-        """What is other in *after* than in *before*, by path.
-
-        Args:
-            before: The earlier snapshot.
-            after: The later one.
-            between: Snapshots between the two, in order: a file that *before* did not cover is compared with the first
-                of them that did.
-
-        Raises:
-            ChangesError: If one of them is stored no longer.
-        """
+        """What is other in *after* than in *before*, by path."""
         with self._explained():
             old, new = self._records.read(before.id), self._records.read(after.id)
             try:
@@ -171,26 +132,14 @@ class ChangeStore:
                 raise ChangesError(message, hint="The store of changes may be damaged.") from error
 
     def lacks(self, snapshot: Snapshot, paths: Iterable[str]) -> frozenset[str]:
-        """Which of *paths* are not in *snapshot*: they did not exist, or it does not cover them.
-
-        Args:
-            snapshot: One of this store.
-            paths: Relative to the workspace.
-
-        Raises:
-            ChangesError: If it is stored no longer.
-        """
+        """Which of *paths* are not in *snapshot*: they did not exist, or it does not cover them."""
         with self._explained():
             wanted, manifest = frozenset(paths), self._records.read(snapshot.id)
             left = wanted - manifest.others.keys() - {path_from_json(path) for path in manifest.named}
             return left - self._engine.find(manifest.tree, left).keys() if manifest.tree and left else left
 
     def content(self, version: Version) -> bytes:
-        """The content of *version*; where a link leads to, for a link.
-
-        Raises:
-            ContentNotStored: If it was never stored, or is stored no longer.
-        """
+        """The content of *version*; where a link leads to, for a link."""
         if version.mode == "folder":
             return b""
         if version.blob is None:
@@ -200,12 +149,7 @@ class ChangeStore:
             return self._engine.read(version.blob)
 
     def reading(self) -> AbstractContextManager[None]:
-        """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster.
-
-        Example:
-            >>> with store.reading():  # doctest: +SKIP
-            ...     counts = [store.lines(each) for each in changes]
-        """
+        """Say that many contents will be read (:meth:`content`, :meth:`lines`, :meth:`diff`), which makes it faster."""
         return self._engine.reading()
 
     def lines(self, change: FileChange) -> tuple[int | None, int | None]:
@@ -232,18 +176,6 @@ class ChangeStore:
 
         A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
         merged (base, what is there, target). Nothing outside of the workspace is written, and nothing through a link.
-
-        Args:
-            steps: What to do.
-            choices: For conflicts, by path: ``"mine"`` leaves the file as it is now, ``"theirs"`` takes the target.
-
-        Returns:
-            What really changed; contents that were overwritten are stored, so it can be undone.
-
-        Raises:
-            FilesConflict: If files cannot be merged; nothing was written.
-            ContentNotStored: If a content is not stored, or would be lost; nothing was written.
-            ChangesError: If the file system refuses; nothing was written.
         """
         with self._explained(), self._held(), self.reading():
             self._note(self._transaction.recover())

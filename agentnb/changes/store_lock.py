@@ -19,12 +19,7 @@ _AGAIN_SECONDS = 0.02
 
 
 class StoreLock:
-    """A lock that holds between threads and between processes; a killed process lets it go.
-
-    Args:
-        path: The lock's file.
-        seconds: How long to wait for it.
-    """
+    """A lock that holds between threads and between processes; a killed process lets it go."""
 
     def __init__(self, path: Path, *, seconds: float) -> None:
         self._path = path
@@ -34,11 +29,7 @@ class StoreLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock.
-
-        Raises:
-            ChangesUnavailable: If somebody else holds it for too long.
-        """
+        """Hold the lock."""
         if not self._thread.acquire(timeout=self._seconds):
             raise self._busy()
         try:

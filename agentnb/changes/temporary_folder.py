@@ -28,9 +28,6 @@ class TemporaryFolder:
     """One folder; made when it is needed.
 
     Not removed after a kill: folders on Windows and on file systems without locks, since nobody knows whose they are.
-
-    Args:
-        within: The folder for it; the system's one for temporary files unless told.
     """
 
     def __init__(self, within: Path | None = None) -> None:
@@ -63,12 +60,7 @@ class TemporaryFolder:
 
 
 def remove_abandoned(within: Path, *, but: Path) -> None:
-    """Remove the folders in *within* whose hosts are gone, as far as they are this user's.
-
-    Args:
-        within: The folder that they are in.
-        but: One that stays.
-    """
+    """Remove the folders in *within* whose hosts are gone, as far as they are this user's."""
     if sys.platform == "win32":
         return
     for path in (*within.glob(f"{PREFIX}*"), *within.glob(f".{PREFIX}*")):

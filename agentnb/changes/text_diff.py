@@ -29,12 +29,7 @@ _CONTEXT = 3
 
 
 def text_of(content: bytes) -> str | None:
-    r"""*content* as text; None where it is no UTF-8, or holds a NUL.
-
-    Example:
-        >>> text_of(b"a\n"), text_of(b"\xff"), text_of(b"\0")
-        ('a\n', None, None)
-    """
+    r"""*content* as text; None where it is no UTF-8, or holds a NUL."""
     try:
         return None if b"\0" in content else content.decode("utf-8")
     except UnicodeDecodeError:
@@ -45,10 +40,6 @@ def begins_as_text(content: bytes) -> bool:
     r"""Whether *content*, which may be cut within a character, begins as a text in UTF-8.
 
     As git does, only the first 8,000 bytes are looked at.
-
-    Example:
-        >>> begins_as_text("für".encode()[:2]), begins_as_text(b"\x89PNG")
-        (True, False)
     """
     start = content[:_HEAD]
     try:
@@ -72,12 +63,7 @@ def text_lines(content: bytes) -> list[bytes] | None:
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, None]:
-    r"""How many lines were added and removed; None for what is no text.
-
-    Example:
-        >>> count_lines(b"a\nb\n", b"a\nc\nd\n")
-        (2, 1)
-    """
+    r"""How many lines were added and removed; None for what is no text."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
         return None, None
@@ -86,16 +72,7 @@ def count_lines(before: bytes, after: bytes) -> tuple[int, int] | tuple[None, No
 
 
 def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
-    r"""A unified diff; for what is no text one line that says so.
-
-    Example:
-        >>> print(unified(b"a\n", b"b\n", "a/x", "b/x"), end="")
-        --- a/x
-        +++ b/x
-        @@ -1 +1 @@
-        -a
-        +b
-    """
+    r"""A unified diff; for what is no text one line that says so."""
     old, new = text_lines(before), text_lines(after)
     if old is None or new is None:
         return f"Binary files {old_name} and {new_name} differ\n" if before != after else ""
@@ -109,17 +86,7 @@ def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
 
 
 def merge(base: bytes, mine: bytes, theirs: bytes) -> tuple[bytes | None, bool]:
-    """Merge what two sides made of *base*.
-
-    Args:
-        base: Where both come from.
-        mine: What is there now.
-        theirs: What shall be there.
-
-    Returns:
-        The merged text, with conflict marks where both changed the same lines, and whether it has none; None and False
-        where one of the three is no text. JSON (a notebook) that would be JSON no longer does not count as merged.
-    """
+    """Merge what two sides made of *base*."""
     texts = [text_lines(each) for each in (base, mine, theirs)]
     old, left, right = texts
     if old is None or left is None or right is None:

@@ -20,17 +20,7 @@ WELL = ("ready", "absent")
 
 
 async def examine(names: Sequence[str] = ()) -> list[Checkup]:
-    """Examine what is named.
-
-    Args:
-        names: Agents, and ``jupyter``; by default everything.
-
-    Returns:
-        Jupyter's first, then the agents in their order.
-
-    Raises:
-        UnknownAgent: If the catalogue has no such agent.
-    """
+    """Examine what is named."""
     specs = [find(name) for name in names if name != JUPYTER] if names else known()
     if names and JUPYTER not in names:
         return await examine_all(specs)
@@ -48,10 +38,5 @@ async def jupyter() -> list[Checkup]:
 
 
 def is_well(found: Checkup, *, named: bool) -> bool:
-    """Whether *found* is no reason to fail.
-
-    Args:
-        found: What was found.
-        named: Whether it was asked for by name: an agent that nobody named need not be installed.
-    """
+    """Whether *found* is no reason to fail."""
     return found.state in WELL or (found.kind == "agent" and not named)

@@ -122,13 +122,7 @@ def policy(files: PolicyFiles) -> Checkup:
 
 
 def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
-    """Whether agents are confined: what is chosen, and what can do it here.
-
-    Args:
-        chosen: The setting ``confine``.
-        way: What can confine an agent here, from :func:`agentnb.agent.confinement.way_here`; None: nothing.
-        why: Why nothing can.
-    """
+    """Whether agents are confined: what is chosen, and what can do it here."""
     title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."

@@ -24,13 +24,7 @@ _HERE = f'"{sys.executable}" -m pip install --force-reinstall --no-deps'
 def examine(
     folders: Sequence[Path] | None = None, settings: Sequence[Path] | None = None, *, pages: bool | None = None
 ) -> list[Checkup]:
-    """Look for both.
-
-    Args:
-        folders: Where JupyterLab looks for prebuilt extensions, the first that has one counts.
-        settings: The files that say which are disabled.
-        pages: Whether JupyterLab or Notebook is in this environment.
-    """
+    """Look for both."""
     if pages is None:
         pages = any(version_of(name) for name in ("jupyterlab", "notebook"))
     if not pages:

@@ -48,14 +48,7 @@ _OWN = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?$")
 
 
 class Tried(NamedTuple):
-    """The result of trying a Python.
-
-    Args:
-        status: Its exit status; None where it did not end in time.
-        said: What it said.
-        complaint: The last line of what it said on stderr.
-        refused: Why it could not be started at all.
-    """
+    """The result of trying a Python."""
 
     status: int | None
     said: str
@@ -64,12 +57,7 @@ class Tried(NamedTuple):
 
 
 async def examine(folders: Mapping[str, str] | None = None, seconds: float = SECONDS) -> list[Checkup]:
-    """Try every kernel.
-
-    Args:
-        folders: Where each kernel's ``kernel.json`` is, by its name; by default what Jupyter finds.
-        seconds: How long one may take.
-    """
+    """Try every kernel."""
     folders = registered() if folders is None else folders
     turnstile = asyncio.Semaphore(AT_ONCE)
 
@@ -112,12 +100,7 @@ async def _examined(name: str, folder: Path, seconds: float) -> Checkup:
 
 
 def interpreter(command: list[str], folder: Path) -> list[str] | None:
-    """How the Python of a kernel is started, without the module that it runs; None where that cannot be told.
-
-    Example:
-        >>> interpreter(["conda", "run", "-n", "x", "python", "-m", "ipykernel_launcher", "-f", "{file}"], Path("/"))
-        ['conda', 'run', '-n', 'x', 'python']
-    """
+    """How the Python of a kernel is started, without the module that it runs; None where that cannot be told."""
     at = next((at for at, word in enumerate(command) if word == "-m"), len(command))
     if at == 0 or at + 1 >= len(command) or not _LAUNCHER.match(command[at + 1]):
         return None

@@ -69,12 +69,7 @@ def checkup(
 
 
 def version_of(name: str) -> str | None:
-    """The version of the package *name* in this environment; None where it is not there.
-
-    Example:
-        >>> version_of("no-such-package") is None
-        True
-    """
+    """The version of the package *name* in this environment; None where it is not there."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -82,24 +77,14 @@ def version_of(name: str) -> str | None:
 
 
 def ranges(requirements: Iterable[str] | None = None) -> dict[str, str]:
-    """The versions that agentnb works with, by the package's name, as its own metadata say.
-
-    Example:
-        >>> ranges(['ipykernel>=6.30; extra == "lab"', "jupyter-agentnb[lab]; extra == 'test'"])
-        {'ipykernel': '>=6.30'}
-    """
+    """The versions that agentnb works with, by the package's name, as its own metadata say."""
     texts = own_requirements() if requirements is None else requirements
     found = (match.groups() for match in map(_REQUIREMENT.match, texts) if match)
     return {name.lower(): said.strip() for name, said in found if said.strip()}
 
 
 def outside(version: str, said: str) -> bool:
-    """Whether *version* is not in the range *said*.
-
-    Example:
-        >>> outside("0.9", ">=0.11,<1"), outside("0.11.2", ">=0.11,<1"), outside("1.0", ">=0.11,<1")
-        (True, False, True)
-    """
+    """Whether *version* is not in the range *said*."""
     least, end = _AT_LEAST.search(said), _BELOW.search(said)
     return (least is not None and older(version, least[1])) or (end is not None and not older(version, end[1]))
 

@@ -38,14 +38,7 @@ def plugin_commands() -> dict[str, Command]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        argv: What was typed after `agentnb`; by default the process's own arguments.
-
-    Returns:
-        The exit code: 0 done, 1 failed, 2 typed wrongly, 130 interrupted.
-    """
+    """Run a command."""
     words = sys.argv[1:] if argv is None else argv
     commands = COMMANDS if words and words[0] in COMMANDS else {**COMMANDS, **plugin_commands()}
     parser = _parser(commands)

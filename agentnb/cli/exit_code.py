@@ -13,14 +13,7 @@ if TYPE_CHECKING:
 
 
 def exit_code_of(run: Callable[[], int]) -> int:
-    """Run a command; the exit code that it gives, or that stands for how it was ended.
-
-    Args:
-        run: The command.
-
-    Returns:
-        What *run* returns; 130 where the user interrupted it, 1 where nobody reads its output any more.
-    """
+    """Run a command; the exit code that it gives, or that stands for how it was ended."""
     try:
         return run()
     except KeyboardInterrupt:

@@ -11,12 +11,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def shown_value(name: str, value: Any) -> str:
-    """The value of the setting *name* as text; of MCP servers only the names, for the rest may hold keys.
-
-    Example:
-        >>> shown_value("mcp_servers", {"db": {"command": "x", "env": {"KEY": "1234"}}}), shown_value("warm", [])
-        ('db', '')
-    """
+    """The value of the setting *name* as text; of MCP servers only the names, for the rest may hold keys."""
     public = public_value(name, value)
     if isinstance(public, bool):
         return "on" if public else "off"
@@ -26,12 +21,7 @@ def shown_value(name: str, value: Any) -> str:
 
 
 def public_value(name: str, value: Any) -> Any:
-    """The value without secrets: of MCP servers the names alone, of an address not the password.
-
-    Example:
-        >>> public_value("local_url", "http://me:secret@127.0.0.1/v1")
-        'http://…@127.0.0.1/v1'
-    """
+    """The value without secrets: of MCP servers the names alone, of an address not the password."""
     if SETTINGS[name].kind == "servers" and isinstance(value, dict):
         return list(value)
     return _PASSWORD.sub("…@", value) if isinstance(value, str) else value

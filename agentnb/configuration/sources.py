@@ -41,14 +41,7 @@ SOURCES: dict[Source, str] = {
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """What one place says of a setting.
-
-    Args:
-        source: The place.
-        value: The value there.
-        where: The file or the variable.
-        line: The line in that file; 0 where it is none, or not found.
-    """
+    """What one place says of a setting."""
 
     source: Source
     value: Any
@@ -57,13 +50,7 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting as it is now.
-
-    Args:
-        setting: The setting.
-        layers: What each place says that says something, the one that counts first; the default is the last.
-        problem: What is wrong with what a place says; that does not count.
-    """
+    """A setting as it is now."""
 
     setting: Setting
     layers: tuple[Layer, ...]
@@ -109,12 +96,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """All settings as they are now.
-
-    Args:
-        values: By name, in the table's order.
-        problems: What is wrong with files and variables, a sentence or some each.
-    """
+    """All settings as they are now."""
 
     values: dict[str, Value]
     problems: tuple[str, ...] = ()
@@ -136,13 +118,7 @@ def read_settings(
     workspace: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Sources:
-    """Read every setting.
-
-    Args:
-        kernel: What ``%config`` and ``ipython_config.py`` say, by name.
-        workspace: The folder whose project file counts; by default the current one.
-        environ: The environment.
-    """
+    """Read every setting."""
     folder = config_folder(environ)
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
     project = _read(_here(workspace) / PROJECT)

@@ -30,33 +30,7 @@ GROUPS: dict[str, str] = {
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting.
-
-    Args:
-        name: Its name, the same everywhere: in ``%config``, in a file, in a shell.
-        group: The group that it is shown in.
-        title: What it is called, for people.
-        kind: The kind of its value.
-        default: Its value where nothing else is said.
-        about: What it does, in a sentence or some.
-        choices: The values of a ``"choice"``.
-        labels: What these are called, in their order; the values themselves where empty.
-        file: The user's file that can hold it, in agentnb's settings folder; empty for none.
-        key: Its key in that file; its name where empty.
-        variable: An environment variable that sets it; empty for none.
-        variable_first: Whether that variable counts before ``%config``.
-        trait: Whether ``%config Agentnb.NAME`` sets it.
-        unset: The value of the trait that means that the trait does not say; None where each value says something.
-        order: Its values from the narrowest to the widest, where some let agents do more than others. A change to a
-            wider one must be confirmed, and a project's file can only choose a narrower one.
-        widens: Whether every change of it may let agents do more, so that it must be confirmed.
-        counts: When a change counts.
-        is_look: Whether the page itself needs it, as how it looks.
-
-    Example:
-        >>> SETTINGS["permissions"].order
-        ('deny', 'ask', 'allow')
-    """
+    """One setting."""
 
     name: str
     group: str
@@ -83,15 +57,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return self.key or self.name
 
     def check(self, value: Any) -> Any:
-        """*value* as this setting takes it.
-
-        Raises:
-            UsageError: If it does not take it; the message says what it takes.
-
-        Example:
-            >>> SETTINGS["timeout"].check(60)
-            60.0
-        """
+        """*value* as this setting takes it."""
         wanted = _wrong(self, value)
         if wanted is not None:
             shown = repr(value) if self.kind != "servers" else f"a {type(value).__name__}"
@@ -101,15 +67,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return list(value) if self.kind == "names" else value
 
     def read(self, text: str) -> Any:
-        """The value that is typed as *text* in a shell or an environment variable.
-
-        Raises:
-            UsageError: If it does not take it.
-
-        Example:
-            >>> SETTINGS["kernel_tools"].read("on"), SETTINGS["warm"].read("claude, codex")
-            (True, ['claude', 'codex'])
-        """
+        """The value that is typed as *text* in a shell or an environment variable."""
         value: Any = text.strip()
         if self.kind == "switch":
             value = {**dict.fromkeys(_ON, True), **dict.fromkeys(_OFF, False)}.get(value.lower(), value)
@@ -160,12 +118,7 @@ def _wrong_text(setting: Setting, value: str) -> str | None:
 
 
 def is_size(text: str) -> bool:
-    """Whether *text* is a number of bytes, or one with K, M or G behind.
-
-    Example:
-        >>> is_size("2 GB"), is_size("500"), is_size("lots")
-        (True, True, False)
-    """
+    """Whether *text* is a number of bytes, or one with K, M or G behind."""
     return _SIZE.fullmatch(text.strip()) is not None
 
 
@@ -546,11 +499,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 def setting(name: str) -> Setting:
-    """The setting called *name*.
-
-    Raises:
-        UsageError: If there is none.
-    """
+    """The setting called *name*."""
     if name in SETTINGS:
         return SETTINGS[name]
     close = difflib.get_close_matches(str(name), SETTINGS, n=1)
@@ -559,12 +508,7 @@ def setting(name: str) -> Setting:
 
 
 def is_wider(which: Setting, before: Any, after: Any) -> bool:
-    """Whether a change of *which* from one value to another may let agents do more.
-
-    Example:
-        >>> is_wider(SETTINGS["permissions"], "ask", "allow"), is_wider(SETTINGS["permissions"], "ask", "deny")
-        (True, False)
-    """
+    """Whether a change of *which* from one value to another may let agents do more."""
     if which.widens:
         return bool(after != before and after not in ("", [], {}))
     if not which.order or after not in which.order:

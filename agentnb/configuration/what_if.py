@@ -31,20 +31,7 @@ def what_if(
     agent: str = "eliza",
     mode: Mode = "ask",
 ) -> Verdict:
-    """The policy's verdict on what an agent might want in a new conversation.
-
-    Args:
-        files: The policy files.
-        workspace: Where the agent works.
-        command: A command line that it would run.
-        path: A file that it would use, relative to the workspace or absolute.
-        tool: What it would do with that file; see :data:`agentnb.policy.rules.TOOLS`.
-        agent: The agent's name.
-        mode: What answers permission requests.
-
-    Raises:
-        UsageError: If neither a command nor a file is named, or *tool* is none.
-    """
+    """The policy's verdict on what an agent might want in a new conversation."""
     if not command.strip() and not path.strip():
         raise UsageError("Neither a command nor a file is named.", hint='For example command="git push".')
     if tool not in TOOLS:

@@ -21,21 +21,7 @@ _HEAD = "# Settings of agentnb; see docs/reference/settings.md. `agentnb setting
 
 
 def change_setting(name: str, value: Any, *, was: Any = UNKNOWN, environ: Mapping[str, str] = os.environ) -> Path:
-    """Write a setting into the user's file; it holds in every kernel.
-
-    Args:
-        name: Its name.
-        value: Its new value; None removes it from the file, so that the default counts.
-        was: What the file said when the user decided: another value than the one that is there now is not replaced.
-        environ: The environment.
-
-    Returns:
-        The file.
-
-    Raises:
-        UsageError: If there is no such setting, or it does not take that value.
-        SettingsError: If the file cannot be read as it is, or not be written, or was changed meanwhile.
-    """
+    """Write a setting into the user's file; it holds in every kernel."""
     which = setting(name)
     if not which.file:
         message = f"No file can hold {name}."

@@ -22,11 +22,7 @@ _open = contextlib.ExitStack()
 
 
 class EventFile(logging.Handler):
-    """Appends every event to a file, which is for its owner only. What cannot be written is dropped.
-
-    Args:
-        path: The file; it and its folder are made when the first event comes.
-    """
+    """Appends every event to a file, which is for its owner only. What cannot be written is dropped."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

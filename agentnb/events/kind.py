@@ -30,19 +30,7 @@ _listeners: list[tuple[logging.Handler, bool]] = []
 
 
 class Kind:
-    """One kind of event.
-
-    Args:
-        name: Its whole name: the category, a dot, what happened.
-        about: What has happened when it is told, a sentence.
-        level: As in :mod:`logging`.
-        fields: What its data says, by the field's name. A field whose name begins with an underscore is what somebody
-            said; it is in the data (without the underscore) only where that is asked for.
-
-    Example:
-        >>> sorted(name for name in KINDS if name.startswith("example."))
-        []
-    """
+    """One kind of event."""
 
     def __init__(self, name: str, about: str, /, level: int = logging.INFO, **fields: str) -> None:
         self.name = name
@@ -54,11 +42,7 @@ class Kind:
         KINDS[name] = self
 
     def tell(self, **data: Any) -> None:
-        """It happened; from any thread, and without a cost where nobody listens.
-
-        Args:
-            data: The fields: plain JSON. None is left out.
-        """
+        """It happened; from any thread, and without a cost where nobody listens."""
         asked = self._logger.isEnabledFor(self.level)
         if not asked and not _listeners:
             return
@@ -80,12 +64,7 @@ class Kind:
 
 @contextlib.contextmanager
 def listening(handler: logging.Handler, *, text: bool = False) -> Iterator[None]:
-    """Inside, *handler* gets every event of this process, whatever the levels of the loggers are.
-
-    Args:
-        handler: Any handler of :mod:`logging`.
-        text: Whether the events that it gets hold what was said as well.
-    """
+    """Inside, *handler* gets every event of this process, whatever the levels of the loggers are."""
     listener = (handler, text)
     _listeners.append(listener)
     try:

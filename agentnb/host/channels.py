@@ -59,14 +59,7 @@ REVIEWS: tuple[CellReview, ...] = get_args(CellReview)
 
 
 class Channel(Generic[S]):
-    """A state that only :meth:`accept` changes.
-
-    Args:
-        uri: The channel's URI (AHP: what a client subscribes to).
-        state: The first state.
-        reduce: The channel's pure reducer.
-        listeners: Called with every accepted envelope; the list may grow.
-    """
+    """A state that only :meth:`accept` changes."""
 
     def __init__(self, uri: str, state: S, reduce: Callable[[S, Any], S], listeners: Sequence[Listener]) -> None:
         self.uri = uri
@@ -98,36 +91,13 @@ class Channel(Generic[S]):
             listener(self, envelope)
 
     def restore(self, state: S, index: int, gap: str | None = None) -> None:
-        """Go on from a state that the log kept; nothing is said of it: clients come later.
-
-        Args:
-            state: The state.
-            index: The index at which it was that.
-            gap: What of it could not be recovered, and why.
-        """
+        """Go on from a state that the log kept; nothing is said of it: clients come later."""
         self.state, self.index, self.gap = state, index, gap
         self.log = ChannelLog(begins_after=index)
 
 
 class SessionChannels:
-    """The session channel and the chat channel of one session. The session's services share them, and nothing else.
-
-    Args:
-        tab_id: The tab's id, the last part of the session channel's URI.
-        spec: The agent.
-        cwd: The workspace.
-        mode: What answers permission requests at first.
-        title: The tab's title; the agent's name where None.
-        listeners: Called with every accepted envelope.
-        changed: Called after an action that may change what the root channel says of the session.
-        has_changesets: Whether what its turns change is followed: then it offers change sets.
-        has_kernel_tools: Whether the agent gets the kernel tools: then its access can be set.
-        review: When a change of a cell is reviewed, where it gets them.
-        is_hidden: Whether it is archived from the first moment on: no page shows a tab of it.
-
-    Attributes:
-        prompted: The turn whose prompt the agent has not answered yet; None where it owes no answer.
-    """
+    """The session channel and the chat channel of one session. The session's services share them, and nothing else."""
 
     def __init__(
         self,
@@ -262,14 +232,7 @@ class SessionChannels:
 def session_config(
     mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run", review: CellReview = "first"
 ) -> SessionConfigState:
-    """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``).
-
-    Args:
-        mode: What answers permission requests.
-        has_kernel_tools: Whether the agent gets the kernel tools; without them the other two have no value yet.
-        access: What it may do with them.
-        review: When a change of a cell is reviewed.
-    """
+    """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
     properties: dict[str, Any] = {
         PERMISSIONS: {"type": "string", "enum": list(MODES)},
         KERNEL: {"type": "string", "enum": list(ACCESS)},
@@ -282,37 +245,19 @@ def session_config(
 
 
 def wanted_mode(action: SessionConfigChanged) -> Mode | None:
-    """The mode that *action* sets; None where it sets anything else.
-
-    Example:
-        >>> from agentnb.state import SessionConfigChanged
-        >>> wanted_mode(SessionConfigChanged(config={"permissions": "deny"}))
-        'deny'
-    """
+    """The mode that *action* sets; None where it sets anything else."""
     wanted = action.config.get(PERMISSIONS) if len(action.config) == 1 else None
     return next((mode for mode in MODES if mode == wanted), None)
 
 
 def wanted_access(action: SessionConfigChanged) -> KernelAccess | None:
-    """The kernel access that *action* sets; None where it sets anything else.
-
-    Example:
-        >>> from agentnb.state import SessionConfigChanged
-        >>> wanted_access(SessionConfigChanged(config={"kernel": "look"}))
-        'look'
-    """
+    """The kernel access that *action* sets; None where it sets anything else."""
     wanted = action.config.get(KERNEL) if len(action.config) == 1 else None
     return next((access for access in ACCESS if access == wanted), None)
 
 
 def wanted_review(action: SessionConfigChanged) -> CellReview | None:
-    """When cells are to be reviewed as *action* sets it; None where it sets anything else.
-
-    Example:
-        >>> from agentnb.state import SessionConfigChanged
-        >>> wanted_review(SessionConfigChanged(config={"cellReview": "after"}))
-        'after'
-    """
+    """When cells are to be reviewed as *action* sets it; None where it sets anything else."""
     wanted = action.config.get(CELL_REVIEW) if len(action.config) == 1 else None
     return next((review for review in REVIEWS if review == wanted), None)
 

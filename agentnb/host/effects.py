@@ -41,12 +41,7 @@ if TYPE_CHECKING:
 
 
 class Effect(NamedTuple):
-    """One thing that the host does outside its state.
-
-    Attributes:
-        what: What it does, a few words.
-        by: The function that does it.
-    """
+    """One thing that the host does outside its state."""
 
     what: str
     by: Callable[..., Any]

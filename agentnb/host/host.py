@@ -76,15 +76,7 @@ LOG_TIMEOUT = 2.0  # seconds that the log gets then to write what is left
 
 
 class Host:
-    """Owns every session of this kernel. Except where said, call it on its own thread.
-
-    Args:
-        loop: The thread it lives on; a new one by default.
-        log: The file of the durable log; None where sessions are not kept.
-        place: What this kernel runs, such as a notebook's path; empty where that is not known.
-        policy: What agents may do; by default what the files and the environment of this machine say.
-        environment: What surrounds it; by default nothing.
-    """
+    """Owns every session of this kernel. Except where said, call it on its own thread."""
 
     def __init__(
         self,
@@ -123,12 +115,7 @@ class Host:
         return self.open_session(SessionOptions(spec=spec, cwd=cwd, **options), tab_id=tab_id)
 
     def open_session(self, options: SessionOptions, *, tab_id: str | None = None) -> Conversation:
-        """Open a session; its agent starts when it is needed.
-
-        Args:
-            options: What is said of it.
-            tab_id: Its tab's id (UUID v4); a new one by default.
-        """
+        """Open a session; its agent starts when it is needed."""
         configured = options.configuration(self.environment.cassette.apart())
         return self.open_as(configured, mode=options.mode, title=options.title, tab_id=tab_id)
 
@@ -158,11 +145,7 @@ class Host:
         self.root.accept(RootActiveSessionsChanged(active_sessions=len(self.conversations), time=now_ms()))
 
     def find(self, channel: str) -> Conversation:
-        """The conversation whose session, chat or change-set channel is *channel*.
-
-        Raises:
-            UnknownSession: If there is none.
-        """
+        """The conversation whose session, chat or change-set channel is *channel*."""
         uri = session_of(channel.removesuffix("/chat"))
         if uri not in self.conversations:
             message = f"No session has the channel {channel!r}."
@@ -170,11 +153,7 @@ class Host:
         return self.conversations[uri]
 
     def channel(self, uri: str) -> Channel[Any]:
-        """The channel with *uri*.
-
-        Raises:
-            UnknownSession: If there is none.
-        """
+        """The channel with *uri*."""
         if uri == ROOT:
             return self.root
         conversation = self.find(uri)

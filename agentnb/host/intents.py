@@ -62,12 +62,7 @@ class Rejected(AgentnbError):
 
 
 def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOrigin) -> None:
-    """Accept a client's *action* on *channel* and do what it asks.
-
-    Raises:
-        Rejected: If a client may not dispatch it, or it does not fit the state.
-        UnknownSession: If there is no such channel.
-    """
+    """Accept a client's *action* on *channel* and do what it asks."""
     if isinstance(action, RootConfigChanged):
         _root_config(host, channel, action, origin)
         return
@@ -84,11 +79,6 @@ def prompt(conversation: Conversation, turn_id: str, message: Message, origin: A
     """Start a turn, or queue it behind the running one.
 
     What a page's message mentions with ``@`` is attached first; Python says itself what goes with a prompt.
-
-    Raises:
-        Rejected: If there is such a turn already.
-        SessionClosed: If the session is closed.
-        SessionError: If it is only to be read.
     """
     if not conversation.prompt(turn_id, message, origin, look=origin.client_id != PYTHON):
         _reject(f"The turn {turn_id!r} was started before.")
@@ -101,11 +91,7 @@ def steer(conversation: Conversation, message_id: str, message: Message, origin:
 
 
 def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) -> None:
-    """Bring a waiting prompt to the agent at once: into the running turn, else in its place.
-
-    Raises:
-        Rejected: If it no longer waits.
-    """
+    """Bring a waiting prompt to the agent at once: into the running turn, else in its place."""
     if not conversation.turns.send_now(message_id, origin):
         _reject("That prompt is no longer waiting.")
 
@@ -113,11 +99,7 @@ def send_now(conversation: Conversation, message_id: str, origin: ActionOrigin) 
 def cancel(
     conversation: Conversation, turn_id: str, origin: ActionOrigin, *, keep: bool = False, hold: bool = False
 ) -> None:
-    """End a turn where it runs, or take it out of the queue; see :meth:`Turns.cancel`.
-
-    Raises:
-        Rejected: If it neither runs nor waits.
-    """
+    """End a turn where it runs, or take it out of the queue; see :meth:`Turns.cancel`."""
     if not conversation.turns.cancel(turn_id, origin, keep=keep, hold=hold):
         _reject(f"No turn {turn_id!r} runs or waits.")
 
@@ -154,11 +136,7 @@ def _reordered(conversation: Conversation, action: ChatQueuedMessagesReordered, 
 
 
 async def restart(conversation: Conversation) -> None:
-    """Stop the agent's process and start it anew; a running turn is stopped.
-
-    Raises:
-        AgentError: If it cannot be started.
-    """
+    """Stop the agent's process and start it anew; a running turn is stopped."""
     await conversation.restart()
 
 
@@ -217,12 +195,7 @@ def _answerer(origin: ActionOrigin) -> Answerer:
 
 
 def remote_name(client_id: str) -> str | None:
-    """The name of a client that is connected from elsewhere, such as ``"phone"``; None for a page of this kernel.
-
-    Example:
-        >>> remote_name("remote:phone:9d2f:3"), remote_name("9d2f")
-        ('phone', None)
-    """
+    """The name of a client that is connected from elsewhere, such as ``"phone"``; None for a page of this kernel."""
     return client_id.removeprefix(REMOTE).partition(":")[0] if client_id.startswith(REMOTE) else None
 
 
@@ -281,11 +254,7 @@ def _said(conversation: Conversation, action: SessionTitleChanged | SessionIsRea
 
 
 async def choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    """Ask the agent for another mode or option; the state follows what the agent accepts.
-
-    Raises:
-        AgentError: If it cannot be started, or refuses.
-    """
+    """Ask the agent for another mode or option; the state follows what the agent accepts."""
     agent = await conversation.ready()
     session_id = conversation.session_id or ""
     conversation.asking.user_chose(action)

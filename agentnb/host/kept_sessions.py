@@ -23,18 +23,7 @@ if TYPE_CHECKING:
 
 
 async def listed(host: Host, configuration: Configuration, cwd: str | None, cursor: str | None) -> Page:
-    """One page of the sessions that the agent keeps (ACP ``session/list``).
-
-    Args:
-        host: The host.
-        configuration: The agent.
-        cwd: Only those of this folder.
-        cursor: Where the page begins.
-
-    Raises:
-        NotOffered: If the agent cannot list sessions.
-        AgentError: If it cannot be launched, refuses, or does not answer.
-    """
+    """One page of the sessions that the agent keeps (ACP ``session/list``)."""
     agent = await host.agents.borrow(configuration)
     return await agent.list_sessions(cwd, cursor)
 
@@ -42,19 +31,7 @@ async def listed(host: Host, configuration: Configuration, cwd: str | None, curs
 async def opened(
     host: Host, configuration: Configuration, session_id: str, *, mode: Mode = "ask", title: str | None = None
 ) -> Conversation:
-    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed.
-
-    Args:
-        host: The host.
-        configuration: The agent.
-        session_id: The agent's id of the session; one that is open in a tab here is that tab.
-        mode: What answers a permission request.
-        title: The tab's title.
-
-    Raises:
-        NotOffered: If the agent cannot open old sessions.
-        AgentError: If it cannot be launched, refuses, or does not answer; no tab is left.
-    """
+    """Open one of the sessions that the agent keeps, in a tab of its own: loaded and shown, or resumed."""
     there = holder(host, configuration.spec, session_id)
     if there is not None:
         return there
@@ -69,17 +46,7 @@ async def opened(
 
 
 async def forked(conversation: Conversation, title: str | None = None) -> Conversation:
-    """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``).
-
-    Args:
-        conversation: What is copied; it stays as it is.
-        title: The copy's title.
-
-    Raises:
-        SessionError: If a turn runs in it.
-        NotOffered: If the agent cannot copy sessions.
-        AgentError: If it cannot be launched, refuses, or does not answer; no tab is left.
-    """
+    """A copy of *conversation* in a tab of its own: transcript and the agent's memory (ACP ``session/fork``)."""
     named = conversation.session.state.summary.title
     if conversation.chat.state.active_turn is not None:
         raise SessionError(f"A turn runs in {named!r}.", hint="Wait for its end, or cancel it, then copy.")
@@ -110,13 +77,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
 
 
 async def deleted(host: Host, configuration: Configuration, session_id: str) -> None:
-    """Make the agent forget one of its sessions for good (ACP ``session/delete``).
-
-    Raises:
-        SessionError: If it is open in a tab here.
-        NotOffered: If the agent cannot delete sessions.
-        AgentError: If it cannot be launched, refuses, or does not answer.
-    """
+    """Make the agent forget one of its sessions for good (ACP ``session/delete``)."""
     there = holder(host, configuration.spec, session_id)
     if there is not None:
         message = f"The session {session_id!r} is open in the tab {there.session.state.summary.title!r}."
@@ -126,16 +87,7 @@ async def deleted(host: Host, configuration: Configuration, session_id: str) -> 
 
 
 async def logged_out(host: Host, configuration: Configuration) -> int:
-    """Log out of an agent (ACP ``logout``): every process of it that runs is told, one is started where none does.
-
-    Returns:
-        How many processes were told.
-
-    Raises:
-        UsageError: If a turn runs with it.
-        NotOffered: If it cannot.
-        AgentError: If it cannot be launched, refuses, or does not answer.
-    """
+    """Log out of an agent (ACP ``logout``): every process of it that runs is told, one is started where none does."""
     talks = [each for each in host.conversations.values() if each.spec == configuration.spec]
     busy = [each.session.state.summary.title for each in talks if each.chat.state.active_turn is not None]
     if busy:

@@ -24,14 +24,7 @@ WIND_UP = 0.5
 
 
 class HostLoop:
-    """A private asyncio loop on a daemon thread.
-
-    Example:
-        >>> loop = HostLoop()
-        >>> loop.call(lambda: 1 + 1)
-        2
-        >>> loop.stop()
-    """
+    """A private asyncio loop on a daemon thread."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
@@ -96,11 +89,7 @@ class HostLoop:
         return os.getpid() != self._pid
 
     def see_that_it_runs_here(self) -> None:
-        """Raise where nothing runs it.
-
-        Raises:
-            UsageError: If this is a forked process.
-        """
+        """Raise where nothing runs it."""
         if self.forked:
             raise UsageError(
                 "This session lives in the process that started it, and this is a fork of that process.",

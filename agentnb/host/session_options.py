@@ -28,25 +28,6 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     can be no session's alone. Components (MCP servers) and further folders are told with each session, yet agents
     have been seen to keep the servers of all their sessions in one list by name: a server given to one tab would serve
     another.
-
-    Args:
-        spec: The agent, with everything that its description says.
-        cwd: The workspace.
-        env: Variables on top of the user's environment and the agent's own.
-        components: MCP servers that the agent may use, in their order.
-        directories: More folders to work in, in their order.
-        kernel: Where the agent has access to the kernel (:mod:`agentnb.host.agents.kernel_tools`), a word of the tab's
-            own, so that no other tab shares the process; empty where it has none.
-        chain: What stands between client and agent, the first one next to the client.
-        network: What a confined agent gets of the network; None: it is not confined.
-        apart: A word that keeps its process for one session; empty: sessions of equal configuration share it.
-        is_unasked: Whether the agent is confined though nobody has said so. It is no part of the key.
-
-    Example:
-        >>> from agentnb.agent.catalog import find
-        >>> one, other = (configuration(find("eliza"), Path("/"), {"A": value}) for value in "12")
-        >>> one.key == other.key
-        False
     """
 
     spec: AgentSpec
@@ -98,20 +79,7 @@ def configuration(
     network: Network | None = None,
     is_unasked: bool = False,
 ) -> Configuration:
-    """The configuration of a session.
-
-    Args:
-        spec: The agent.
-        cwd: The workspace.
-        env: Variables on top of the user's environment and the agent's own.
-        components: MCP servers; of two with one name it is that given here that counts, not the agent's own.
-        directories: More folders to work in.
-        own: Whether the MCP servers in the agent's description are among the components.
-        kernel_tools: Whether the agent has access to the kernel.
-        chain: What stands between client and agent, before what the agent's description names.
-        network: What a confined agent gets of the network; None: it is not confined.
-        is_unasked: Whether it is confined though nobody has said so.
-    """
+    """The configuration of a session."""
     given = together(mcp_servers(spec.mcp_servers) if own else (), components)
     return Configuration(
         spec=spec,
@@ -127,23 +95,7 @@ def configuration(
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a new session, the same from Python, a magic, the settings and the page.
-
-    Args:
-        spec: The agent.
-        cwd: The workspace.
-        env: Variables on top of the user's environment and the agent's own.
-        mcp_servers: MCP servers; of two with one name it is that given here that counts, not the agent's own.
-        directories: More folders to work in.
-        kernel_tools: Whether the agent has access to the kernel.
-        kernel_access: What it may do there where a conversation is opened again that had no access: ``"run"`` where
-            the user asks for that now; None for nothing, until the user chooses.
-        chain: What stands between client and agent, the first one next to the client.
-        mode: What answers permission requests.
-        title: The tab's title; the first prompt's words where None.
-        network: What a confined agent gets of the network; None: it is not confined.
-        is_unasked: Whether it is confined though nobody has said so.
-    """
+    """The options of a new session, the same from Python, a magic, the settings and the page."""
 
     spec: AgentSpec
     cwd: Path
@@ -159,11 +111,7 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_unasked: bool = False
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
-        """What the agent is started with.
-
-        Args:
-            cassette: Variables that keep its process apart from those that run since before a recording began.
-        """
+        """What the agent is started with."""
         return configuration(
             self.spec,
             self.cwd,

@@ -19,20 +19,7 @@ _MANUAL = "%agent? lists the options."
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The parsed arguments of a ``%agent`` line.
-
-    Args:
-        prompt: The text to send, stripped.
-        agent: The agent's name; None is the current tab's, else the configured one.
-        tab: The tab's name; None is the agent's current tab.
-        new: Whether to open a new tab.
-        background: Whether to return at once.
-        context: Names of variables, files and cells to attach.
-        output: The variable to bind the turn to.
-        timeout: Seconds to wait for the turn; None waits for ever.
-        permissions: ``"ask"``, ``"allow"`` or ``"deny"`` for a tab that this command opens.
-        kernel: Whether the agent of a tab that this command opens gets access to the kernel.
-    """
+    """The parsed arguments of a ``%agent`` line."""
 
     prompt: str
     agent: str | None = None
@@ -71,20 +58,7 @@ _VALUE = re.compile(r"\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<word>
 
 
 def parse(line: str, cell: str | None = None) -> Arguments:
-    """Read the text after ``%agent``.
-
-    Args:
-        line: What follows ``%agent`` or ``%%agent`` on its line.
-        cell: The rest of the cell under ``%%agent``; never searched for options.
-
-    Raises:
-        UsageError: For an unknown option, a missing or bad value, or an empty prompt.
-
-    Example:
-        >>> parsed = parse("-a claude Why doesn't @df have 'x'?")
-        >>> parsed.agent, parsed.prompt
-        ('claude', "Why doesn't @df have 'x'?")
-    """
+    """Read the text after ``%agent``."""
     given, rest = _options(line)
     prompt = "\n".join(part.strip("\n") for part in (rest, cell or "") if part.strip()).strip()
     if not prompt:

@@ -173,13 +173,7 @@ Block: TypeAlias = Prose | Thinking | Code | Names | Note | Picture | Content | 
 def turn_blocks(
     turn: Turn | ActiveTurn, terminals: Mapping[str, TerminalView] | None = None, cwd: Path = Path()
 ) -> Iterator[Block]:
-    """What *turn* shows.
-
-    Args:
-        turn: The turn's snapshot, finished or not.
-        terminals: The chat's terminals by id, for their output.
-        cwd: The workspace; paths inside it are shown relative to it.
-    """
+    """What *turn* shows."""
     for part in turn.response_parts:
         yield from part_blocks(part, terminals or {}, cwd)
     yield from ending_blocks(turn)
@@ -221,13 +215,7 @@ def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
 
 
 def usage_words(usage: UsageInfo | None) -> str:
-    """The tokens that a turn used, in words, or nothing where the agent did not say.
-
-    Example:
-        >>> from agentnb.state import UsageInfo
-        >>> usage_words(UsageInfo(input_tokens=1200, output_tokens=34))
-        'Tokens: 1,200 in, 34 out'
-    """
+    """The tokens that a turn used, in words, or nothing where the agent did not say."""
     if usage is None:
         return ""
     counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
@@ -421,10 +409,6 @@ def picture(block: Mapping[str, Any]) -> Picture | Note:
     """An ACP image block, or a note that says why it is not shown.
 
     Only raster types: an SVG can hold script.
-
-    Example:
-        >>> picture({"type": "image", "mimeType": "image/svg+xml", "data": "PHN2Zy8+"}).words
-        '(picture of type image/svg+xml, not shown)'
     """
     kind = str(block.get("mimeType", "")).lower().replace("image/jpg", "image/jpeg")
     data = "".join(str(block.get("data", "")).split())

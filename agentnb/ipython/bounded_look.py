@@ -26,15 +26,6 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
     """The result of *look*, called here; on the main thread it is interrupted when its time is up.
 
     Not bounded: C code that never checks for signals, and threads other than the main one, which get no signals.
-
-    Args:
-        shell: The IPython shell.
-        look: What looks at objects. What it prints is left out.
-        seconds: How long it may take.
-
-    Raises:
-        UsageError: If it took too long, or an object raised something when it was looked at.
-        KeyboardInterrupt: If the user interrupted it.
     """
     if threading.current_thread() is not threading.main_thread():
         return look()

@@ -31,13 +31,7 @@ _sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("agentnb_sin
 
 
 class Sink:
-    """Receives the output of one piece of code.
-
-    Attributes:
-        shown: What was displayed: mime bundles.
-        result: The last expression's value, as text.
-        failure: What was raised.
-    """
+    """Receives the output of one piece of code."""
 
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []

@@ -37,15 +37,7 @@ _NO_FAILURES = (AgentnbError, KeyboardInterrupt, SystemExit, asyncio.CancelledEr
 
 
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
-    """The error of one cell.
-
-    Attributes:
-        name: Its class.
-        message: Its message, cut.
-        text: All that is told of it.
-        count: The execution count of the cell that was run; None where it has none.
-        cell_id: The cell's id, where the front end says it.
-    """
+    """The error of one cell."""
 
     name: str
     message: str
@@ -66,11 +58,7 @@ class CellError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellErrors:
-    """The errors of one shell's cells. Usable from any thread.
-
-    Args:
-        shell: The IPython shell.
-    """
+    """The errors of one shell's cells. Usable from any thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -92,11 +80,6 @@ class CellErrors:
         """Note that a cell has failed.
 
         An interrupt is no failure, and agentnb's own errors say themselves what to do.
-
-        Args:
-            error: What it raised.
-            count: Its execution count.
-            cell_id: Its id.
         """
         if issubclass(type(error), _NO_FAILURES):
             return

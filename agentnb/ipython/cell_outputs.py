@@ -33,11 +33,7 @@ _LIVE_DPI = 100
 
 
 class CellOutputs:
-    """The outputs of one shell's cells. Usable from any thread; displays are noted on the main thread.
-
-    Args:
-        shell: The IPython shell.
-    """
+    """The outputs of one shell's cells. Usable from any thread; displays are noted on the main thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

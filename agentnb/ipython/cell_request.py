@@ -13,11 +13,7 @@ from typing import Any
 
 
 class CellRequest:
-    """What a shell was asked, for the cell that runs in each thread.
-
-    Args:
-        shell: The IPython shell.
-    """
+    """What a shell was asked, for the cell that runs in each thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

@@ -39,9 +39,6 @@ class Agentnb(Configurable):
 
     A trait has the value that counts: what ``%config`` or ``ipython_config.py`` said, else what the environment, the
     project's file or the user's file says (:meth:`refresh` reads these again), else the default.
-
-    Example:
-        ``%config Agentnb.agent = "claude"`` in a cell, or ``c.Agentnb.agent = "claude"`` in ``ipython_config.py``.
     """
 
     vars().update({each.name: _trait(each) for each in SETTINGS.values() if each.trait})
@@ -84,12 +81,7 @@ class Agentnb(Configurable):
         return found
 
     def choose(self, name: str, value: Any) -> None:
-        """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more.
-
-        Raises:
-            UsageError: If ``%config`` does not know it, it does not take that value, or that names what is not there.
-            UnknownAgent: If it names an agent that is not there.
-        """
+        """Set *name* in this kernel, as ``%config`` does; None: nothing is said here any more."""
         which = SETTINGS[name]
         if not which.trait:
             message = f"{name} cannot be set for this kernel alone."

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 class ConnectedShell:
-    """One shell (:class:`agentnb.host.environment.Shell`). What its parts need is loaded when they are first used.
-
-    Args:
-        ip: The IPython shell.
-        job_queue: Runs agents' code.
-    """
+    """One shell (:class:`agentnb.host.environment.Shell`). What its parts need is loaded when they are first used."""
 
     def __init__(self, ip: Any, job_queue: JobQueue) -> None:
         self.ip = ip

@@ -24,13 +24,7 @@ _MOST_LINES = 100
 
 
 class Piece(NamedTuple):
-    """Lines that a parser of Markdown takes together.
-
-    Attributes:
-        start: The first line, from 0.
-        end: The line behind the last one.
-        is_code: Whether they are a block of code.
-    """
+    """Lines that a parser of Markdown takes together."""
 
     start: int
     end: int
@@ -43,14 +37,6 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[Piece]) -> list[str]:
     A formula begins a line, an entry of a list or a quote with ``$$`` or ``\[`` and ends a line with ``$$`` or ``\]``.
     One with an empty line, a comment, a backtick or another dollar sign stays as it is; so does one of more than 100
     lines or 5,000 characters.
-
-    Args:
-        lines: The text's lines.
-        pieces: How a parser divides them: each line is in one of them, in order.
-
-    Example:
-        >>> on_one_line(["$$", "a", "- b", "$$"], [Piece(0, 2, False), Piece(2, 4, False)])
-        ['$$a - b$$']
     """
     owners = [piece for piece in pieces for _ in range(piece.start, piece.end)]
     closings = {sign: [at for at, line in enumerate(lines) if _closed(line, sign)] for sign in _CLOSINGS.values()}
@@ -70,25 +56,14 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[Piece]) -> list[str]:
 
 
 class _Formula(NamedTuple):
-    """A formula of several lines.
-
-    Attributes:
-        end: The line behind its last one.
-        text: It on one line, with what stands before and after it.
-    """
+    """A formula of several lines."""
 
     end: int
     text: str
 
 
 class _Opening(NamedTuple):
-    r"""A line that begins a formula.
-
-    Attributes:
-        before: The marks of quotes and of an entry of a list, and spaces.
-        sign: ``$$`` or ``\[``.
-        first: What follows on that line.
-    """
+    r"""A line that begins a formula."""
 
     before: str
     sign: str
@@ -96,13 +71,7 @@ class _Opening(NamedTuple):
 
 
 def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[int]]) -> _Formula | None:
-    """The formula of several lines that the line *start* begins, if it does.
-
-    Args:
-        lines: The text's lines.
-        start: Where it would begin.
-        closings: The lines that end with each sign, in order: where none is near, nothing is looked through.
-    """
+    """The formula of several lines that the line *start* begins, if it does."""
     opening = _opening(lines[start])
     if opening is None or _NO_FORMULA.search(opening.first) or "\\]" in opening.first:
         return None

@@ -26,14 +26,7 @@ _EXPLAIN = "Say what it means, what caused it here and how to avoid it. Don't ch
 
 
 def error_prompt(action: str, error: CellError, *, edits: bool | None = None, words: str = "") -> str:
-    """The prompt for an agent.
-
-    Args:
-        action: ``"fix"`` or ``"explain"``.
-        error: The error.
-        edits: Whether the agent has the tools for the notebook's cells; None where that is not known.
-        words: What the user adds.
-    """
+    """The prompt for an agent."""
     where = "" if error.count is None else f" in {cell_name('code', error.count)}"
     if action == "fix":
         text = f"Fix the error{where}: @{error.mention}\n\n{_FIX[edits]} {_ENDING}"
@@ -43,16 +36,7 @@ def error_prompt(action: str, error: CellError, *, edits: bool | None = None, wo
 
 
 def expanded(prompt: str, shell: Any, *, edits: bool) -> str:
-    """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that.
-
-    Args:
-        prompt: What stands behind ``%agent`` and its options, and below ``%%agent``.
-        shell: The IPython shell.
-        edits: Whether the agent has the tools for the notebook's cells.
-
-    Raises:
-        UsageError: If nothing has failed, or not the cell of that number.
-    """
+    """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that."""
     match = _COMMAND.match(prompt)
     if match is None:
         return prompt

@@ -32,13 +32,7 @@ _NOTHING_YET = (
 def example_prompts(
     shell: Any, names: Sequence[str], on_main_thread: Callable[[Callable[[], str]], str]
 ) -> tuple[str, ...]:
-    """Prompts that fit the notebook, at most :data:`MOST`.
-
-    Args:
-        shell: The IPython shell.
-        names: The user's variables, the last used first.
-        on_main_thread: Calls a function on the main thread, where the user's objects may be looked at.
-    """
+    """Prompts that fit the notebook, at most :data:`MOST`."""
     found = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
     if len(found) < MOST:
         found += _about_all(shell)

@@ -51,16 +51,7 @@ _STOPPED: dict[Stop, str] = {
 
 
 class Execution:
-    """Code that is ready to run (:class:`agentnb.kernel.job_queue.Work`).
-
-    Args:
-        shell: The IPython shell.
-        code: The code, with magics and top-level ``await`` as in a cell.
-        watch: Watches it.
-
-    Attributes:
-        started_at: When it began, in milliseconds since 1970; None before.
-    """
+    """Code that is ready to run (:class:`agentnb.kernel.job_queue.Work`)."""
 
     def __init__(self, shell: Any, code: str, watch: CodeWatch | None = None) -> None:
         self._shell = shell
@@ -144,10 +135,6 @@ class Look:
     """A look at the user's objects (:class:`agentnb.kernel.job_queue.Work`): their own code runs meanwhile.
 
     What that prints is left out.
-
-    Args:
-        shell: The IPython shell.
-        look: What to do; it may raise.
     """
 
     def __init__(self, shell: Any, look: Callable[[], Any]) -> None:
@@ -161,11 +148,7 @@ class Look:
         return self._signals.why
 
     def begin(self, done: Callable[[Any], None], *, loop_is_free: bool) -> None:  # noqa: ARG002 - it never awaits
-        """Look, to the end.
-
-        Raises:
-            UsageError: If it was interrupted, or an object raised what is no error of ours.
-        """
+        """Look, to the end."""
         signals = self._signals
         try:
             with capturing(self._shell), signals, signals.raising():
@@ -234,11 +217,6 @@ class _Signals:
 
     It is raised in the code where that runs, and ends its waiting where that waits. The handler from before is put
     back, and gets what was the user's.
-
-    Attributes:
-        why: Who stopped the code.
-        loop: The loop that waiting code waits on.
-        on_wait: Ends the waiting.
     """
 
     def __init__(self) -> None:

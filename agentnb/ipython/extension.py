@@ -29,11 +29,7 @@ _loading = threading.Lock()  # a cell and the chat load it at the same moment, e
 
 
 class Extension:
-    """Everything that is put into one shell.
-
-    Args:
-        shell: The IPython shell.
-    """
+    """Everything that is put into one shell."""
 
     def __init__(self, shell: Any) -> None:
         self.shell: Any = shell
@@ -166,11 +162,7 @@ class Extension:
 
 
 def load(shell: Any) -> None:
-    """Load the extension into *shell*; nothing happens where it is loaded already.
-
-    Args:
-        shell: The IPython shell (``get_ipython()``).
-    """
+    """Load the extension into *shell*; nothing happens where it is loaded already."""
     with _loading:
         _load(shell).magics.is_loaded_by_chat = False
 

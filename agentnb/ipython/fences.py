@@ -18,12 +18,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,40}")
 
 
 class Fences(NamedTuple):
-    """How long a document's fences are.
-
-    Args:
-        backticks: Of the blocks that stand by themselves.
-        tildes: Of the blocks inside lists and quotes.
-    """
+    """How long a document's fences are."""
 
     backticks: int = SHORTEST
     tildes: int = SHORTEST
@@ -35,25 +30,11 @@ class Fences(NamedTuple):
         return cls(*(max([SHORTEST, *(length + 1 for length in lengths)]) for lengths in zip(*runs, strict=True)))
 
     def block(self, code: str, language: str = "") -> str:
-        """*code*, verbatim, as a block that stands by itself.
-
-        Example:
-            >>> print(Fences().block("x = 1", "python"))
-            ```python
-            x = 1
-            ```
-        """
+        """*code*, verbatim, as a block that stands by itself."""
         return _fenced("`" * max(self.backticks, _longest("`", code) + 1), code, language, "", "")
 
     def nested(self, code: str, language: str, first: str, rest: str) -> str:
-        """*code* as a block inside a list or a quote.
-
-        Args:
-            code: The code, verbatim.
-            language: Its language.
-            first: What stands before the block on its first line, such as ``"- "``.
-            rest: The same for the lines after it, such as two spaces.
-        """
+        """*code* as a block inside a list or a quote."""
         return _fenced("~" * max(self.tildes, _longest("~", code) + 1), code, language, first, rest)
 
 
@@ -71,10 +52,6 @@ def html_text(text: str) -> str:
     """*text* for the inside of an HTML element: signs that mean anything become character references.
 
     So it is neither HTML nor Markdown nor mathematics there.
-
-    Example:
-        >>> html_text("a < *b*")
-        'a &#60; &#42;b&#42;'
     """
     return "".join(char if _is_plain(char) else f"&#{ord(char)};" for char in text)
 

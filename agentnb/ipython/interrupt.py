@@ -41,12 +41,6 @@ class Interrupts:
 
     Only the main thread gets signals; on any other this does nothing. The handler before is put back on leaving,
     always: Python's default one would end the kernel while its loop waits.
-
-    Args:
-        on_interrupt: Called with how many interrupts there have been: 1, 2, …
-
-    Attributes:
-        count: How many there have been.
     """
 
     def __init__(self, on_interrupt: Callable[[int], None]) -> None:

@@ -10,9 +10,6 @@ def is_running_cell(shell: Any) -> bool:
 
     IPython replaces ``sys.displayhook`` while it runs a cell; its ``DisplayTrap`` counts the nested cells. IPython 9.1
     added ``is_active``; the versions before it, which no longer change, keep the count in ``_nested_level``.
-
-    Args:
-        shell: The IPython shell.
     """
     trap = shell.display_trap
     active = getattr(trap, "is_active", None)

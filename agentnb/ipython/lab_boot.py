@@ -16,11 +16,7 @@ from agentnb.ipython.quotes import quotes_of
 
 
 class Loaded:
-    """The kernel's answer: which model the sidebar shows.
-
-    Args:
-        answer: ``{"modelId": …, "version": …}``, for the page.
-    """
+    """The kernel's answer: which model the sidebar shows."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
         self._answer = answer

@@ -82,19 +82,7 @@ for 8,000 characters of ``*a_``."""
 
 
 def harmless(text: str, fences: Fences | None = None) -> str:
-    """*text* with nothing in it that could run, load or swallow what follows.
-
-    Args:
-        text: Markdown from an agent.
-        fences: The fences of the document that it becomes part of; its own where None.
-
-    Returns:
-        Markdown that begins and ends outside of any block.
-
-    Example:
-        >>> harmless("See <script>alert(1)</script> and `a<b`.")
-        'See &lt;script>alert(1)&lt;/script> and <code>a&#60;b</code>.'
-    """
+    """*text* with nothing in it that could run, load or swallow what follows."""
     clean = printable(text)
     fences = fences or Fences.around([clean])
     lines = clean.split("\n")
@@ -108,12 +96,7 @@ def harmless(text: str, fences: Fences | None = None) -> str:
 
 
 def harmless_line(text: str) -> str:
-    r"""*text* as one line that is as harmless, for a list entry, a table cell or a sentence of ours.
-
-    Example:
-        >>> harmless_line("```\n<b>")
-        '&#96;&#96;&#96; &lt;b>'
-    """
+    r"""*text* as one line that is as harmless, for a list entry, a table cell or a sentence of ours."""
     return _prose(" ".join(printable(text).split()))
 
 
@@ -237,12 +220,7 @@ def _text(text: str) -> str:
 
 
 def _with_dollars(text: str) -> str:
-    r"""*text* with dollar signs round its formulas: JupyterLab and nbconvert read ``\(x\)`` as ``(x)``.
-
-    Example:
-        >>> _with_dollars(r"Then \(x_1 = 2\).")
-        'Then $x_1 = 2$.'
-    """
+    r"""*text* with dollar signs round its formulas: JupyterLab and nbconvert read ``\(x\)`` as ``(x)``."""
     done: list[str] = []
     at = 0
     opened: re.Match[str] | None = None
@@ -311,12 +289,7 @@ def _unescaped(found: str, sign: str) -> str:
 
 
 def safe_url(target: str) -> str | None:
-    """*target* of a link, percent-encoded, or None if it leads anywhere but to http, https, mail or a relative place.
-
-    Example:
-        >>> safe_url("https://example.org/a$b"), safe_url("java&#115;cript:alert(1)")
-        ('https://example.org/a%24b', None)
-    """
+    """*target* of a link, percent-encoded, or None if it leads anywhere but to http, https, mail or a relative place."""
     url = re.sub(r"&#?\w+;", lambda reference: html.unescape(reference.group()), target)
     url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
     head = re.match(r"[^/?#]*?:", url)

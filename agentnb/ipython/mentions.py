@@ -67,19 +67,7 @@ def represented(value: Any, name: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What mentions can name.
-
-    Args:
-        variables: The user's variables.
-        cells: The cells run so far, by execution count; index 0 is unused.
-        outputs: What they gave, as text, by execution count.
-        cwd: The workspace.
-        notebook: The notebook itself; the one that a page tells of by default.
-        represent: How an agent is shown a variable.
-        errors: What has failed.
-        known_outputs: The outputs of cells with their pictures; without it only *outputs*.
-        quotes: The selections that were added to a message, by number.
-    """
+    """What mentions can name."""
 
     variables: Mapping[str, Any]
     cells: Sequence[str] = ()
@@ -119,14 +107,7 @@ def scope_of(
     represent: Callable[[Any, str], str | None] = represented,
     known_outputs: KnownOutputs | None = None,
 ) -> Scope:
-    """What mentions can name in an IPython shell.
-
-    Args:
-        shell: The IPython shell.
-        cwd: The workspace.
-        represent: How an agent is shown a variable.
-        known_outputs: The outputs of its cells; those that the kernel has seen by default.
-    """
+    """What mentions can name in an IPython shell."""
     return Scope(
         variables=shell.user_ns,
         cells=cells_run(shell),
@@ -140,24 +121,7 @@ def scope_of(
 
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
-    """What *prompt* mentions and what *names* name, each once, in that order.
-
-    Args:
-        prompt: The prompt, as typed.
-        names: More names, without ``@`` (the ``-c`` option).
-        scope: What there is.
-
-    Returns:
-        Attachments; those of the prompt say where they are mentioned.
-
-    Raises:
-        UnknownMention: For a name that means nothing; it lists close matches.
-        OutsideWorkspace: For a file outside of the workspace.
-
-    Example:
-        >>> [found.label for found in attachments("Look at @df.", [], Scope(variables={"df": [1]}))]
-        ['df']
-    """
+    """What *prompt* mentions and what *names* name, each once, in that order."""
     found: dict[str, MessageAttachment] = {}
     for name, place in _mentions(prompt):
         for attachment in _resolve(name, place, scope):
@@ -169,12 +133,7 @@ def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[Messag
 
 
 def mentioned(prompt: str) -> list[str]:
-    """The names that *prompt* mentions, in order, each once.
-
-    Example:
-        >>> mentioned("Look at @df, `@code` and @cells.")
-        ['df', 'cells']
-    """
+    """The names that *prompt* mentions, in order, each once."""
     return list(dict.fromkeys(name for name, _ in _mentions(prompt)))
 
 

@@ -32,14 +32,7 @@ if TYPE_CHECKING:
 
 
 class KnownOutputs:
-    """The outputs of one shell's cells, from the page or from the kernel.
-
-    Args:
-        shell: The IPython shell.
-        ask_page: Gives the outputs of cells by their ids, and of the cell with the latest figure where no id is given;
-            nothing where no page answers.
-        look: Calls a function on the main thread.
-    """
+    """The outputs of one shell's cells, from the page or from the kernel."""
 
     def __init__(
         self,
@@ -66,11 +59,7 @@ class KnownOutputs:
         return None if error is None else text_of(error)
 
     def latest_figure(self, id_of: Callable[[int], str | None]) -> Outputs:
-        """The figure of matplotlib that is still open, else the last one that a cell has shown; empty for none.
-
-        Args:
-            id_of: The id of the cell with an execution count, as far as a page has told it.
-        """
+        """The figure of matplotlib that is still open, else the last one that a cell has shown; empty for none."""
         if drawn := self._look(live_figure):
             return [{"output_type": "display_data", "data": {"image/png": base64.b64encode(drawn).decode()}}]
         count = outputs_of(self._shell).last_figure
@@ -89,17 +78,7 @@ def with_outputs(
     error: str | None = None,
     cut: str = "",
 ) -> list[MessageAttachment]:
-    """A text and, behind it, outputs: their text in the same attachment, their pictures in one each.
-
-    Args:
-        label: What names it.
-        text: What comes before the outputs.
-        outputs: The outputs.
-        place: Where it is mentioned.
-        heading: What comes between.
-        error: What is told of the error among them.
-        cut: What was cut of *text*, a sentence.
-    """
+    """A text and, behind it, outputs: their text in the same attachment, their pictures in one each."""
     outputs, undrawn = with_pictures(outputs)
     read = read_outputs(outputs, error=error)
     text = masked(text, Credentials(os.environ))
@@ -148,10 +127,5 @@ def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAtta
 
 
 def output_heading(count: int | None) -> str:
-    """What comes between a cell and its outputs, by the cell's execution count.
-
-    Example:
-        >>> output_heading(3), output_heading(None)
-        ('Out[3]:', 'Output:')
-    """
+    """What comes between a cell and its outputs, by the cell's execution count."""
     return f"Out[{count}]:" if count else "Output:"

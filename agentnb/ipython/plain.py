@@ -34,11 +34,7 @@ _MARKS = {"completed": "x", "in_progress": ">"}
 
 
 def plain_text(turn: Turn | ActiveTurn | None) -> str:
-    """What the agent said and did in *turn*, as text without any markup of ours.
-
-    Args:
-        turn: The turn's snapshot; None is one that waits in the queue.
-    """
+    """What the agent said and did in *turn*, as text without any markup of ours."""
     if turn is None:
         return "Waiting in the queue."
     blocks = [part_text(part).strip("\n") for part in turn.response_parts]
@@ -46,11 +42,7 @@ def plain_text(turn: Turn | ActiveTurn | None) -> str:
 
 
 def without_parts(turn: Turn | ActiveTurn) -> str:
-    """What stands for a turn in which the agent has said and done nothing: so far, or to its end.
-
-    Args:
-        turn: The turn's snapshot.
-    """
+    """What stands for a turn in which the agent has said and done nothing: so far, or to its end."""
     return (
         "The agent said nothing."
         if isinstance(turn, Turn)
@@ -88,10 +80,6 @@ class GrowingText:
     """Reads a turn's plain text piece by piece while it grows.
 
     What still changes (a tool call that runs, the latest plan) is held back until it settles or the next part begins.
-
-    Example:
-        >>> GrowingText().read(None)
-        ''
     """
 
     def __init__(self) -> None:

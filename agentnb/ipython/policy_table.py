@@ -24,11 +24,7 @@ def _confined(item: tuple[str, Any]) -> str:
 
 
 class PolicyTable:
-    """The policy; two tables when displayed.
-
-    Args:
-        policy: The rules in force, and the last decisions.
-    """
+    """The policy; two tables when displayed."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy

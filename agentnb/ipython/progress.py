@@ -23,9 +23,6 @@ class Progress:
     """Writes a line now and then to the terminal that the kernel was started from, if there is one.
 
     It does not go through ``sys.stderr``, which in a kernel is the cell's output.
-
-    Args:
-        turn: The turn.
     """
 
     def __init__(self, turn: Turn) -> None:

@@ -32,17 +32,7 @@ if TYPE_CHECKING:
 
 
 class PromptCommand:
-    """Prompts agents for the magics of one shell.
-
-    Args:
-        shell: The IPython shell.
-        settings: What ``%config Agentnb`` sets.
-        tabs: The sessions.
-        shown: The ids of the turns that the running cell has shown; they are added here.
-
-    Attributes:
-        look_seconds: How long looking at a mentioned variable may take.
-    """
+    """Prompts agents for the magics of one shell."""
 
     def __init__(self, shell: Any, settings: Agentnb, tabs: Tabs, shown: set[str]) -> None:
         self.shell = shell

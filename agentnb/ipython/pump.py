@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 @contextlib.asynccontextmanager
 async def pumping(kernel: Any) -> AsyncIterator[None]:
-    """Handle the kernel's messages while the body awaits; nothing to do on ipykernel 7, which does that itself.
-
-    Args:
-        kernel: The shell's ``kernel``.
-    """
+    """Handle the kernel's messages while the body awaits; nothing to do on ipykernel 7, which does that itself."""
     if not _is_serial(kernel):
         yield
         return

@@ -27,11 +27,7 @@ class Quotes:
         self._last = 0
 
     def add(self, params: QuoteParams) -> str:
-        """Keep a selection.
-
-        Returns:
-            What to write after the ``@`` to mean it; the same for what was kept last.
-        """
+        """Keep a selection."""
         notebook = current_notebook()
         cell = notebook.cell(params.cell_id) if notebook is not None else None
         named = f"{cell_name(cell.kind, cell.count)} (cell id {cell.id})" if cell is not None else "a cell"

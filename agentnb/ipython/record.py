@@ -32,14 +32,7 @@ def record(turn: Turn) -> dict[str, str]:
 
 
 def value_record(turn: Turn) -> dict[str, str]:
-    """The turn as the value of a cell, which stays as it is now: of one that still runs it says so.
-
-    Args:
-        turn: The turn.
-
-    Returns:
-        What `record` gives, with a sentence behind it where more is to come.
-    """
+    """The turn as the value of a cell, which stays as it is now: of one that still runs it says so."""
     snapshot = turn.snapshot
     shown = _bundle(turn, snapshot)
     if not isinstance(snapshot, ActiveTurn) or not snapshot.response_parts:
@@ -74,12 +67,7 @@ def _without_time(part: ResponsePart) -> ResponsePart:
 
 
 def relative(text: str, cwd: Path) -> str:
-    """*text* with the paths in the workspace *cwd* relative to it: a notebook says the same wherever it is.
-
-    Example:
-        >>> relative("In /w/fits/a.csv, of /w/fits2", Path("/w/fits"))
-        'In a.csv, of /w/fits2'
-    """
+    """*text* with the paths in the workspace *cwd* relative to it: a notebook says the same wherever it is."""
     if len(cwd.parts) < _PARTS:
         return text
     spelled = {str(cwd), html_text(str(cwd))}

@@ -22,18 +22,7 @@ _LINE_END = re.compile(rb"(?<=\n)|(?<=\r)(?!\n)")
 
 
 def awaited(source: str) -> str:
-    """*source* (already plain Python) with every ``%agent`` call awaited where that is legal.
-
-    Args:
-        source: A transformed cell.
-
-    Returns:
-        The new source; *source* itself where there is nothing to do or it does not parse.
-
-    Example:
-        >>> awaited("get_ipython().run_line_magic('agent', 'Why?')")
-        "(await get_ipython().run_line_magic('_agent_awaited', 'Why?'))"
-    """
+    """*source* (already plain Python) with every ``%agent`` call awaited where that is legal."""
     if not any(runner in source for runner in _RUNNERS):
         return source
     try:

@@ -16,11 +16,7 @@ LONGEST_OUTPUT = 4_000
 
 
 def read_cells(path: str, outputs: bool) -> tuple[CellView, ...]:
-    """The cells of the notebook *path*.
-
-    Raises:
-        UsageError: If it cannot be read.
-    """
+    """The cells of the notebook *path*."""
     try:
         cells = read_json(Path(path).read_text(encoding="utf-8"))["cells"]
         return tuple(_cell(cell, outputs) for cell in cells)

@@ -50,15 +50,7 @@ _NO_PAGE = "Let the user open agentnb's sidebar beside the notebook (JupyterLab 
 
 
 class ShellCodeRunner:
-    """Runs agents' code in one IPython shell (implements :class:`agentnb.kernel.code_runner.CodeRunner`).
-
-    Args:
-        shell: The shell.
-        job_queue: Runs the code.
-
-    Attributes:
-        namespace: The shell's variables, to be watched and bound.
-    """
+    """Runs agents' code in one IPython shell (implements :class:`agentnb.kernel.code_runner.CodeRunner`)."""
 
     def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell
@@ -121,11 +113,7 @@ class ShellCodeRunner:
         return begin_in_shell(self._shell, code, seconds=seconds)
 
     async def edit(self, edit: Edit) -> Edited:
-        """Ask the page that told of the notebook.
-
-        Raises:
-            UsageError: If there is none, it does not answer, or cannot.
-        """
+        """Ask the page that told of the notebook."""
         if current_notebook() is None:
             raise UsageError(f"No page is there that could {edit.action} a cell.", hint=f"{_NO_PAGE}, or use run_code.")
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
@@ -168,11 +156,7 @@ class ShellCodeRunner:
         *,
         exact: bool = False,
     ) -> Mapping[str, str | None]:
-        """Ask the page that shows *notebook*.
-
-        Raises:
-            UsageError: If there is none, it does not answer, or cannot.
-        """
+        """Ask the page that shows *notebook*."""
         told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
         asked = EditParams(id="", action="change", steps=told, exact=exact, file_hashes=file_hashes)
@@ -182,11 +166,7 @@ class ShellCodeRunner:
         return {conflict.cell_id: conflict.current for conflict in done.conflicts or ()}
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
-        """Ask the page that shows *notebook*.
-
-        Raises:
-            UsageError: If there is none, it does not answer, or the text is too long.
-        """
+        """Ask the page that shows *notebook*."""
         asked = EditParams(id="", action="read", cell_id=cell_id)
         done = await lab().edit(asked, ANSWER_SECONDS, notebook=_fit(notebook, {cell_id}))
         if done.before is None:

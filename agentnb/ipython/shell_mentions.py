@@ -53,13 +53,7 @@ _nothing = object()
 
 
 class ShellMentions:
-    """The variables, files and cells that prompts can mention in one shell (a ``MentionSource``).
-
-    Args:
-        shell: The IPython shell.
-        job_queue: Runs what looks at objects on the main thread. Without one, nothing but the main thread looks.
-        patience: Seconds to wait for the main thread to become free.
-    """
+    """The variables, files and cells that prompts can mention in one shell (a ``MentionSource``)."""
 
     def __init__(self, shell: Any, job_queue: JobQueue | None = None, patience: float = PATIENCE_SECONDS) -> None:
         self._shell = shell
@@ -72,13 +66,6 @@ class ShellMentions:
         The cells of now come first, then the user's variables, the last used one first, then files and earlier cells;
         last are modules and the names that IPython put there. Names that begin with *start* come before those that hold
         it.
-
-        Args:
-            start: What was typed after the ``@``.
-            cwd: The workspace.
-
-        Returns:
-            At most :data:`MOST` suggestions.
         """
         found = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
@@ -189,12 +176,7 @@ class ShellMentions:
         ]
 
     def _on_main_thread(self, look: Callable[[], T], patience: float) -> T:
-        """The result of *look*, called on the main thread.
-
-        Raises:
-            KernelBusy: If the main thread does not become free in time, or *look* does not end.
-            UsageError: If an object raised something when it was looked at.
-        """
+        """The result of *look*, called on the main thread."""
         if threading.current_thread() is threading.main_thread():
             return look()
         if self._job_queue is None:

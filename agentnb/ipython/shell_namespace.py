@@ -50,12 +50,7 @@ class _WatchedCell:
 
 
 class ShellNamespace:
-    """The user's variables in one shell (implements :class:`agentnb.kernel.code_runner.Namespace`).
-
-    Args:
-        shell: The shell.
-        job_queue: Knows how the main thread's loop is reached, where one runs.
-    """
+    """The user's variables in one shell (implements :class:`agentnb.kernel.code_runner.Namespace`)."""
 
     def __init__(self, shell: Any, job_queue: JobQueue) -> None:
         self._shell = shell

@@ -16,16 +16,7 @@ _HEAD = ("", "tab", "agent", "state", "turns", "title")
 
 
 class TabRow(NamedTuple):
-    """One tab.
-
-    Attributes:
-        current: Whether ``%agent`` talks to it.
-        name: What ``%agents use`` and ``-t`` take.
-        agent: Its agent's name.
-        state: ``"idle"``, ``"working"``, ``"needs you"`` or ``"error"``, with what waits.
-        turns: How many turns it has had.
-        title: Its title.
-    """
+    """One tab."""
 
     current: bool
     name: str

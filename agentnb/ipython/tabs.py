@@ -18,9 +18,6 @@ class Tabs:
 
     A tab opened here is called as its ``-t`` says, else after its agent; one opened elsewhere (from Python, in the
     chat) after its agent too.
-
-    Args:
-        settings: What a tab is opened with where nothing else is said.
     """
 
     def __init__(self, settings: Agentnb) -> None:
@@ -54,11 +51,7 @@ class Tabs:
         return self.settings.cwd or None
 
     def find(self, name: str | None) -> Session:
-        """The session called *name*; the current one where None.
-
-        Raises:
-            UnknownSession: If there is none.
-        """
+        """The session called *name*; the current one where None."""
         tabs = self.all()
         wanted = name or self.current
         if wanted is None:
@@ -84,12 +77,7 @@ class Tabs:
         *,
         kernel: bool = False,
     ) -> Session:
-        """Open a new tab and make it the current one.
-
-        Raises:
-            UsageError: If a tab has that name already.
-            UnknownAgent, AgentNotFound: If there is no such agent.
-        """
+        """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
         mode: Any = permissions or self.settings.permissions
@@ -119,15 +107,7 @@ class Tabs:
         return self.adopt(session)
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
-        """Copy a tab, and make the copy the current one.
-
-        Args:
-            name: The tab that is copied; the current one where None.
-            copied: What the copy is called; after its agent where None.
-
-        Raises:
-            UsageError: If a tab has that name already.
-        """
+        """Copy a tab, and make the copy the current one."""
         if copied is not None and copied in self.all():
             raise UsageError(f"A tab is called {copied!r} already.", hint="Choose another name.")
         original = self.find(name)

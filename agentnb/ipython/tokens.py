@@ -22,12 +22,7 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 class AgentCommand(TokenTransformBase):
-    """One ``%agent`` command, alone on its line or assigned.
-
-    Args:
-        start: Where the logical line begins (line from one, column).
-        command: Where its ``%`` stands. IPython sorts transformers by *start*, so an assignment reports its line's.
-    """
+    """One ``%agent`` command, alone on its line or assigned."""
 
     priority = 1
 

@@ -46,16 +46,7 @@ _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalView] = (), cwd: str | Path = ".") -> str:
-    """A turn's answer as Markdown that is safe in a trusted output.
-
-    Args:
-        turn: The turn's snapshot, finished or not; None is one that still waits in the queue.
-        terminals: The chat's terminals, for their output.
-        cwd: The workspace, to which paths are relative.
-
-    Returns:
-        Markdown; ``"*…*"`` lines tell what is not the agent's words. Never empty.
-    """
+    """A turn's answer as Markdown that is safe in a trusted output."""
     if turn is None:
         return "*Waiting in the queue.*"
     by_id = {terminal.id: terminal for terminal in terminals}

@@ -35,15 +35,7 @@ class TurnDisplay(Protocol):
 
 
 def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
-    """What shows a turn.
-
-    Args:
-        turn: The turn.
-        audience: Who sees the cell's output.
-        view: The ``view`` setting.
-        blocking: Whether the cell blocks the kernel meanwhile, so that clicks may not come through.
-        replaces: Whether the front end is known to replace outputs in place, as notebooks do.
-    """
+    """What shows a turn."""
     if audience is Audience.TERMINAL:
         return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):
@@ -133,13 +125,7 @@ class GrowingMarkdownDisplay:
 
 
 class LiveDisplay:
-    """The live view, replaced in place by the record when the turn has ended.
-
-    Args:
-        turn: The turn.
-        blocking: Whether the cell blocks the kernel meanwhile.
-        replaces: Whether the front end is known to replace outputs in place; else what stands in is printed, too.
-    """
+    """The live view, replaced in place by the record when the turn has ended."""
 
     def __init__(self, turn: Turn, *, blocking: bool, replaces: bool = True) -> None:
         from agentnb.comm import frontend

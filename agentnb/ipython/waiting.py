@@ -32,16 +32,6 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     """Wait until *turn* has ended while the loop, and so every click, goes on.
 
     The first interrupt cancels the turn and gives it `GRACE_S` to end; the second leaves it.
-
-    Args:
-        turn: The turn.
-        tick: Called every `TICK_S` seconds.
-        timeout: Seconds after which the turn is cancelled; None waits for ever.
-        kernel: The shell's kernel, for the clicks of ipykernel 6.
-
-    Raises:
-        AgentInterrupted: After an interrupt.
-        TurnTimeout: After *timeout*.
     """
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()

@@ -20,11 +20,7 @@ CHUNK = 65_536
 
 
 def main() -> int:
-    """Carry bytes both ways until one end closes.
-
-    Returns:
-        The exit status: 0, or 1 where the kernel cannot be connected to.
-    """
+    """Carry bytes both ways until one end closes."""
     path, token = os.environ.pop(SOCKET, ""), os.environ.pop(TOKEN, "")
     if not path or not token:
         sys.stderr.write("This program connects an agent to agentnb's kernel; the agent starts it, not a user.\n")

@@ -16,25 +16,14 @@ _UNKNOWN = "The page did not say the cell's old text, so it cannot be put back. 
 
 
 class CellText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell at one time.
-
-    Attributes:
-        source: Its text.
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-    """
+    """A cell at one time."""
 
     source: str
     kind: str
 
 
 class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Where a cell was.
-
-    Attributes:
-        notebook: The notebook's path on the Jupyter server.
-        below: The cell above it, which may be gone as well; None: there was none.
-        index: Its place, from 0.
-    """
+    """Where a cell was."""
 
     notebook: str
     below: str | None = None
@@ -42,23 +31,7 @@ class CellPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell that a turn changed.
-
-    Attributes:
-        id: ``cell:<the cell's id>``.
-        name: The cell as the notebook shows it, with its first line: ``In [3]: df.head()``.
-        notebook: The notebook's path on the Jupyter server.
-        status: ``"added"``, ``"changed"`` or ``"deleted"``.
-        before: The cell before; None where there was none.
-        after: The cell after; None where there is none.
-        undoable: Whether it can be undone, or redone where it is undone.
-        undone: Whether it is undone.
-        reason: Why it cannot be undone; a sentence.
-        offered: Whether the page has not been given it yet; it counts as undone until then.
-        from_file: Whether the agent wrote it to the notebook's file.
-        detail: What else the turn changed of the cell, in a few words: its place, type or tags.
-        place: Where the cell was; of a deleted one only.
-    """
+    """A cell that a turn changed."""
 
     id: str
     name: str
@@ -76,31 +49,7 @@ class CellChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CellRecord(msgspec.Struct, kw_only=True):
-    """One changed cell of one turn.
-
-    Args:
-        cell_id: The cell.
-        notebook: The notebook's path on the Jupyter server.
-        kind: The cell's type; of one that is gone the last that it had.
-        before: Its text before; None where there was no such cell.
-        after: Its text after; None where there is none.
-        is_known: Whether *before* is known; else it is what the page last told of the cell.
-        count: The cell's execution count.
-        below: The cell above it.
-        index: Its place, from 0.
-        old_kind: The type that it had before, where that was another.
-        tags: Its tags after, where they were changed, or it was deleted; None where they are as they were.
-        old_tags: Its tags before, likewise.
-        moved: Whether it was put in another place.
-        old_below: The cell that was above it before it was moved.
-        old_index: Its place before that.
-        undone: Whether it is undone.
-        kept: Whether the user has accepted it.
-        offered: Whether the page has not been given it yet: the agent wrote it to the notebook's file.
-        from_file: Whether the agent wrote it there.
-        is_in_copy: Whether the turn changed a cell with this id in another notebook that is open, too.
-        file_hashes: That file's SHA-256 before and after, where the agent changed only cells in it.
-    """
+    """One changed cell of one turn."""
 
     cell_id: str
     notebook: str
@@ -201,12 +150,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
         return None if merged.is_same else merged
 
     def step(self, expected: str | None, *, forced: bool = False) -> CellStep | None:
-        """The step for the page that undoes it, or redoes it, but for a move; None where it was only moved.
-
-        Args:
-            expected: The text that the cell must have; None where it must not be there.
-            forced: Whether its type and tags may be any.
-        """
+        """The step for the page that undoes it, or redoes it, but for a move; None where it was only moved."""
         target = self.target
         if target is None:
             return CellStep(action="delete", cell_id=self.cell_id, expected=expected or "")

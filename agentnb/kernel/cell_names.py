@@ -24,40 +24,21 @@ _NUMBER = re.compile(r"(?:In ?)?\[?(?P<number>\d{1,9})\]?", re.ASCII)
 
 
 def cell_name(kind: str, count: int | None) -> str:
-    """The name of a cell.
-
-    Args:
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        count: Its execution count; None before it has run.
-
-    Example:
-        >>> cell_name("code", 3), cell_name("code", None), cell_name("markdown", None)
-        ('In [3]', 'Code cell, not run', 'Markdown cell')
-    """
+    """The name of a cell."""
     if count:
         return f"In [{count}]"
     return "Code cell, not run" if kind == "code" else f"{kind.capitalize()} cell"
 
 
 def cell_title(kind: str, count: int | None, source: str) -> str:
-    """The name of a cell and its first line, for the middle of a card's title.
-
-    Example:
-        >>> cell_title("code", 3, "df.head()"), cell_title("markdown", None, "# Results")
-        ('In [3]: `df.head()`', 'the Markdown cell `# Results`')
-    """
+    """The name of a cell and its first line, for the middle of a card's title."""
     named = f"In [{count}]:" if count else "the cell" if kind == "code" else f"the {kind.capitalize()} cell"
     line = first_line(source)
     return f"{named} {line}" if line else named.removesuffix(":") + ("" if count else " that is empty")
 
 
 def first_line(source: str) -> str:
-    r"""The first line of *source* with words in it, cut and set as code; empty where there is none.
-
-    Example:
-        >>> first_line("\n  x = 1\ny = 2")
-        '`x = 1`'
-    """
+    r"""The first line of *source* with words in it, cut and set as code; empty where there is none."""
     line = next((line.strip() for line in source.splitlines() if line.strip()), "")
     if len(line) > MOST_CHARACTERS:
         line = f"{line[: MOST_CHARACTERS - 1].rstrip()}…"
@@ -65,26 +46,13 @@ def first_line(source: str) -> str:
 
 
 def number_in(named: str) -> int | None:
-    """The number that *named* means: ``3``, ``[3]`` and ``In [3]`` are one; None where it is none.
-
-    Example:
-        >>> number_in("In [3]"), number_in("3"), number_in("a3f1")
-        (3, 3, None)
-    """
+    """The number that *named* means: ``3``, ``[3]`` and ``In [3]`` are one; None where it is none."""
     match = _NUMBER.fullmatch(named.strip())
     return int(match["number"]) if match else None
 
 
 def named_cell(named: str, notebook: NotebookView) -> CellView:
-    """The cell of *notebook* that an agent names.
-
-    Args:
-        named: Its id, or the n of its ``In [n]``.
-        notebook: The notebook.
-
-    Raises:
-        UsageError: If there is none, or more than one.
-    """
+    """The cell of *notebook* that an agent names."""
     number = number_in(named)
     found = [each for each in notebook.cells if each.cell_id and each.cell_id == named]
     found = found or [each for each in notebook.cells if number is not None and each.count == number]

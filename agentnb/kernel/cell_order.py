@@ -19,24 +19,13 @@ if TYPE_CHECKING:
 
 
 class CellOrder(msgspec.Struct, frozen=True):
-    """The order of a notebook's cells, as far as its page tells of them.
-
-    Args:
-        ids: The cells.
-        start: How many come before these.
-    """
+    """The order of a notebook's cells, as far as its page tells of them."""
 
     ids: tuple[str, ...]
     start: int = 0
 
     def after(self, steps: Iterable[CellStep]) -> CellOrder:
-        """The order after *steps*.
-
-        Example:
-            >>> from agentnb.kernel.code_runner import CellStep
-            >>> CellOrder(("a", "b", "c")).after([CellStep(action="move", cell_id="a", below="c")]).ids
-            ('b', 'c', 'a')
-        """
+        """The order after *steps*."""
         ids = [*self.ids]
         for step in steps:
             if step.action in {"delete", "move"} and step.cell_id in ids:
@@ -59,15 +48,7 @@ def steps_in_order(
     gone: Collection[str] = (),
     forced: Collection[str] = (),
 ) -> list[CellStep]:
-    """The steps that undo (or redo) changes of one notebook's cells.
-
-    Args:
-        cells: The changes, all to be undone or all to be redone, and the texts that the cells must have; None for a
-            cell that must not be there.
-        orders: The notebook's cells before and after the turn, where it changed their order.
-        gone: The cells that the turn, as it stands, leaves out of the notebook.
-        forced: The cells whose type and tags may be any.
-    """
+    """The steps that undo (or redo) changes of one notebook's cells."""
     made = [(cell, expected, cell.step(expected, forced=cell.cell_id in forced)) for cell, expected in cells]
     steps = [step for _, _, step in made if step is not None and step.action != "insert"]
     steps.sort(key=lambda step: step.action != "delete")

@@ -31,18 +31,7 @@ BETWEEN_MERGED = "\n\n"
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call would do.
-
-    Args:
-        title: The card's title.
-        steps: What the page does, all or nothing.
-        shown: What the page shows in the cells while the user is asked.
-        records: The changed cells, for undo.
-        orders: The notebook's cells before and after, where their order changes.
-        before: The cells' text before, as the card shows it.
-        after: The same text after.
-        done: The answer for the agent.
-    """
+    """What a call would do."""
 
     title: str
     steps: tuple[CellStep, ...]
@@ -55,11 +44,7 @@ class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> tuple[CellView, ...]:
-    """The cells that a call would change: whose texts must be as the agent read them.
-
-    Raises:
-        UsageError: If a cell is not there, or not clearly named.
-    """
+    """The cells that a call would change: whose texts must be as the agent read them."""
     if name != "merge_cells":
         return (named_cell(arguments["cell"], notebook),)
     first, last = (notebook.cells.index(named_cell(arguments[each], notebook)) for each in ("first", "last"))
@@ -71,18 +56,7 @@ def planned_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookVie
 
 
 def plan_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> CellPlan:
-    """What the call of the tool *name* with the checked *arguments* would do to *notebook*.
-
-    Raises:
-        UsageError: If it cannot be done, or would do nothing.
-
-    Example:
-        >>> from agentnb.kernel.code_runner import CellView, NotebookView
-        >>> cells = tuple(CellView(cell_id=each, kind="code", source=each) for each in "abc")
-        >>> shown = NotebookView(name="a.ipynb", path=None, live=True, cells=cells)
-        >>> plan_cells("move_cell", {"cell": "a", "below": "c"}, shown).title
-        'Move the cell `a` below the cell `c`'
-    """
+    """What the call of the tool *name* with the checked *arguments* would do to *notebook*."""
     return PLANS[name](arguments, notebook, planned_cells(name, arguments, notebook))
 
 

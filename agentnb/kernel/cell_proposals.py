@@ -16,21 +16,7 @@ if TYPE_CHECKING:
 
 
 def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
-    """What the call of a kernel tool would do to a cell; None where it changes none, or the cell is not known.
-
-    Args:
-        name: The tool.
-        arguments: Its arguments, checked.
-        notebook: The notebook as its page has it.
-
-    Example:
-        >>> from agentnb.kernel.code_runner import CellView, NotebookView
-        >>> cell = CellView(cell_id="c", kind="code", source="1")
-        >>> shown = NotebookView(name="a.ipynb", path=None, live=True, cells=(cell,))
-        >>> proposed = proposed_cell("replace_cell", {"cell": "c", "source": "2"}, shown)
-        >>> proposed.action, proposed.cell_id, proposed.old_text, proposed.new_text
-        ('replace', 'c', '1', '2')
-    """
+    """What the call of a kernel tool would do to a cell; None where it changes none, or the cell is not known."""
     if not notebook.live:
         return None
     try:

@@ -44,15 +44,7 @@ CELL_TRIES = 3
 
 
 class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A cell or variable that changed since the turn, so that undo or redo would overwrite somebody's work.
-
-    Attributes:
-        id: The change's id.
-        name: The cell's or the variable's name.
-        base: What the turn left: a cell's text, or a line on an object; None where there was nothing.
-        current: What is there now, likewise.
-        target: What undo or redo would put there, likewise.
-    """
+    """A cell or variable that changed since the turn, so that undo or redo would overwrite somebody's work."""
 
     id: str
     name: str
@@ -78,19 +70,7 @@ class _Turn:
 
 
 class KernelChanges:
-    """The changes of one conversation. Used on the host's thread, but for what the watches tell on the main thread.
-
-    Args:
-        owner: The tab's id.
-        runner: The kernel and its notebook; None where there is none.
-        job_queue: The jobs of the main thread.
-        limit: Bytes that the old objects may hold; the oldest are let go first.
-
-    Attributes:
-        changed: Called with a turn's id when code that was still running after the turn's end has changed something;
-            on the main thread.
-        patience: Seconds that undo and redo wait for a busy kernel.
-    """
+    """The changes of one conversation. Used on the host's thread, but for what the watches tell on the main thread."""
 
     def __init__(
         self,
@@ -133,12 +113,7 @@ class KernelChanges:
             return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
-        """The agent has changed cells of one notebook, by a tool of ours.
-
-        Args:
-            changes: The cells.
-            orders: The notebook's cells before and after, where the tool changed which there are or their order.
-        """
+        """The agent has changed cells of one notebook, by a tool of ours."""
         with self._lock:
             turn = self._turns.get(self._current or "")
             if turn is None:
@@ -184,11 +159,7 @@ class KernelChanges:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
     def watch(self, told: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
-        """A watch for code that the agent runs now; None where there is no kernel.
-
-        Args:
-            told: Called with what the code has done when it has ended; on the main thread.
-        """
+        """A watch for code that the agent runs now; None where there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
             return None
@@ -237,21 +208,7 @@ class KernelChanges:
     async def undo(
         self, turn_id: str, ids: Sequence[str], *, choices: Mapping[str, Choice] | None = None
     ) -> tuple[str, ...]:
-        """Put back what was there before the turn: all of *ids*, or nothing.
-
-        Args:
-            turn_id: The turn.
-            ids: The changes' ids.
-            choices: What to do about conflicts, by id.
-
-        Returns:
-            The ids of what was undone, or was as before already.
-
-        Raises:
-            KernelChangesConflict: If something changed since the turn, and no choice says what to do.
-            ChangesError: If something cannot be undone.
-            KernelBusy: If the kernel is busy for too long.
-        """
+        """Put back what was there before the turn: all of *ids*, or nothing."""
         return await self._undo_or_redo(turn_id, ids, choices or {}, undone=False)
 
     async def redo(

@@ -37,12 +37,7 @@ _ADDRESSES = {"vega": "url", "plotly": "source"}
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """A chart.
-
-    Attributes:
-        library: ``"vega"`` (Vega and Vega-Lite) or ``"plotly"``.
-        specification: What it shows, as JSON.
-    """
+    """A chart."""
 
     library: str
     specification: str
@@ -58,14 +53,6 @@ def with_pictures(
     """*outputs* with a PNG for each chart that has no picture yet and can be drawn, and why others were not drawn.
 
     Blocks for at most twice `DRAW_S`. Charts stay as they are where their renderer is not installed.
-
-    Args:
-        outputs: Outputs as in a notebook's file.
-        draw: Draws a chart; `draw_chart` where its renderer is installed.
-
-    Example:
-        >>> with_pictures([{"data": {"text/plain": "1"}}])
-        ([{'data': {'text/plain': '1'}}], [])
     """
     shown: list[Mapping[str, Any]] = []
     notes: list[str] = []
@@ -109,14 +96,7 @@ def is_drawable(library: str) -> bool:
 
 
 def draw_chart(chart: Chart) -> bytes:
-    """The PNG of *chart*, drawn within `DRAW_S`; the same chart is tried once.
-
-    Args:
-        chart: The chart.
-
-    Raises:
-        Undrawn: If it is too large, names data that are elsewhere, takes too long, or its renderer fails.
-    """
+    """The PNG of *chart*, drawn within `DRAW_S`; the same chart is tried once."""
     if len(chart.specification) > LONGEST_CHART:
         raise Undrawn(f"A chart of more than {LONGEST_CHART:,} characters is not drawn; it is text.")
     try:
@@ -141,16 +121,7 @@ def _drawn(chart: Chart) -> bytes | str:
 
 
 def run_renderer(command: Sequence[str], specification: str, timeout: float) -> bytes:
-    """What a program makes of a chart.
-
-    Args:
-        command: The program; it reads the chart and writes the PNG.
-        specification: The chart, as JSON.
-        timeout: Seconds until it is killed, with all that it started.
-
-    Raises:
-        Undrawn: If it takes longer, or gives no PNG.
-    """
+    """What a program makes of a chart."""
     program = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )

@@ -20,13 +20,7 @@ T = TypeVar("T")
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the user's variables.
-
-    Args:
-        name: Its name.
-        detail: Its type, and shape or length.
-        size: Its size in bytes, where known; of data frames and arrays the size of their data.
-    """
+    """One of the user's variables."""
 
     name: str
     detail: str
@@ -34,13 +28,7 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception that code raised.
-
-    Args:
-        name: The exception's class.
-        message: Its message.
-        traceback: The traceback as IPython shows it, without colours.
-    """
+    """An exception that code raised."""
 
     name: str
     message: str
@@ -48,15 +36,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of running code.
-
-    Args:
-        printed: The text written to stdout and stderr, in order.
-        result: The last expression's value where it is only text.
-        shown: The displayed mime bundles; the last expression's value comes last if it is more than text.
-        failure: The exception that was raised.
-        stopped: Who stopped the code.
-    """
+    """The result of running code."""
 
     printed: str = ""
     result: str | None = None
@@ -66,19 +46,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellView(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell as agents see it.
-
-    Args:
-        cell_id: Its id in the notebook; empty if the notebook has no ids.
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        source: Its text.
-        count: Its execution count, once it has run.
-        output: Its output, as text.
-        cut: Whether *source* is cut short.
-        tags: Its tags.
-        editable: Whether it may be edited.
-        deletable: Whether it may be deleted.
-    """
+    """A cell as agents see it."""
 
     cell_id: str
     kind: str
@@ -92,16 +60,7 @@ class CellView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
-    """A notebook as agents see it.
-
-    Args:
-        name: Its path, as far as known.
-        path: The absolute path of its file; None if not known.
-        live: Whether this is the notebook as a browser page has it open, rather than as its file was last saved.
-        cells: Its cells; of a notebook with more than 1,000 those round the active one.
-        start: How many cells come before these.
-        read_only: Whether its file can't be written.
-    """
+    """A notebook as agents see it."""
 
     name: str
     path: str | None
@@ -112,17 +71,7 @@ class NotebookView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A change of the notebook, which a browser page carries out.
-
-    Args:
-        action: What to do.
-        cell_id: The cell to replace or run, or below which to insert; None inserts at the end.
-        source: The new text. For ``run``: the text that was allowed; the page refuses to run any other.
-        expected: For ``replace``: the text that was to be replaced; the page refuses to replace any other.
-        expected_is_cut: Whether *expected* is only its beginning.
-        kind: The new cell's kind.
-        notebook: The notebook's name (:class:`NotebookView`).
-    """
+    """A change of the notebook, which a browser page carries out."""
 
     action: Literal["insert", "replace", "run"]
     cell_id: str | None = None
@@ -134,18 +83,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Edited(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an :class:`Edit`.
-
-    Args:
-        text: The answer for the agent.
-        pictures: The pictures that the cell that was run shows: MCP content blocks.
-        raised: Whether the cell that was run raised an exception.
-        cell_id: The cell.
-        index: Its place in the notebook, from 0.
-        before: The text that was replaced; None where the page does not say.
-        is_other: Whether nothing was done, because the cell has another text than was expected.
-        current: That text; None where it is too long.
-    """
+    """The result of an :class:`Edit`."""
 
     text: str
     pictures: tuple[dict[str, Any], ...] = ()
@@ -158,21 +96,7 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a change of several cells.
-
-    Args:
-        action: What to do; ``"replace"`` gives a cell another text, type or tags.
-        cell_id: The cell; the id that a cell gets that is inserted.
-        kind: The type of a cell that is inserted.
-        new_kind: The type that a replaced cell gets; None: its own.
-        expected_kind: The type that it must have now; None: any.
-        source: The new text.
-        expected: The text that the cell must have now; None, for ``"move"``: any.
-        tags: The tags that an inserted or replaced cell gets; None: none, or its own.
-        expected_tags: The tags that it must have now; None: any.
-        below: The cell above one that is inserted or moved.
-        index: Its place from 0, where *below* is gone or None.
-    """
+    """One step of a change of several cells."""
 
     action: Literal["insert", "replace", "delete", "move"]
     cell_id: str
@@ -226,17 +150,7 @@ class Namespace(Protocol):
         ...
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
-        """Watch the next run of a cell, which a page runs for an agent.
-
-        Args:
-            cell_id: The cell.
-            source: Its text.
-            watch: Watches it.
-            late: Whether the cell waits behind another; it is then expected as soon as that has ended.
-
-        Returns:
-            What ends this where the cell has not begun.
-        """
+        """Watch the next run of a cell, which a page runs for an agent."""
         ...
 
     def stop_cell(self, cell_id: str) -> bool:
@@ -277,23 +191,11 @@ class CodeRunner(Protocol):
         ...
 
     def inspect(self, path: str) -> str:
-        """A description of the object at *path*, such as ``df.columns`` or ``runs[0]["loss"]``.
-
-        Raises:
-            UsageError: If *path* is not a path, or names something that does not exist.
-        """
+        """A description of the object at *path*, such as ``df.columns`` or ``runs[0]["loss"]``."""
         ...
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
-        """The notebook as a browser page has it open, else as its file was saved.
-
-        Args:
-            outputs: Whether its outputs are wanted, too.
-            named: One of those that are open, by its path or name; None: the one that was used last.
-
-        Raises:
-            UsageError: If neither is known, or *named* names none that is open, or more than one.
-        """
+        """The notebook as a browser page has it open, else as its file was saved."""
         ...
 
     def notebooks(self) -> Sequence[NotebookView]:
@@ -318,23 +220,11 @@ class CodeRunner(Protocol):
         ...
 
     def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
-        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`).
-
-        Args:
-            code: The code, as a cell has it.
-            seconds: How long it may take.
-
-        Returns:
-            What waits for its end; the rehearsal itself where there can be none.
-        """
+        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`)."""
         ...
 
     async def edit(self, edit: Edit) -> Edited:
-        """Change or run a cell, in the browser page that shows the notebook.
-
-        Raises:
-            UsageError: If no page shows the notebook.
-        """
+        """Change or run a cell, in the browser page that shows the notebook."""
         ...
 
     async def change_cells(
@@ -345,32 +235,9 @@ class CodeRunner(Protocol):
         *,
         exact: bool = False,
     ) -> Mapping[str, str | None]:
-        """Do all *steps* in the page that shows *notebook*, or none.
-
-        Args:
-            notebook: Its name (:class:`NotebookView`).
-            steps: What to do.
-            file_hashes: The SHA-256 of the notebook's file as the page loaded or saved it, and as it is now, where the
-                page has all that is in it after the steps: then it may save over it.
-            exact: Whether a cell with which a step is done already is other than expected; else the step is left out.
-
-        Returns:
-            The cells that are other than a step expects, by id, with their texts; None for one that is gone. Nothing
-            is changed where there is one.
-
-        Raises:
-            UsageError: If no page shows that notebook.
-        """
+        """Do all *steps* in the page that shows *notebook*, or none."""
         ...
 
     async def read_cell(self, notebook: str, cell_id: str) -> str:
-        """All of a cell's text, where :meth:`notebook` gave only its beginning.
-
-        Args:
-            notebook: The notebook's name.
-            cell_id: The cell.
-
-        Raises:
-            UsageError: If no page shows that notebook, it has no such cell, or the text is too long.
-        """
+        """All of a cell's text, where :meth:`notebook` gave only its beginning."""
         ...

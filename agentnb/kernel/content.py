@@ -22,12 +22,7 @@ MOST_OF_A_LINE = 300
 
 
 def said(text: str, *, failed: bool = False) -> dict[str, Any]:
-    """A tool's result (MCP ``CallToolResult``) that is text.
-
-    Example:
-        >>> said("It works.")
-        {'content': [{'type': 'text', 'text': 'It works.'}], 'isError': False}
-    """
+    """A tool's result (MCP ``CallToolResult``) that is text."""
     return {"content": [text_block(text)], "isError": failed}
 
 
@@ -37,10 +32,6 @@ def with_object(result: dict[str, Any]) -> dict[str, Any]:
     Gemini CLI does so, and MCP wants an object there: a number or a list fails the call after the code has run. Codex
     leaves out all else where there is ``structuredContent``: a text with pictures goes behind them instead, Gemini CLI
     reads only the first block.
-
-    Example:
-        >>> with_object(said("[1, 2]"))["structuredContent"]
-        {'result': [1, 2]}
     """
     blocks = result.get("content")
     if result.get("structuredContent") is not None or not isinstance(blocks, list) or not blocks:
@@ -65,12 +56,7 @@ def with_object(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def failure_of(result: dict[str, Any]) -> str | None:
-    """The last line of what a tool says of its failure; None where it did not fail.
-
-    Example:
-        >>> failure_of(said("division by zero", failed=True)), failure_of(said("It works."))
-        ('division by zero', None)
-    """
+    """The last line of what a tool says of its failure; None where it did not fail."""
     if not result["isError"]:
         return None
     lines = [line for block in result["content"] for line in block.get("text", "").splitlines() if line.strip("` ")]
@@ -78,12 +64,7 @@ def failure_of(result: dict[str, Any]) -> str | None:
 
 
 def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
-    r"""*text*, without its middle where it is too long.
-
-    Example:
-        >>> clipped("abcdefgh", 4)
-        'ab\n… (4 characters left out) …\ngh'
-    """
+    r"""*text*, without its middle where it is too long."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -91,12 +72,7 @@ def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
 
 
 def fenced(text: str) -> str:
-    r"""*text* as a Markdown code block whose fence is longer than any run of backticks in it.
-
-    Example:
-        >>> fenced("--- x ---")
-        '```\n--- x ---\n```'
-    """
+    r"""*text* as a Markdown code block whose fence is longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

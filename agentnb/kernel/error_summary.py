@@ -56,25 +56,14 @@ _group: Any = getattr(builtins, "BaseExceptionGroup", None)
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A cell that code stands in.
-
-    Attributes:
-        count: Its execution count.
-        cell_id: Its id in the notebook, where that is known.
-    """
+    """A cell that code stands in."""
 
     count: int | None
     cell_id: str | None = None
 
 
 class ErrorSummary(msgspec.Struct, frozen=True):
-    """What is told of an error.
-
-    Attributes:
-        name: Its class.
-        message: Its message, cut.
-        text: All of it, for an agent.
-    """
+    """What is told of an error."""
 
     name: str
     message: str
@@ -90,24 +79,7 @@ def summarize_error(
     script: Path | None = None,
     displayed: str | None = None,
 ) -> ErrorSummary:
-    """Tell of *error*.
-
-    Args:
-        error: The error; its traceback is read, not kept.
-        cell_of: The cell that a code's file name stands for.
-        failed: The cell that was run.
-        root: The workspace; the current folder by default.
-        script: The user's program; it, and what is in its folder, is the user's own, too.
-        displayed: The traceback as it was displayed; the message of an error with a ``__str__`` of its own is taken
-            from it.
-
-    Example:
-        >>> try:
-        ...     {}["a"]
-        ... except KeyError as error:
-        ...     summarize_error(error).text.splitlines()[0]
-        "KeyError: 'a'"
-    """
+    """Tell of *error*."""
     roots = ((root or Path.cwd()).resolve(), *([script.parent] if script else []))
     telling = _Telling(error, cell_of, failed, roots)
     name, message = _class_name(error), telling.message(error, displayed)

@@ -33,15 +33,7 @@ _NEVER = secrets.token_bytes(32)
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:
-    """Check that an agent reaches an address of this machine.
-
-    Args:
-        title: The agent.
-        reached: Whether its confinement leads there.
-
-    Raises:
-        NotOffered: If it does not.
-    """
+    """Check that an agent reaches an address of this machine."""
     if not reached:
         message = f"{title} takes tools over HTTP only, and its confinement does not lead to this machine."
         raise NotOffered(message, hint="Confine it without `network`, or start it with confine=False.")
@@ -58,11 +50,7 @@ class _Request(NamedTuple):
 
 
 class HttpServer:
-    """Listens for one agent, once it is started (:meth:`started`). Runs on the host's loop.
-
-    Args:
-        server: Makes the MCP server of one session of the agent's client.
-    """
+    """Listens for one agent, once it is started (:meth:`started`). Runs on the host's loop."""
 
     def __init__(self, server: Callable[[], McpServer]) -> None:
         self._make = server
@@ -74,14 +62,7 @@ class HttpServer:
 
     @classmethod
     async def started(cls, server: Callable[[], McpServer]) -> HttpServer:
-        """A server that listens.
-
-        Args:
-            server: Makes the MCP server of one session of the agent's client.
-
-        Raises:
-            NotOffered: Where the system has no port for it.
-        """
+        """A server that listens."""
         listening = cls(server)
         try:
             opened = await asyncio.start_server(listening._accept, "127.0.0.1", 0, limit=LONGEST_HEAD)

@@ -40,12 +40,7 @@ class Work(Protocol[T_co]):
     """Something to run on the main thread; its type parameter is the type of its result."""
 
     def begin(self, done: Callable[[T_co], None], *, loop_is_free: bool) -> None:
-        """Begin on the main thread; *done* is called there when it has ended, before this returns or later.
-
-        Args:
-            done: Receives the result.
-            loop_is_free: Whether the thread's event loop, if one is running, keeps running meanwhile.
-        """
+        """Begin on the main thread; *done* is called there when it has ended, before this returns or later."""
         ...
 
     def stop(self, why: Stop) -> None:
@@ -68,13 +63,7 @@ class _Waiter:
 
 
 class JobQueue:
-    """The jobs of one process's main thread; one queue per process (``Environment.job_queue``).
-
-    Attributes:
-        schedule: Calls a function soon on the main thread, by its event loop; None where no loop runs there for good.
-        is_main_thread_busy: Says whether the main thread runs the user's code.
-        grace: Seconds that interrupted code may take to end; after that :meth:`run` stops waiting for it.
-    """
+    """The jobs of one process's main thread; one queue per process (``Environment.job_queue``)."""
 
     def __init__(self) -> None:
         self.schedule: Callable[[Call], None] | None = None
@@ -87,17 +76,7 @@ class JobQueue:
     # --- from the host's thread ---
 
     async def run(self, work: Work[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
-        """Run *work* on the main thread and return its result. Cancelling this call stops the work.
-
-        Args:
-            work: What to run.
-            owner: The id of the tab whose agent asked for it.
-            patience: Seconds to wait for the main thread to become free.
-            timeout: Seconds that the work may take; None means no limit.
-
-        Raises:
-            KernelBusy: If the main thread was not free in time, or the work does not end although it was interrupted.
-        """
+        """Run *work* on the main thread and return its result. Cancelling this call stops the work."""
         job = _Job(work, owner)
         with self._lock:
             self._queue.append(job)
@@ -162,16 +141,7 @@ class JobQueue:
 
     @contextlib.contextmanager
     def waiting(self, owner: str, wake: Call | None = None) -> Iterator[None]:
-        """Let jobs run on this thread while the body waits for a turn of the tab *owner*.
-
-        Args:
-            owner: The tab's id.
-            wake: Makes the body call :meth:`run_pending`; may be called from any thread. None where the thread's event
-                loop keeps running, which then calls it: `schedule`'s, or without that the one that runs now.
-
-        Raises:
-            UsageError: If the body belongs to code that a turn of this very tab runs: it would wait for itself.
-        """
+        """Let jobs run on this thread while the body waits for a turn of the tab *owner*."""
         self.check_can_wait(owner)
         if threading.current_thread() is not threading.main_thread():
             yield

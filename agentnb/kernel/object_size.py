@@ -24,10 +24,6 @@ def estimated_size(value: Any) -> int:
     """About how many bytes would be freed if *value* and all that only it refers to were gone.
 
     Objects that others refer to as well are counted, too. Modules, classes and functions are not.
-
-    Example:
-        >>> estimated_size([b"x" * 1_000_000] * 3) // 1_000_000
-        1
     """
     seen: set[int] = set()
     found: list[tuple[Any, float]] = [(value, 1.0)]

@@ -21,10 +21,6 @@ LOOKED_AT = 200_000
 
 
 def ends(text: str) -> str:
-    """The beginning and the end of a very long *text*: what lies between is cut in any case.
-
-    Args:
-        text: What an output says.
-    """
+    """The beginning and the end of a very long *text*: what lies between is cut in any case."""
     half = LOOKED_AT // 2
     return text if len(text) <= LOOKED_AT else f"{text[:half]}\n{text[-half:]}"

@@ -60,13 +60,7 @@ def without_colours(text: str) -> str:
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """One picture.
-
-    Attributes:
-        data: Its bytes, in base64.
-        content_type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
-        text: What the output says in its place, cut: ``<Figure size 640x480 with 1 Axes>``.
-    """
+    """One picture."""
 
     data: str
     content_type: str
@@ -74,13 +68,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputText(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent gets of outputs.
-
-    Attributes:
-        text: Their text; a picture is named where it stands.
-        pictures: The pictures.
-        left_out: What was cut or left out, a sentence each.
-    """
+    """What an agent gets of outputs."""
 
     text: str
     pictures: tuple[Picture, ...] = ()
@@ -88,17 +76,7 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_outputs(outputs: Iterable[Mapping[str, Any]], *, error: str | None = None) -> OutputText:
-    r"""Read *outputs*.
-
-    Args:
-        outputs: Outputs as in a notebook's file; a number in the place of a picture is the size of one that was too
-            large to be handed over.
-        error: What is told of the error among them, in place of its traceback.
-
-    Example:
-        >>> read_outputs([{"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]}]).text
-        '1\n2'
-    """
+    r"""Read *outputs*."""
     return _Reading(error).read(outputs)
 
 
@@ -239,12 +217,7 @@ def is_picture(data: str, kind: str) -> bool:
 
 
 def picture_tokens(data: str, kind: str) -> int:
-    """About how many tokens a model spends on a picture: its area over 750, at most 1,600; 1,500 where that is unknown.
-
-    Args:
-        data: The picture, in base64.
-        kind: Its media type.
-    """
+    """About how many tokens a model spends on a picture: its area over 750, at most 1,600; 1,500 where that is unknown."""
     if kind != "image/png" or not is_picture(data[:64], kind):
         return 1_500
     width, height = struct.unpack(">II", base64.b64decode(data[:64])[16:24])

@@ -36,11 +36,7 @@ class KernelGone(AgentnbError):
 
 
 class PairedConnection:
-    """One connection; made by :meth:`opened`.
-
-    Attributes:
-        on_notification: Called with the method and the parameters of each notification, except the one of the end.
-    """
+    """One connection; made by :meth:`opened`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.on_notification: Callable[[str, dict[str, Any]], object] = lambda _method, _params: None
@@ -52,11 +48,7 @@ class PairedConnection:
 
     @classmethod
     async def opened(cls, path: str, token: str) -> PairedConnection:
-        """Connect to the socket at *path* with its *token*.
-
-        Raises:
-            OSError: If nobody listens there.
-        """
+        """Connect to the socket at *path* with its *token*."""
         reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
         writer.write(token.encode() + b"\n")
         return cls(reader, writer)
@@ -67,12 +59,7 @@ class PairedConnection:
         return self._ended
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask the kernel; where this is cancelled, the kernel is told so.
-
-        Raises:
-            RpcError: If the kernel answers with an error.
-            KernelGone: If the connection ends before it has answered, or has ended.
-        """
+        """Ask the kernel; where this is cancelled, the kernel is told so."""
         if self._ended is not None:
             raise self._ended
         number = next(self._ids)

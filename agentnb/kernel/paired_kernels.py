@@ -45,14 +45,7 @@ _LARGEST_BYTES = 100_000
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of a paired kernel says.
-
-    Args:
-        machine: The machine's name: a home folder can be shared by several.
-        pid: The kernel's process.
-        socket: The socket's path.
-        token: The socket's token.
-    """
+    """What the file of a paired kernel says."""
 
     machine: str
     pid: int
@@ -61,15 +54,7 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairedKernel(msgspec.Struct, frozen=True, kw_only=True):
-    """A kernel that is paired, as it describes itself.
-
-    Args:
-        registration: How it is connected to.
-        notebook: Its notebook's path, as far as it knows.
-        folder: Its working folder.
-        busy: Whether it runs a cell.
-        connected: The programs that are connected to it.
-    """
+    """A kernel that is paired, as it describes itself."""
 
     registration: Registration
     notebook: str = ""
@@ -92,19 +77,7 @@ def registrations_folder() -> Path:
 
 
 def register(name: str, path: str, token: str) -> Path:
-    """Write the file of this process's kernel.
-
-    Args:
-        name: The name of its folder.
-        path: Its socket's path.
-        token: Its socket's token.
-
-    Returns:
-        The folder, to be given to :func:`unregister`.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Write the file of this process's kernel."""
     folder = registrations_folder() / name
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -128,15 +101,7 @@ async def paired_kernels() -> list[PairedKernel]:
 
 
 def choose_kernel(kernels: Sequence[PairedKernel], wanted: str) -> PairedKernel:
-    """The kernel that *wanted* names, or the only one.
-
-    Args:
-        kernels: Those that are paired.
-        wanted: A notebook's name, its path or the end of it, or the kernel's process id; empty for the only one.
-
-    Raises:
-        UsageError: If there is none, or more than one.
-    """
+    """The kernel that *wanted* names, or the only one."""
     listed = "\n".join(f"- {each.line}" for each in kernels)
     if not kernels:
         raise UsageError(NONE_PAIRED, hint=HOW_TO_PAIR)

@@ -22,13 +22,7 @@ _LONGEST_WORD = 40
 
 
 class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program says of itself (MCP ``clientInfo``), short and on one line; nothing of it is trusted.
-
-    Args:
-        name: Its name; empty where it says none.
-        title: Its name for people.
-        version: Its version.
-    """
+    """What a program says of itself (MCP ``clientInfo``), short and on one line; nothing of it is trusted."""
 
     name: str = ""
     title: str = ""
@@ -73,11 +67,7 @@ class Program(Protocol):
 
 
 class PairedServer(McpServer):
-    """Serves one connection.
-
-    Args:
-        program: Knows what to do with its calls.
-    """
+    """Serves one connection."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)

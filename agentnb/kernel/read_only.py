@@ -17,13 +17,6 @@ def check_locks(tool: str, cells: Sequence[CellView]) -> None:
     """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited.
 
     Moving a cell is always possible, as it is for the user.
-
-    Raises:
-        UsageError: If the metadata of one forbids it; it says what to do.
-
-    Example:
-        >>> from agentnb.kernel.code_runner import CellView
-        >>> check_locks("move_cell", [CellView(cell_id="a", kind="code", source="1", editable=False)])
     """
     if tool == "move_cell":
         return
@@ -42,13 +35,7 @@ def check_locks(tool: str, cells: Sequence[CellView]) -> None:
 
 
 def note_on_file(notebook: NotebookView) -> str:
-    """What to add to the answer of a tool that changed *notebook*; empty where its file can be written.
-
-    Example:
-        >>> from agentnb.kernel.code_runner import NotebookView
-        >>> note_on_file(NotebookView(name="fit.ipynb", path=None, live=True, cells=()))
-        ''
-    """
+    """What to add to the answer of a tool that changed *notebook*; empty where its file can be written."""
     if not notebook.read_only:
         return ""
     return (

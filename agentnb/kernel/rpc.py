@@ -33,13 +33,6 @@ class JsonRpcConnection:
 
     Requests are answered in the order in which they finish; a cancelled one gets no answer (MCP
     ``notifications/cancelled``).
-
-    Args:
-        server: Answers the requests.
-        write: Sends bytes.
-
-    Attributes:
-        on_notification: Called with the method and the parameters of each notification but a cancellation.
     """
 
     def __init__(self, server: Answers, write: Callable[[bytes], None]) -> None:
@@ -70,14 +63,7 @@ class JsonRpcConnection:
             done(said)
 
     def ask(self, request: int | str, method: str, params: Any, done: Callable[[dict[str, Any]], None]) -> None:
-        """Send a request; *done* gets the answer as it comes.
-
-        Args:
-            request: Its id, which no other request to this client has.
-            method: The method.
-            params: Its parameters.
-            done: Takes the answer.
-        """
+        """Send a request; *done* gets the answer as it comes."""
         self._asked[repr(request)] = done
         self._send({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
 

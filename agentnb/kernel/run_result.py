@@ -51,12 +51,7 @@ def of_run(ran: Ran) -> Result:
 
 
 def of_cell(done: Edited, *, stopped: bool) -> Result:
-    """The result of a cell that a page ran.
-
-    Args:
-        done: What the page says.
-        stopped: Whether the user stopped the cell.
-    """
+    """The result of a cell that a page ran."""
     text = f"{done.text}\n{STOPPED['stopped']}" if stopped else done.text
     return _result(text, done.pictures, failed=done.raised or stopped)
 
@@ -67,27 +62,12 @@ def image_blocks(read: OutputText) -> tuple[dict[str, Any], ...]:
 
 
 def picture_block(png: bytes) -> dict[str, Any]:
-    """A picture as a content block (MCP ``ImageContent``).
-
-    Example:
-        >>> picture_block(b"x")
-        {'type': 'image', 'data': 'eA==', 'mimeType': 'image/png'}
-    """
+    """A picture as a content block (MCP ``ImageContent``)."""
     return {"type": "image", "data": base64.b64encode(png).decode(), "mimeType": "image/png"}
 
 
 def for_agent(result: Result, *, takes_pictures: bool) -> Result:
-    """*result* as an agent can take it: one without pictures gets a sentence in their place.
-
-    Args:
-        result: The result of a tool.
-        takes_pictures: Whether the agent takes pictures (ACP ``promptCapabilities.image``).
-
-    Example:
-        >>> picture = {"type": "image", "data": "", "mimeType": "image/png"}
-        >>> for_agent({"content": [picture]}, takes_pictures=False)["content"][0]["text"]
-        '(1 picture is left out: this agent takes no pictures. The user sees it.)'
-    """
+    """*result* as an agent can take it: one without pictures gets a sentence in their place."""
     texts = [block for block in result["content"] if block["type"] != "image"]
     count = len(result["content"]) - len(texts)
     if takes_pictures or not count:

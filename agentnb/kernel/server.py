@@ -29,14 +29,7 @@ INSTRUCTIONS = (
 
 
 class ServerAbout(NamedTuple):
-    """What a server of tools says of itself.
-
-    Attributes:
-        name: Its name.
-        title: What people call it.
-        instructions: How an agent should use the tools.
-        tools: The tools by name, as ``tools/list`` has them.
-    """
+    """What a server of tools says of itself."""
 
     name: str
     title: str
@@ -56,34 +49,20 @@ class ToolCaller(Protocol):
 
 
 class McpServer:
-    """The MCP server of one connection.
-
-    Args:
-        tool_runner: Carries out the calls.
-        about: What it says of itself, and its tools.
-    """
+    """The MCP server of one connection."""
 
     def __init__(self, tool_runner: ToolCaller, about: ServerAbout = KERNEL) -> None:
         self._tool_runner = tool_runner
         self._about = about
 
     def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
-        """The connection is open.
-
-        Args:
-            connection: Sends notifications.
-            hang_up: Ends the connection.
-        """
+        """The connection is open."""
 
     def closed(self) -> None:
         """The connection has ended; what was still asked is cancelled."""
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request.
-
-        Raises:
-            RpcError: If the method, or the tool, is unknown.
-        """
+        """Answer one request."""
         match method:
             case "initialize":
                 return self._initialized(params.get("protocolVersion"))
@@ -112,13 +91,7 @@ class McpServer:
 
 
 class RecordedServer(McpServer):
-    """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder.
-
-    Args:
-        tool_runner: Carries out the calls.
-        asked: Called with each call's method and parameters; what it returns is called with the result or the error.
-        about: What it says of itself, and its tools.
-    """
+    """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder."""
 
     def __init__(
         self,

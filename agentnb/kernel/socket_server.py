@@ -37,11 +37,7 @@ GREETING_SECONDS = 10.0
 
 
 class SocketServer:
-    """Listens for bridges, once it is started (:meth:`started`). Runs on the host's loop.
-
-    Args:
-        server: Makes the MCP server of one connection.
-    """
+    """Listens for bridges, once it is started (:meth:`started`). Runs on the host's loop."""
 
     def __init__(self, server: Callable[[], McpServer]) -> None:
         self._make = server
@@ -52,15 +48,7 @@ class SocketServer:
 
     @classmethod
     async def started(cls, server: Callable[[], McpServer], within: Path | None = None) -> SocketServer:
-        """A server that listens.
-
-        Args:
-            server: Makes the MCP server of one connection.
-            within: Where the socket's folder is made; by default the system's folder for temporary files.
-
-        Raises:
-            NotOffered: Where the system has no Unix sockets, or the socket cannot be made.
-        """
+        """A server that listens."""
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
             raise NotOffered(
@@ -92,11 +80,7 @@ class SocketServer:
         return str(self._path), self._token
 
     def close(self, linger: float = 0.0) -> None:
-        """Stop listening, end all connections and remove the socket's folder.
-
-        Args:
-            linger: Seconds that a connection may take to end by itself.
-        """
+        """Stop listening, end all connections and remove the socket's folder."""
         if self._listening is not None:
             self._listening.close()
         for task in [*self._connections]:

@@ -65,11 +65,7 @@ _ABOUT = "Several notebooks can be paired: `paired_notebooks` lists them, `use_n
 
 
 class TerminalServer:
-    """Answers one MCP client.
-
-    Args:
-        notebook: The notebook to use; by default the only one that is paired.
-    """
+    """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:
         self._wanted = notebook
@@ -83,11 +79,7 @@ class TerminalServer:
         self.rpc: JsonRpcConnection | None = None
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request.
-
-        Raises:
-            RpcError: If the method, or the tool, is unknown.
-        """
+        """Answer one request."""
         match method:
             case "initialize":
                 return self._initialized(params)
@@ -208,11 +200,7 @@ class TerminalServer:
 
 
 def serve(notebook: str = "") -> None:
-    """Serve the client at stdin and stdout until stdin ends.
-
-    Args:
-        notebook: As for :class:`TerminalServer`.
-    """
+    """Serve the client at stdin and stdout until stdin ends."""
     asyncio.run(_serve(sys.stdin.buffer, notebook))
 
 

@@ -66,29 +66,7 @@ PROGRESS_SHARE = 0.1
 
 
 class ToolRunner:
-    """Runs the tools of one tab.
-
-    Args:
-        owner: The tab's id.
-        runner: The kernel and the notebook that the tools work on.
-        authorize: Allows a request, or raises (:meth:`agentnb.acp.listener.Listener.authorize`).
-        interrupted: Called when the user interrupts the code; it ends the turn.
-        job_queue: The jobs of the main thread.
-        finished: Called with each tool that has ended, as ``PolicyRequest.call`` has it, why it failed, or None, and
-            what became of variables, each as ``n changed``; None where nobody looked.
-        changes: Keeps what the tools change, by turn.
-        access: What the tools may do, now: nothing (``"off"``), read (``"look"``), or all that the policy allows.
-        progressed: Called with each call that runs code, and how that stands: while it runs and at its end.
-        takes_pictures: Whether the agent takes pictures, now.
-        workspace: The folder whose files belong to the code.
-        research: Answers a question about a package: the question, the package, a version; None where nobody does.
-        researched: Called with each call that asked one, and the answer.
-        language_server: Gives the setting of that name as it is now.
-
-    Attributes:
-        patience: Seconds that reading objects waits for the main thread.
-        look_seconds: Seconds that reading objects may take.
-    """
+    """Runs the tools of one tab."""
 
     def __init__(
         self,
@@ -515,14 +493,7 @@ class _Progress(Protocol):
 
 
 class _CellRun:
-    """Watches a cell that a page runs.
-
-    Args:
-        watch: What else watches it.
-
-    Attributes:
-        printed: The end of what it has printed so far. Of two threads that print at once one can be missing.
-    """
+    """Watches a cell that a page runs."""
 
     def __init__(self, watch: CodeWatch | None) -> None:
         self._watch = watch

@@ -266,28 +266,12 @@ for _name in OF_CELLS:
 
 
 def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
-    """A call of the tool *name* with checked *arguments*, to be compared with another.
-
-    Example:
-        >>> call_words("run_code", {"wait": 1, "code": "x"})
-        ('run_code', '{"code": "x", "wait": 1}')
-    """
+    """A call of the tool *name* with checked *arguments*, to be compared with another."""
     return name, json.dumps(arguments, sort_keys=True)
 
 
 def demand_access(name: str, access: str) -> None:
-    """Check that the user's choice of kernel access covers the tool *name*.
-
-    Args:
-        name: The tool.
-        access: ``"off"``, ``"look"`` (what only reads) or ``"run"``.
-
-    Raises:
-        PermissionDenied: If it does not.
-
-    Example:
-        >>> demand_access("variables", "look")
-    """
+    """Check that the user's choice of kernel access covers the tool *name*."""
     if access == "run" or (access == "look" and TOOLS[name]["annotations"]["readOnlyHint"]):
         return
     what = "The user has set the kernel access of this conversation to"
@@ -298,15 +282,7 @@ def demand_access(name: str, access: str) -> None:
 
 
 def checked(name: str, arguments: Any) -> dict[str, Any]:
-    """*arguments* of the tool *name*, if they are what its schema says.
-
-    Raises:
-        UsageError: If they are not; it says which.
-
-    Example:
-        >>> checked("inspect", {"path": "df"})
-        {'path': 'df'}
-    """
+    """*arguments* of the tool *name*, if they are what its schema says."""
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):

@@ -45,21 +45,7 @@ _OF_MODULES = frozenset({"_parameters", "_buffers", "_modules", "training"})
 
 
 def fingerprint(value: Any) -> object | None:
-    """What *value* holds, to be compared by ``==`` with a later fingerprint of the same object.
-
-    Args:
-        value: Any object.
-
-    Returns:
-        The fingerprint; None where changes in place cannot be seen.
-
-    Example:
-        >>> xs = [1, [2, 3]]
-        >>> before = fingerprint(xs)
-        >>> xs[1].append(4)
-        >>> before == fingerprint(xs)
-        False
-    """
+    """What *value* holds, to be compared by ``==`` with a later fingerprint of the same object."""
     if is_primitive(value):
         return None
     try:

@@ -25,28 +25,14 @@ _SHAPED = (
 
 
 class ValueSummary(msgspec.Struct, frozen=True):
-    """A short description of an object.
-
-    Attributes:
-        text: Its type, and its shape, length or (of a number) value.
-        columns: Of a data frame the columns and their types; empty where there are too many.
-    """
+    """A short description of an object."""
 
     text: str
     columns: tuple[tuple[str, str], ...] = ()
 
 
 def summarize_value(value: Any, name: str) -> ValueSummary:
-    """A line on *value*; none of the user's code runs for it.
-
-    Args:
-        value: Any object.
-        name: The variable; where that is the name of a secret its value is left out.
-
-    Example:
-        >>> summarize_value([1, 2], "xs").text, summarize_value(5, "n").text, summarize_value(5, "api_key").text
-        ('list, 2 items', '5', 'int')
-    """
+    """A line on *value*; none of the user's code runs for it."""
     kind = type(value)
     try:
         return _summary(value, kind, name)
@@ -55,12 +41,7 @@ def summarize_value(value: Any, name: str) -> ValueSummary:
 
 
 def difference(before: ValueSummary, after: ValueSummary) -> str:
-    """What became of an object, in a line.
-
-    Example:
-        >>> difference(ValueSummary("list, 2 items"), ValueSummary("dict, 1 item"))
-        'list, 2 items → dict, 1 item'
-    """
+    """What became of an object, in a line."""
     both = before.text if before.text == after.text else f"{before.text} → {after.text}"
     if not before.columns or not after.columns:
         return both

@@ -40,19 +40,7 @@ _LITERAL = re.compile(
 
 
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
-    r"""*value* in at most about :data:`LONGEST` characters.
-
-    Args:
-        value: Any object.
-        name: The variable; where that is the name of a secret its value is not shown.
-        credentials: The credentials to mask.
-
-    Example:
-        >>> [value_text(value, "x", Credentials()) for value in (5, "a\n", [1, [2, [3]]], range)]
-        ['5', "'a\\n'", '[1, [2, list, 1 item]]', 'type']
-        >>> value_text("hunter2", "password", Credentials())
-        '***'
-    """
+    r"""*value* in at most about :data:`LONGEST` characters."""
     if is_secret_name(name):
         return HIDDEN
     try:
@@ -62,24 +50,14 @@ def value_text(value: Any, name: str, credentials: Credentials) -> str:
 
 
 def masked(text: str, credentials: Credentials) -> str:
-    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets.
-
-    Example:
-        >>> masked('connect(user="ada", password="open sesame")', Credentials())
-        'connect(user="ada", password="***")'
-    """
+    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets."""
     text = credentials.hidden(text)
     literals = (found for found in _LITERAL.finditer(text) if is_secret_name(found["name"]))
     return replaced(text, [(found.start("value") + 1, found.end("value") - 1, HIDDEN) for found in literals])
 
 
 def cut(text: str, most: int) -> str:
-    """*text* where it has at most *most* characters; else its beginning and its end, and how much is left out between.
-
-    Example:
-        >>> cut("a" * 30 + "b" * 30, 24)
-        'aaaaaaaaaaaaaaaa… (36 characters left out) …bbbbbbbb'
-    """
+    """*text* where it has at most *most* characters; else its beginning and its end, and how much is left out between."""
     if len(text) <= most:
         return text
     tail = most // 3

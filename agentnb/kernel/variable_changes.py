@@ -22,19 +22,7 @@ _PARTLY = "Before, the object was changed in place, too: undo binds it again as 
 
 
 class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that a turn changed.
-
-    Attributes:
-        id: ``variable:<name>``.
-        name: The variable's name.
-        status: ``"added"``, ``"changed"`` or ``"deleted"``.
-        before: A line on the object before; None where there was none.
-        after: A line on the object after; None where there is none.
-        detail: What became of it, in a line, such as ``DataFrame (100, 3) → DataFrame (100, 4)``.
-        undoable: Whether it can be undone, or redone where it is undone.
-        undone: Whether it is undone.
-        reason: Why it cannot be undone, or not wholly; a sentence.
-    """
+    """A variable that a turn changed."""
 
     id: str
     name: str

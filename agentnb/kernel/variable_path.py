@@ -18,29 +18,13 @@ def follow(path: str, variables: Mapping[str, Any]) -> Any:
     """The object that *path* leads to.
 
     Properties and ``__getitem__`` are the object's own code, and run; calls, operators and private names are refused.
-
-    Args:
-        path: A name, and behind it attributes, items and slices.
-        variables: The names.
-
-    Raises:
-        UsageError: If *path* is not such a path, or names something that does not exist.
-
-    Example:
-        >>> follow('runs[-1]["loss"]', {"runs": [{"loss": 0.5}]})
-        0.5
     """
     value, _ = _followed(_parsed(path), path, variables)
     return value
 
 
 def last_name(path: str) -> str:
-    """The last name in *path*, of an attribute, an item or the variable itself.
-
-    Example:
-        >>> last_name('settings["api_key"]')
-        'api_key'
-    """
+    """The last name in *path*, of an attribute, an item or the variable itself."""
     node = _parsed(path)
     while True:
         match node:

@@ -34,17 +34,7 @@ LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 
 
 class Binding:
-    """What a name was bound to. The object is held until :meth:`let_go`.
-
-    Args:
-        name: The name.
-        value: The object.
-
-    Attributes:
-        summary: A line on the object, made when it was seen.
-        size: About how many bytes it holds; 0 until it is measured.
-        contents: Its fingerprint; None until it is taken, or where there is none.
-    """
+    """What a name was bound to. The object is held until :meth:`let_go`."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.summary: ValueSummary = summarize_value(value, name)
@@ -62,11 +52,7 @@ class Binding:
 
     @property
     def value(self) -> Any:
-        """The object.
-
-        Raises:
-            LookupError: If it is no longer there.
-        """
+        """The object."""
         found = self._held[0] if self._held else self._weak() if self._weak is not None else None
         if found is None and not self._held:
             raise LookupError
@@ -116,15 +102,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class NameChange:
-    """What code did to one name.
-
-    Attributes:
-        name: The name.
-        before: What it was bound to; None where there was no such name.
-        after: What it is bound to; None where there is no such name any more.
-        rebound: Whether it is bound to another object than before.
-        in_place: Whether the object from before was changed itself, which cannot be undone.
-    """
+    """What code did to one name."""
 
     def __init__(
         self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
@@ -164,13 +142,7 @@ def _is_one(one: Binding | None, other: Binding | None) -> bool:
 
 
 class VariableWatch:
-    """Watches one piece of code.
-
-    Args:
-        variables: The user's variables as they are now; a new dict at each call.
-        watches: Those of the same shell.
-        found: Called at the end with what the code did.
-    """
+    """Watches one piece of code."""
 
     def __init__(
         self,

@@ -41,14 +41,7 @@ _BASES = 16
 
 
 class CommandTarget(NamedTuple):
-    """A file that a command reaches.
-
-    Attributes:
-        path: Absolute, links followed; where that cannot be known, what the shell would compute it from.
-        writes: Whether it is written.
-        known: Whether it is known where it is.
-        lists: Whether only its name, its size or the names in it are shown.
-    """
+    """A file that a command reaches."""
 
     path: str
     writes: bool
@@ -57,14 +50,7 @@ class CommandTarget(NamedTuple):
 
 
 def command_targets(places: Iterable[Place], cwd: str) -> list[CommandTarget]:
-    """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out.
-
-    Example:
-        >>> from agentnb.policy.commands.paths import Place
-        >>> places = [Place("../b", through=("a",)), Place("/dev/null", writes=True)]
-        >>> [each.path for each in command_targets(places, "/nowhere/w")]
-        ['/nowhere/w/b', '/nowhere/b']
-    """
+    """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out."""
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
     rest = [CommandTarget(f"{len(given) - _MOST} more files", writes=True, known=False)] if len(given) > _MOST else []
@@ -81,12 +67,7 @@ _SYSTEM_FILES = re.compile(
 
 
 def is_harmless_to_read(path: str) -> bool:
-    """Whether *path* says what everybody may know: where programs are kept, and what machine this is.
-
-    Example:
-        >>> is_harmless_to_read("/usr/lib/os-release"), is_harmless_to_read("/etc/passwd")
-        (True, False)
-    """
+    """Whether *path* says what everybody may know: where programs are kept, and what machine this is."""
     return _SYSTEM_FILES.fullmatch(path) is not None or any(
         path == folder or path.startswith(f"{folder}/") for folder in _program_folders()
     )

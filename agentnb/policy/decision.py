@@ -21,13 +21,6 @@ def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> Conf
 
     A denial is always one of the agent's own options: ``cancelled`` would tell the agent that the turn is over. Where
     there is none to deny, the caller can only cancel; where there is none to allow, the answer is a denial.
-
-    Example:
-        >>> from agentnb.state import ConfirmationOption
-        >>> always = ConfirmationOption(id="a", label="Always", kind="approve", option_kind="allow_always")
-        >>> once = ConfirmationOption(id="o", label="Once", kind="approve", option_kind="allow_once")
-        >>> choose_option((always, once), allow=True).id
-        'o'
     """
     side = "approve" if allow else "deny"
     for kind in _PREFERRED[allow]:

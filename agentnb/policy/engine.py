@@ -41,14 +41,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def judge(request: PolicyRequest, situation: Situation) -> Verdict:
-    """Decide about *request*.
-
-    Example:
-        >>> from agentnb.policy.request import PolicyRequest
-        >>> request = PolicyRequest(kind="terminal", title="Run", command="rm -rf /")
-        >>> judge(request, Situation(agent="a", mode="allow")).outcome
-        'ask'
-    """
+    """Decide about *request*."""
     found = seen(request, situation)
     verdict = _judged(request, found, situation)
     if verdict.outcome == "allow" or _standing_counts(request, situation) or not _allows_some(situation.user):
@@ -88,13 +81,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """Whether a rule of the user's allows *path*, which is outside the workspace.
-
-    Args:
-        path: Absolute and resolved.
-        tool: ``"read"`` or ``"edit"``.
-        situation: Who asks, and what holds.
-    """
+    """Whether a rule of the user's allows *path*, which is outside the workspace."""
     subject = Subject(agent=situation.agent, tool=tool, path=path)
     found = _last(subject, situation)
     return found is not None and found.rule.action != "deny" and bool(found.rule.path)

@@ -50,14 +50,7 @@ _FOR_NOW: tuple[tuple[Scope, str], ...] = (("turn", "this turn"), ("session", "t
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One wider answer.
-
-    Args:
-        scope: How long it holds.
-        label: What people read.
-        rule: What it says.
-        trusted: The folder that it trusts, too, so that it holds there.
-    """
+    """One wider answer."""
 
     scope: Scope
     label: str
@@ -66,13 +59,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that allows a request and similar ones: the widest answer that a card may offer.
-
-    Args:
-        words: What it allows, for people: ``edits``, `` `git status` ``, the name of a file.
-        rule: The rule.
-        lasting: Whether the user may keep it for good ("always").
-    """
+    """A rule that allows a request and similar ones: the widest answer that a card may offer."""
 
     words: str
     rule: Rule
@@ -80,16 +67,7 @@ class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> SimilarRule | None:
-    """The rule that would allow *request* and similar ones; None where each request must be asked on its own.
-
-    Example:
-        >>> from agentnb.policy.request import PolicyRequest
-        >>> from agentnb.policy.engine import judge
-        >>> from agentnb.policy.situation import Situation
-        >>> request = PolicyRequest(kind="terminal", title="Run", command="git status -s")
-        >>> similar_rule(request, judge(request, Situation(agent="claude")), "claude").words
-        '`git status`'
-    """
+    """The rule that would allow *request* and similar ones; None where each request must be asked on its own."""
     if verdict.floor in {"critical", "unreadable", "broken"} or request.kind == "kernel":
         return None
     if request.command is not None:
@@ -105,12 +83,7 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
 
 
 def offers(found: SimilarRule | None, untrusted: Path | None = None) -> tuple[Offer, ...]:
-    """The wider answers for *found*, the shortest first.
-
-    Args:
-        found: What is alike.
-        untrusted: The workspace, where the user does not trust it: an answer that holds always then trusts it, too.
-    """
+    """The wider answers for *found*, the shortest first."""
     if found is None:
         return ()
     for_now = [Offer(scope=scope, label=f"Allow {found.words} {words}", rule=found.rule) for scope, words in _FOR_NOW]

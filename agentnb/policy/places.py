@@ -19,27 +19,12 @@ PROJECT = Path(".agentnb", NAME)
 
 
 def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's policy file: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder.
-
-    Example:
-        >>> user_policy({"JUPYTER_CONFIG_DIR": "/home/ada/.jupyter"}).as_posix()
-        '/home/ada/.jupyter/agentnb/policy.toml'
-    """
+    """The user's policy file: ``AGENTNB_CONFIG_DIR``, else ``agentnb`` in Jupyter's configuration folder."""
     return config_folder(environment) / NAME
 
 
 def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Patterns of the files that say what agents may do and how they are started, wherever the environment puts them.
-
-    Args:
-        root: The workspace; files in it are named relative to it.
-        environment: The variables that count.
-
-    Example:
-        >>> from pathlib import PurePosixPath
-        >>> own_patterns(PurePosixPath("/w"), {"AGENTNB_CONFIG_DIR": "/w/conf"})
-        ('/w/conf/**', 'conf/**')
-    """
+    """Patterns of the files that say what agents may do and how they are started, wherever the environment puts them."""
     named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
     folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
     found = []

@@ -17,14 +17,6 @@ def script_of(words: Sequence[str], found: str | None = None) -> str | None:
     """The script where *words* are a shell of the system's that runs it (``bash -lc SCRIPT``), else None.
 
     A file that is only called as a shell is, or a folder of the agent's on the ``PATH``, is none.
-
-    Args:
-        words: The program and its arguments.
-        found: The program that runs, where that is known.
-
-    Example:
-        >>> script_of(["/bin/bash", "-lc", "ls"]), script_of(["./bash", "-c", "ls"])
-        ('ls', None)
     """
     if len(words) != _WRAPPED or words[1] not in {"-c", "-lc"}:
         return None

@@ -31,25 +31,7 @@ _MOST = 64
 
 
 class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that an agent wants to do.
-
-    Args:
-        kind: ``permission``: it asks by itself (ACP ``session/request_permission``); else it knocks at one of our
-            services: ``read`` or ``write`` a file, run a command in a ``terminal``, run code in the ``kernel``, change
-            a ``cell`` of the notebook; or it is a client from elsewhere that wants to ``delete`` or ``move`` a file.
-        title: A short line for people.
-        path: The file or the notebook, or the command's folder, resolved.
-        command: The command line, the code for the kernel.
-        env: Variables that the agent sets for the command.
-        preview: What would change, to be shown with the question.
-        asked: ACP ``ToolKind`` of what the agent asks for, for the kind ``permission``.
-        paths: The files that the agent says it works on, for the kind ``permission``; where a file
-            is moved from and to.
-        call: The kernel tool that is called and its arguments as JSON, where that is what it is.
-        cell: What that call would do to a cell, to be shown in the cell.
-        vague: Whether the agent says nothing of what it would do: no command, file, change or input.
-        again: Whether it was opened before and what it was about has changed meanwhile: no earlier answer holds.
-    """
+    """One thing that an agent wants to do."""
 
     kind: RequestKind
     title: str
@@ -66,12 +48,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tool(self) -> str:
-        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; a command is run.
-
-        Example:
-            >>> PolicyRequest(kind="permission", title="Look", asked="fetch", command="ls").tool
-            'execute'
-        """
+        """The kind of tool that a rule names: an ACP ``ToolKind``, ``"kernel"`` or ``"cell"``; a command is run."""
         if self.kind == "permission" and self.command is not None and self.asked not in {"other", "kernel", "cell"}:
             return "execute"
         return _TOOLS.get(self.kind) or self.asked or "other"
@@ -85,12 +62,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """What stands before the command for people: the variables that are set for it, credentials hidden.
-
-        Example:
-            >>> PolicyRequest(kind="terminal", title="Run", command="git log", env=(("GIT_PAGER", "less -R"),)).prefix
-            "GIT_PAGER='less -R' "
-        """
+        """What stands before the command for people: the variables that are set for it, credentials hidden."""
         hidden = Credentials(dict(self.env)).hidden_in_command
         return "".join(hidden(f"{name}={shlex.quote(value)} ") for name, value in self.env)
 
@@ -104,11 +76,6 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
         A command in the same folder; the reading of a file; of a file that is written, the very change that was shown;
         the same code for the kernel; a cell that is changed by the same call.
-
-        Example:
-            >>> asked = PolicyRequest(kind="permission", title="Run", asked="execute", command="bash -c ls", path="/w")
-            >>> PolicyRequest(kind="terminal", title="Run ls", command="ls", path="/w").covered_by(asked)
-            True
         """
         if asked.kind != "permission":
             return False

@@ -33,22 +33,7 @@ TOOLS = (
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule; what it does not say it does not care about.
-
-    Args:
-        action: ``"allow"``, ``"ask"`` or ``"deny"``.
-        agent: Names of agents, with ``*``.
-        tool: Kinds of tools.
-        path: Patterns of files: relative to the workspace, or absolute (``/``, ``~/``) for those outside.
-        command: Patterns of command lines; every command of a line must be allowed, one denied is enough.
-        severity: The worst that an ``allow`` covers.
-        sensitive: Whether an ``allow`` covers sensitive files.
-        note: For people.
-
-    Example:
-        >>> Rule(action="allow", tool=("execute",), command=("git status *",)).text
-        'allow execute git status *'
-    """
+    """One rule; what it does not say it does not care about."""
 
     action: Outcome
     agent: tuple[str, ...] = ()
@@ -71,13 +56,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class InForce(msgspec.Struct, frozen=True):
-    """A rule and where it comes from.
-
-    Args:
-        rule: The rule.
-        source: ``"user"``, ``"project"``, ``"session"`` or ``"turn"``.
-        where: The file and the rule's number in it, for people.
-    """
+    """A rule and where it comes from."""
 
     rule: Rule
     source: Source
@@ -85,20 +64,7 @@ class InForce(msgspec.Struct, frozen=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to be decided: a file, one command of a line, or a tool as such.
-
-    Args:
-        agent: The agent's name.
-        tool: The kind of tool.
-        path: The file, absolute and resolved.
-        inside: The same file relative to the workspace; None outside the workspace.
-        command: The command, as one line.
-        severity: How bad.
-        sensitive: Whether it is about a sensitive file.
-        also: Other kinds of tools that it is: rules that ask or deny count for them, too.
-        free: Whether it may be read though it is outside the workspace.
-        asks: Whether it is dangerous enough to ask about it even where the session allows all.
-    """
+    """One thing to be decided: a file, one command of a line, or a tool as such."""
 
     agent: str
     tool: str
@@ -118,13 +84,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def matches(rule: Rule, subject: Subject) -> bool:
-    """Whether *rule* speaks about *subject*.
-
-    Example:
-        >>> subject = Subject(agent="a", tool="edit", path="/w/x.csv", inside="x.csv")
-        >>> matches(Rule(action="deny", path=("**/*.csv",)), subject)
-        True
-    """
+    """Whether *rule* speaks about *subject*."""
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
     tools = (subject.tool,) if rule.action == "allow" else (subject.tool, *subject.also)

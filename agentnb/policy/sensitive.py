@@ -94,12 +94,7 @@ _WINDOWS = re.compile(r"^[A-Za-z]:[\\/]")
 
 
 def spelled(path: str) -> str:
-    r"""*path* as patterns see it: with slashes, without drive, ``.`` and ``..`` in front.
-
-    Example:
-        >>> spelled("../up/.env"), spelled(r"C:\proj\.env")
-        ('up/.env', '/proj/.env')
-    """
+    r"""*path* as patterns see it: with slashes, without drive, ``.`` and ``..`` in front."""
     if _WINDOWS.match(path):
         path = path[2:]
     path = posixpath.normpath(path.replace("\\", "/"))
@@ -109,16 +104,7 @@ def spelled(path: str) -> str:
 
 
 def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
-    """The pattern that makes *path* sensitive, or None.
-
-    Args:
-        path: Absolute, or relative to the workspace.
-        patterns: In order; the last that matches decides.
-
-    Example:
-        >>> sensitive_pattern("src/.env.local"), sensitive_pattern("src/main.py")
-        ('**/.env*', None)
-    """
+    """The pattern that makes *path* sensitive, or None."""
     shown = spelled(path)
     if not any_path_matches(tuple(each for each, sensitive in patterns.items() if sensitive), shown):
         return None
@@ -133,12 +119,7 @@ def holds_secrets(path: str) -> bool:
 
 
 def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
-    """The pattern that makes it matter to read *path*, or None: it may hold secrets, or the settings name it.
-
-    Example:
-        >>> secret_pattern(".env"), secret_pattern("package.json")
-        ('**/.env*', None)
-    """
+    """The pattern that makes it matter to read *path*, or None: it may hold secrets, or the settings name it."""
     pattern = sensitive_pattern(path, patterns)
     return pattern if pattern is not None and (pattern not in SENSITIVE or holds_secrets(path)) else None
 

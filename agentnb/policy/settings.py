@@ -33,20 +33,7 @@ _TOP = ("rule", "agents", "sensitive", "headless", "cell_review", "trust")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of one policy file.
-
-    Args:
-        rules: In order; the last that matches wins.
-        bypass: Agents that need not ask; critical commands and sensitive files still do.
-        confine: Whether agents are confined, by their names; see :mod:`agentnb.agent.confinement_choice`.
-        sensitive: Patterns on top of the built-in ones: whether what they match is sensitive.
-        headless: What happens to a question where nobody can answer it.
-        cell_review: Whether a change of a notebook's cell is reviewed before it is made (``"first"``) or afterwards;
-            None where the file does not say.
-        trusted: The folders in which what the file allows holds, as it names them, absolute.
-        warnings: What the file says and is ignored.
-        problem: Why the file could not be read; then nothing of it holds, and everything asks.
-    """
+    """The contents of one policy file."""
 
     rules: tuple[InForce, ...] = ()
     bypass: frozenset[str] = frozenset()
@@ -75,15 +62,7 @@ def load(path: Path, source: Source) -> Settings:
 
 
 def parse(text: str, name: str, source: Source = "user") -> Settings:
-    r"""Read the *text* of the policy file called *name*.
-
-    Raises:
-        PolicyError: If it is no TOML, or says what no policy says; names the line and the key.
-
-    Example:
-        >>> parse('[[rule]]\naction = "deny"\npath = "**/*.csv"', "policy.toml").rules[0].rule.text
-        'deny **/*.csv'
-    """
+    r"""Read the *text* of the policy file called *name*."""
     try:
         data = parsed(text)
     except ValueError as error:

@@ -15,24 +15,14 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class Finding(NamedTuple):
-    """One thing to say about a command or a file.
-
-    Attributes:
-        severity: How bad.
-        reason: Why, a sentence for people.
-    """
+    """One thing to say about a command or a file."""
 
     severity: Severity
     reason: str
 
 
 def rank(severity: Severity) -> int:
-    """The place of *severity* on the scale.
-
-    Example:
-        >>> rank("none"), rank("critical")
-        (0, 4)
-    """
+    """The place of *severity* on the scale."""
     return SEVERITIES.index(severity)
 
 

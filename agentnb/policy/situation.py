@@ -25,22 +25,7 @@ to be asked."""
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """The circumstances of a request: the agent, the workspace, and the rules in force.
-
-    Args:
-        agent: The agent's name.
-        mode: The session's mode.
-        attached: Whether somebody is there to be asked.
-        root: The workspace.
-        directories: Additional directories; files in one of them are in the workspace, too.
-        user: The user's settings.
-        project: The project's settings.
-        grants: What was answered on cards for the session and the turn, oldest first.
-        headless: What the environment says of questions that nobody can answer; None: the user's settings say.
-        cell_review: When a change of a cell is reviewed, as the user has set it in this kernel; None: as the user's
-            settings say, else first.
-        trusted: Whether the user trusts the workspace: else nothing that the user's settings allow holds there.
-    """
+    """The circumstances of a request: the agent, the workspace, and the rules in force."""
 
     agent: str
     mode: Mode = "ask"
@@ -76,22 +61,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The engine's decision.
-
-    Args:
-        outcome: ``allow``, ``ask`` or ``deny``.
-        reason: Why this outcome, for the user; for a denial also what to type for another.
-        severity: How bad it can be.
-        risk: Why that, a sentence.
-        decided_by: What this outcome comes from: ``"mode"`` is the session's, ``"reading"`` what is free to be read,
-            ``"bypass"``, ``"review"`` and ``"headless"`` are settings; ``"user"`` for a question.
-        rule: The rule that decided, on one line; None: the mode or a floor did.
-        source: Where that rule comes from.
-        floor: What makes it ask whatever the rules say: ``"critical"``, ``"sensitive"``, ``"outside"``,
-            ``"unreadable"`` or ``"broken"`` (a policy file could not be read); None where nothing does.
-        subjects: What was decided about.
-        distrusted: Whether only the want of trust in the workspace keeps it from being allowed.
-    """
+    """The engine's decision."""
 
     outcome: Outcome
     reason: str

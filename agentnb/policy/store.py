@@ -21,11 +21,7 @@ _HEAD = "# What agents may do; see docs/reference/policy.md of agentnb. The last
 
 
 class PolicyFiles:
-    """The user's policy file, and the project's of each workspace.
-
-    Args:
-        user: The user's file; by default where :func:`agentnb.policy.places.user_policy` says.
-    """
+    """The user's policy file, and the project's of each workspace."""
 
     def __init__(self, user: Path | None = None) -> None:
         self._user = user
@@ -50,18 +46,7 @@ class PolicyFiles:
         return trusting(self.user.trusted, workspace) is not None
 
     def remember(self, rule: Rule, *, trusted: Path | None = None) -> Path:
-        """Add *rule* to the end of the user's file, whole or not at all.
-
-        Args:
-            rule: The rule.
-            trusted: A folder to trust with it.
-
-        Returns:
-            The file.
-
-        Raises:
-            PolicyError: If the file cannot be read as it is, or not be written.
-        """
+        """Add *rule* to the end of the user's file, whole or not at all."""
 
         def added(before: str) -> str:
             with_trust = before if trusted is None else _trusting(before, trusted)
@@ -70,25 +55,11 @@ class PolicyFiles:
         return self._change(added, "Add the rule by hand.")
 
     def trust(self, folder: Path) -> Path:
-        """Let what the user's file allows hold in *folder* and below it.
-
-        Returns:
-            The file.
-
-        Raises:
-            PolicyError: If the file cannot be read as it is, or not be written.
-        """
+        """Let what the user's file allows hold in *folder* and below it."""
         return self._change(lambda before: _trusting(before, folder), "Add it to [trust] folders by hand.")
 
     def untrust(self, folder: Path) -> Path:
-        """Trust *folder* no more.
-
-        Returns:
-            The file.
-
-        Raises:
-            PolicyError: If the file cannot be read as it is, or not be written, or trusts a folder that it is in.
-        """
+        """Trust *folder* no more."""
         real = os.path.realpath(folder)
 
         def taken(before: str) -> str:
@@ -107,18 +78,7 @@ class PolicyFiles:
         return self._change(taken, "Remove it from [trust] folders by hand.")
 
     def forget(self, number: int, text: str) -> Path:
-        """Remove a rule from the user's file.
-
-        Args:
-            number: Its number in the file, 1 for the first.
-            text: The rule on one line, as it was shown.
-
-        Returns:
-            The file.
-
-        Raises:
-            PolicyError: If another rule has that number now, or the file cannot be read as it is, or not be written.
-        """
+        """Remove a rule from the user's file."""
 
         def without(before: str) -> str:
             rules = parse(before, str(self.user_path)).rules
@@ -130,19 +90,7 @@ class PolicyFiles:
         return self._change(without, "Remove the rule by hand.")
 
     def set_key(self, key: str, value: Any, check: Callable[[Mapping[str, Any]], None] | None = None) -> Path:
-        """Set a key of the user's file, such as ``headless``; None removes it.
-
-        Args:
-            key: The key.
-            value: Its value.
-            check: Called with what the file says; what it raises leaves the file as it is.
-
-        Returns:
-            The file.
-
-        Raises:
-            PolicyError: If it cannot have that value, or the file cannot be read as it is, or not be written.
-        """
+        """Set a key of the user's file, such as ``headless``; None removes it."""
 
         def with_value(before: str) -> str:
             if check is not None:

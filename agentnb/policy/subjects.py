@@ -27,14 +27,7 @@ _CELLS = "Changes cells of a notebook in your workspace."
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """The subjects of a request, and how bad it can be.
-
-    Args:
-        subjects: What leave is wanted for.
-        risk: How bad it can be.
-        readable: Whether the command could be read.
-        files: The files that a command names: rules about them can only stop it.
-    """
+    """The subjects of a request, and how bad it can be."""
 
     subjects: tuple[Subject, ...]
     risk: Finding

@@ -22,28 +22,14 @@ _LONGEST = 40
 
 
 def trusting(folders: Iterable[str], workspace: Path) -> str | None:
-    """The entry of *folders* that *workspace* is in, or None; links and ``..`` are followed on both sides.
-
-    Args:
-        folders: Absolute paths, as the policy file has them.
-        workspace: Where the agent works.
-
-    Example:
-        >>> trusting(["/srv/work"], Path("/srv/work/fit")), trusting(["/srv/work"], Path("/srv/work/../other"))
-        ('/srv/work', None)
-    """
+    """The entry of *folders* that *workspace* is in, or None; links and ``..`` are followed on both sides."""
     real = Path(os.path.realpath(workspace))
     within = (real, *real.parents)
     return next((each for each in folders if Path(os.path.realpath(each)) in within), None)
 
 
 def shown(folder: Path) -> str:
-    """*folder* for people, short, on one line, with ``~`` for the user's own.
-
-    Example:
-        >>> shown(Path("/srv/a"))
-        '/srv/a'
-    """
+    """*folder* for people, short, on one line, with ``~`` for the user's own."""
     own = home()
     text = f"~/{folder.relative_to(own).as_posix()}" if own in folder.parents else "~" if folder == own else str(folder)
     text = "".join(char if char.isprintable() else "?" for char in text).replace("`", "'")
@@ -51,16 +37,7 @@ def shown(folder: Path) -> str:
 
 
 def with_folder(text: str, quoted: str, means: Callable[[str], tuple[str, ...]]) -> str:
-    """The policy file *text* with one folder more; everything else stays as it was, comments too.
-
-    Args:
-        text: The file.
-        quoted: The folder as a TOML string.
-        means: The folders that a file of that text trusts.
-
-    Raises:
-        PolicyError: If there is no place where it can be added.
-    """
+    """The policy file *text* with one folder more; everything else stays as it was, comments too."""
     return _first(_added(text, quoted), [*means(text), *means(f"[trust]\nfolders = [{quoted}]\n")], means)
 
 

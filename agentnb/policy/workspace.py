@@ -18,12 +18,7 @@ takes time that grows with the square of its length."""
 
 
 def real_path(base: str, path: str) -> str:
-    """The absolute path that *path* leads to from the folder *base*, links followed where they can be.
-
-    Example:
-        >>> real_path("/nowhere", "a/../b")
-        '/nowhere/b'
-    """
+    """The absolute path that *path* leads to from the folder *base*, links followed where they can be."""
     joined = os.path.join(base, path)  # noqa: PTH118 - as text
     try:
         return os.path.realpath(joined) if len(joined) <= LONGEST_PATH else os.path.normpath(joined)
@@ -32,28 +27,14 @@ def real_path(base: str, path: str) -> str:
 
 
 class Workspace:
-    """A folder, its additional directories, and everything below them.
-
-    Args:
-        root: The folder; symbolic links on the way to it are followed once, here.
-        directories: More folders (ACP ``additionalDirectories``); they count like the first.
-
-    Example:
-        >>> Workspace(Path("/tmp")).resolve("/etc/passwd")
-        Traceback (most recent call last):
-        agentnb.errors.OutsideWorkspace: '/etc/passwd' is outside the workspace '/tmp'. ...
-    """
+    """A folder, its additional directories, and everything below them."""
 
     def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:
         self.root = Path(root).resolve()
         self.roots = (self.root, *(Path(folder).resolve() for folder in directories))
 
     def resolve(self, path: str) -> Path:
-        """The real place that *path* names, links and ``..`` followed; a relative one begins at the root.
-
-        Raises:
-            OutsideWorkspace: If that place is not in the workspace, or *path* is no path.
-        """
+        """The real place that *path* names, links and ``..`` followed; a relative one begins at the root."""
         real = self.follow(path)
         if not self.holds(real):
             leads = "" if str(real) == path else f" (it leads to {str(real)!r})"
@@ -75,11 +56,7 @@ class Workspace:
         return max(holding, key=lambda root: len(root.parts), default=None)
 
     def follow(self, path: str) -> Path:
-        """The real place that *path* names, wherever it is.
-
-        Raises:
-            OutsideWorkspace: If *path* is no path.
-        """
+        """The real place that *path* names, wherever it is."""
         if len(path) > LONGEST_PATH:
             raise OutsideWorkspace(f"A path has {len(path):,} characters; no more than {LONGEST_PATH:,} can be opened.")
         try:

@@ -41,19 +41,7 @@ _CALL_SEEN = (ChatToolCallStart, ChatToolCallReady, XToolCallDetailsChanged)
 
 
 class AgentEvents:
-    """Listens to one session's agent (:class:`agentnb.acp.listener.Listener`).
-
-    Args:
-        channels: The session's state.
-        inactivity: Is told whenever the agent shows that it works.
-        permissions: Answers what the agent wants to do.
-        inputs: Answers what the agent asks the user.
-        extensions: Answers the agent's extension requests.
-        unsaved: What an editor holds of a file and has not saved.
-        lost: Called when the agent's process is gone.
-        mode_changed: Called when the agent has changed its mode or an option.
-        printed: Called with what a command or a tool call of the agent's has printed, at its end.
-    """
+    """Listens to one session's agent (:class:`agentnb.acp.listener.Listener`)."""
 
     def __init__(
         self,

@@ -64,29 +64,7 @@ class ToolServer(Protocol):
 
 
 class AgentLifecycle:
-    """The agent of one session.
-
-    Args:
-        channels: The session's state.
-        configuration: What the agent is started with.
-        pool: Where the agents are launched.
-        loop: The host's loop.
-        login: Lets the user log in.
-        listener: Hears what the agent says.
-        kernel_tools: What the agent gets of the kernel; None for nothing.
-        plugin_tools: The tools of plug-ins; None for nothing.
-        asking: Makes the agent ask before it acts.
-        opened: Called each time that the agent has a session of ours.
-
-    Attributes:
-        agent: The running agent, or None.
-        session_id: The agent's id of the session, while it runs.
-        former: The agent's id of the session that was, for the next start to take up.
-        outcome: How the session was opened last.
-        barred: Why the session is only to be read; None where it can go on.
-        closed: Whether the session was closed.
-        refused: What the agent's confinement has refused, each as ``writing ~/.bashrc``.
-    """
+    """The agent of one session."""
 
     def __init__(
         self,
@@ -128,12 +106,7 @@ class AgentLifecycle:
         self._untold: list[str] = []
 
     async def ready(self) -> Agent:
-        """The agent, launched and with a session of ours; launches it where there is none.
-
-        Raises:
-            AgentError: If it cannot be launched, wants a login, or refuses a session.
-            SessionError: If the session is only to be read.
-        """
+        """The agent, launched and with a session of ours; launches it where there is none."""
         if self.barred is not None:
             raise SessionError(self.barred.message, hint=self.barred.hint)
         if self.agent is not None and self.session_id is not None:
@@ -149,17 +122,6 @@ class AgentLifecycle:
         A session that shows turns already is resumed, else loaded, and what is replayed is dropped; an empty one is
         loaded, and what is replayed is shown. An agent that can do neither, or no longer knows the session, gets a new
         one, and the next turn begins by saying that it has forgotten.
-
-        Args:
-            session_id: The agent's own id of the session (:attr:`session_id` while it ran).
-            insist: Whether nothing but that session will do: then a refusal is raised.
-
-        Returns:
-            How it was opened.
-
-        Raises:
-            NotOffered: With *insist*, if the agent can do neither.
-            AgentError: If the agent cannot be launched, wants a login, or refuses a new session as well.
         """
         if self.session_id != session_id:
             await self.leave(stop=False)
@@ -171,12 +133,7 @@ class AgentLifecycle:
         return self.outcome
 
     async def copy(self, other: AgentLifecycle) -> None:
-        """Begin as a copy of *other*'s session (ACP ``session/fork``).
-
-        Raises:
-            NotOffered: If the agent cannot copy sessions.
-            AgentError: If it cannot be launched, or refuses.
-        """
+        """Begin as a copy of *other*'s session (ACP ``session/fork``)."""
         await other.ready()
         self._copied, self._notices = other.session_id, [*other._notices]
         await self.ready()
@@ -412,12 +369,7 @@ class AgentLifecycle:
             self._notices.append(words)
 
     def look_for_refusals(self, text: str) -> None:
-        """Note which accesses the confinement of the agent has refused; one sentence names all, at the turn's end.
-
-        Args:
-            text: What the agent, or a command of it, has printed; empty at the end of the turn. Hosts that were
-                refused are known without it.
-        """
+        """Note which accesses the confinement of the agent has refused; one sentence names all, at the turn's end."""
         agent = self.agent
         if agent is None or not agent.confined:
             return
@@ -460,11 +412,7 @@ class AgentLifecycle:
 
 
 def what_holds(confined: str) -> str:
-    """What limits an agent that does not ask.
-
-    Args:
-        confined: What it is confined to; empty if it is not.
-    """
+    """What limits an agent that does not ask."""
     undo = "changes of files can be undone after the turn."
     return f"It is confined {confined}, and {undo}" if confined else f"It is not confined; {undo}"
 

@@ -41,19 +41,7 @@ TRIES = 5
 
 
 class Backoff:
-    """The deaths in a row of one agent. The first restart is at once, each later one waits twice as long.
-
-    Args:
-        first: Seconds before the second restart.
-        cap: The longest wait, in seconds.
-        tries: How many restarts nobody asks for: after so many deaths in a row only a prompt or the user starts it.
-
-    Example:
-        >>> backoff = Backoff(first=1, cap=4)
-        >>> for _ in range(5): backoff.died()
-        >>> backoff.seconds, backoff.hopeless
-        (4, True)
-    """
+    """The deaths in a row of one agent. The first restart is at once, each later one waits twice as long."""
 
     def __init__(self, *, first: float = FIRST, cap: float = CAP, tries: int = TRIES) -> None:
         self.deaths = 0
@@ -83,19 +71,7 @@ class Backoff:
 
 
 class AgentPool:
-    """The agents in use and who uses them.
-
-    Args:
-        loop: The host's loop, that launches run on.
-        environment: Its cassette records or replays the agents.
-        warm_seconds: How long an agent that was started early waits for its first session.
-
-    Attributes:
-        backoff: Makes what says how long to wait after a death.
-        start_timeout: The longest wait for the first answer of an agent, in seconds; None for its spec's.
-        research: Answers a question about a package, by an agent of that configuration; for components.
-        stop_patience: How long, in seconds, an agent launched from now on may take to leave when it is stopped.
-    """
+    """The agents in use and who uses them."""
 
     def __init__(self, loop: HostLoop, environment: Environment, *, warm_seconds: float = WARM_SECONDS) -> None:
         self.backoff: Callable[[], Backoff] = Backoff
@@ -122,11 +98,7 @@ class AgentPool:
         return problems
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
-        """The agent of *configuration* for the tab *tab_id*, launched if it does not run.
-
-        Raises:
-            AgentError: If it cannot be launched.
-        """
+        """The agent of *configuration* for the tab *tab_id*, launched if it does not run."""
         users = self._users.setdefault(configuration.key, set())
         users.discard(WARM)
         users.add(tab_id)
@@ -145,9 +117,6 @@ class AgentPool:
 
         It is one that runs with the same description, folder and environment, whatever its components are; else it is
         started, and warm for the session that may follow.
-
-        Raises:
-            AgentError: If it cannot be launched.
         """
         bare = configuration.bare.key
         there = (agent for agent in self._alive if not agent.closed and self._configured[agent].bare.key == bare)
@@ -158,11 +127,7 @@ class AgentPool:
         return [agent for agent in self._alive if self._configured[agent].spec == spec and not agent.closed]
 
     async def warm(self, configuration: Configuration) -> Agent:
-        """Start an agent before anyone needs it; nobody's in time, it is stopped again.
-
-        Raises:
-            AgentError: If it cannot be launched.
-        """
+        """Start an agent before anyone needs it; nobody's in time, it is stopped again."""
         key = configuration.key
         users = self._users.setdefault(key, set())
         first = not users
@@ -242,9 +207,6 @@ class AgentPool:
 
         A cassette has what the chain said, so a replay starts none; and it does nothing, so it is not confined. Only
         the agent is confined, not its components: these are programs that the user chose.
-
-        Raises:
-            UsageError: If a component makes no sense.
         """
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:

@@ -35,16 +35,7 @@ _READY = {"kind": "ready"}
 
 
 class Customizations:
-    """Tells the clients of one session what its agent is given. Everything here runs on the host's thread.
-
-    Args:
-        channels: The session's state.
-        configuration: What the agent is started with.
-        environment: Knows the kernel and its notebook.
-
-    Attributes:
-        configuration: What the agent is started with, now.
-    """
+    """Tells the clients of one session what its agent is given. Everything here runs on the host's thread."""
 
     def __init__(self, channels: SessionChannels, configuration: Configuration, environment: Environment) -> None:
         self._channels = channels
@@ -74,20 +65,6 @@ def customizations(
 
     Components come first, in their order from the user to the agent. Neither commands nor addresses are told: they can
     hold keys. It looks at the files of skills: call it on a thread of its own.
-
-    Args:
-        configuration: What the agent is started with.
-        environment: Knows the kernel and its notebook.
-        asks: Whether packages are among them whose skills the agent gets once the user trusts them.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from agentnb.agent.catalog import find
-        >>> from agentnb.host.environment import Environment
-        >>> from agentnb.host.session_options import configuration
-        >>> given = configuration(find("eliza"), Path("/"), chain=["rules"])
-        >>> [each["name"] for each in customizations(given, Environment())]
-        ['rules']
     """
     found = [*_chain(configuration, environment)]
     if configuration.spec.takes_mcp:
@@ -103,16 +80,7 @@ def customizations(
 
 
 def choose_skills(action: SkillChoice, package: str, *, shown: str) -> None:
-    """Do what the user chose about the skills of an installed package. It looks at files: on a thread of its own.
-
-    Args:
-        action: ``"trust"``, ``"refuse"`` or ``"revoke"``.
-        package: The distribution's name.
-        shown: The digest of the offer that the user saw; not used to revoke.
-
-    Raises:
-        UsageError: If it has none, they have changed since, or the choice cannot be written down.
-    """
+    """Do what the user chose about the skills of an installed package. It looks at files: on a thread of its own."""
     library = SkillLibrary(scan=shared_scan())
     if action == "trust":
         library.trust(package, shown=shown)

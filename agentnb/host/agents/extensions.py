@@ -29,11 +29,7 @@ SECONDS = 60.0
 
 
 class Extensions:
-    """The user's functions of one session, by extension method.
-
-    Args:
-        seconds: How long one may take, in seconds.
-    """
+    """The user's functions of one session, by extension method."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
@@ -42,11 +38,7 @@ class Extensions:
         self._work: SimpleQueue[tuple[Future[Any], Function, Any] | None] = SimpleQueue()
 
     def register(self, method: str, function: Function | None) -> None:
-        """Let *function* answer *method* from now on; nobody, where it is None.
-
-        Raises:
-            UsageError: If *method* is no extension.
-        """
+        """Let *function* answer *method* from now on; nobody, where it is None."""
         if function is None:
             self._functions.pop(extension(method), None)
         else:
@@ -57,11 +49,7 @@ class Extensions:
         return method in self._functions
 
     async def answer(self, method: str, params: Any) -> Any:
-        """What the function for *method* returns.
-
-        Raises:
-            AgentError: If it raises, or takes too long. A thread cannot be stopped: it goes on, and nobody hears of it.
-        """
+        """What the function for *method* returns."""
         done: Future[Any] = Future()
         self._work.put((done, self._functions[method], params))
         if len(self._threads) < THREADS:

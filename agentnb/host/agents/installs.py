@@ -39,16 +39,7 @@ RUNNING = ("running", "checking")
 
 
 class Installs:
-    """The installs of this host; everything on its thread.
-
-    Args:
-        loop: The host's loop.
-        policy: What may be run.
-        changed: Called when an install has news.
-
-    Attributes:
-        setups: The latest install of each agent, by the agent's name.
-    """
+    """The installs of this host; everything on its thread."""
 
     def __init__(self, loop: HostLoop, policy: HostPolicy, changed: Callable[[], None]) -> None:
         self.setups: dict[str, AgentSetup] = {}
@@ -60,17 +51,7 @@ class Installs:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, name: str, command: str) -> None:
-        """Install an agent: run the very *command* that the user saw and agreed to.
-
-        Args:
-            name: The agent.
-            command: Its line to install it, as it was shown.
-
-        Raises:
-            AgentnbError: If it cannot be run, is not that line any more, or another install runs.
-            PermissionDenied: If a rule of the user's or the project's denies the command.
-            UnknownAgent: If the catalogue has no such agent.
-        """
+        """Install an agent: run the very *command* that the user saw and agreed to."""
         spec = find(name)
         if self._running is not None:
             title = find(self._name).title
@@ -161,13 +142,7 @@ class Installs:
 
 
 class _Output:
-    """What an installer prints, as text without secrets, a few times a second.
-
-    Args:
-        spec: The agent, whose variables are hidden, too.
-        loop: The host's loop.
-        show: Called with more of it.
-    """
+    """What an installer prints, as text without secrets, a few times a second."""
 
     def __init__(self, spec: AgentSpec, loop: HostLoop, show: Callable[[str], None]) -> None:
         self._loop = loop

@@ -27,21 +27,7 @@ NAME = "kernel"
 
 
 class KernelTools:
-    """The tools of one session. Everything here runs on the host's thread.
-
-    Args:
-        tab_id: The session's tab.
-        environment: Its code runner does the work.
-        authorize: Asks the policy and the user.
-        interrupted: Called when the user interrupts the code that the agent runs.
-        finished: Called with each tool that has ended, why it failed, or None, and what became of variables.
-        access: What the agent may do with the tools, now: ``"off"``, ``"look"`` or ``"run"``.
-        progressed: Called with each tool that runs code, and how that stands.
-        changes: What the agent has changed in the kernel and the notebook, by turn.
-        workspace: The session's folder.
-        research: Answers a question about a package; None: the agent cannot ask one.
-        researched: Called with each call that asked one, and the answer.
-    """
+    """The tools of one session. Everything here runs on the host's thread."""
 
     def __init__(
         self,
@@ -73,24 +59,12 @@ class KernelTools:
         self._tool_runner: ToolRunner | None = None
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio.
-
-        Args:
-            agent: The agent that gets access.
-            taken: The names of the other MCP servers that it is given.
-
-        Raises:
-            NotOffered: Outside of IPython, or where no socket can be made for the program.
-        """
+        """The MCP server of the tools: over ACP if *agent* supports that, else a program on stdio."""
         name = NAME if NAME not in taken else f"agentnb-{NAME}"
         return await self._served.serve(agent, self.tool_runner(), name)
 
     def tool_runner(self) -> ToolRunner:
-        """What carries out the calls.
-
-        Raises:
-            NotOffered: Outside of IPython.
-        """
+        """What carries out the calls."""
         runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")

@@ -23,28 +23,14 @@ WAY = "way"
 
 
 class Login:
-    """Lets the user of one session log in.
-
-    Args:
-        inputs: Asks the user.
-        attended: Whether somebody is there to answer.
-    """
+    """Lets the user of one session log in."""
 
     def __init__(self, inputs: InputRequests, attended: Callable[[], Awaitable[bool]]) -> None:
         self._inputs = inputs
         self._attended = attended
 
     async def ask(self, agent: Agent, wanted: AuthenticationRequired) -> None:
-        """Let the user choose a way to log in, and take it.
-
-        Args:
-            agent: The agent.
-            wanted: What the agent said.
-
-        Raises:
-            AuthenticationRequired: *wanted*, where nobody is there, the user declines, or variables must be set first.
-            AgentError: If the agent does not accept the login.
-        """
+        """Let the user choose a way to log in, and take it."""
         ways = agent.login_ways
         if not await self._attended():
             raise wanted
@@ -63,10 +49,6 @@ class Login:
         """Have the agent log in: a person with a browser or a terminal takes their time, and can call it off.
 
         A card says that it waits. Who has logged in says so there where the agent does not notice by itself.
-
-        Raises:
-            AuthenticationRequired: *wanted*, if it was called off.
-            AgentError: If the agent does not accept the login.
         """
         login = asyncio.ensure_future(agent.authenticate(way.id, math.inf))
         tasks: list[asyncio.Future[Any]] = [login]
@@ -106,12 +88,7 @@ class Login:
 
 
 async def log_in_with(agent: Agent, method: str | None) -> None:
-    """Take the way called *method* (id or name), or the only one there is, without asking.
-
-    Raises:
-        UsageError: If there is no such way, or several to choose from, or it is nothing that the agent can do itself.
-        AgentError: If the agent does not accept the login.
-    """
+    """Take the way called *method* (id or name), or the only one there is, without asking."""
     ways = agent.login_ways
     if not ways:
         raise UsageError(f"{agent.spec.title} offers no login.", hint="Send a prompt: the agent may need no login.")

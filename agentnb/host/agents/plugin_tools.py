@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class PluginTools:
-    """The tools of the plug-ins, for one session.
-
-    Args:
-        session: The session's URI.
-        folder: Its workspace.
-        authorize: Asks the policy and the user.
-    """
+    """The tools of the plug-ins, for one session."""
 
     def __init__(
         self, session: str, folder: str, authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]]
@@ -38,15 +32,7 @@ class PluginTools:
         self._served: list[ToolsForAgent] = []
 
     async def serve(self, agent: Agent, taken: Container[object]) -> list[McpServer | ServedMcpServer]:
-        """The MCP servers of the plug-ins that offer tools.
-
-        Args:
-            agent: The agent that gets them.
-            taken: The names of the other MCP servers that it is given.
-
-        Raises:
-            NotOffered: If no server can be reached by the agent.
-        """
+        """The MCP servers of the plug-ins that offer tools."""
         self.close()
         servers = []
         for plugin in plugins().loaded.values():

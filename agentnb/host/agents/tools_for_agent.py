@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 
 class ToolsForAgent:
-    """The tools of one agent. Everything here runs on the host's thread.
-
-    Args:
-        about: What the server says of itself, and its tools. Its name is also the id, in a cassette, of the tools of an
-            agent that reaches them on stdio.
-
-    Attributes:
-        agent: Who is served; None before and after.
-    """
+    """The tools of one agent. Everything here runs on the host's thread."""
 
     def __init__(self, about: ServerAbout) -> None:
         self.agent: Agent | None = None
@@ -39,16 +31,7 @@ class ToolsForAgent:
         self._http_server: HttpServer | None = None
 
     async def serve(self, agent: Agent, caller: ToolCaller, name: str) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools: over ACP if *agent* supports that, else as the catalogue says (`mcp_transport`).
-
-        Args:
-            agent: The agent that gets the tools.
-            caller: Carries out the calls.
-            name: The server's name as the agent sees it.
-
-        Raises:
-            NotOffered: If no socket can be made for the program, or a confined agent does not reach this machine.
-        """
+        """The MCP server of the tools: over ACP if *agent* supports that, else as the catalogue says (`mcp_transport`)."""
         self.agent = agent
         agent.served.offer(self._server_id, lambda: ToolServer(caller, self._about))
         if agent.takes_served_mcp:

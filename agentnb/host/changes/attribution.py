@@ -23,21 +23,12 @@ def named_files(parts: Iterable[ResponsePart], workspace: str) -> tuple[frozense
 
     Calls that were denied or failed count, too: what they name is only looked at. Names that no
     file can have do not.
-
-    Args:
-        parts: Of a turn.
-        workspace: The workspace, absolute.
     """
     return split_by_workspace(_paths(parts), workspace)
 
 
 def split_by_workspace(paths: Iterable[str], workspace: str) -> tuple[frozenset[str], frozenset[str]]:
-    """*paths* in the workspace (relative, with slashes), and outside of it; names that no file can have are dropped.
-
-    Args:
-        paths: Absolute, or relative to the workspace.
-        workspace: The workspace, absolute.
-    """
+    """*paths* in the workspace (relative, with slashes), and outside of it; names that no file can have are dropped."""
     inside, outside = set[str](), set[str]()
     for path in filter(is_file_name, paths):
         real = _normal(workspace, path)
@@ -58,18 +49,7 @@ def runs_commands(parts: Iterable[ResponsePart]) -> bool:
 def attributed(
     paths: Iterable[str], named: frozenset[str], others: frozenset[str], saved: frozenset[str]
 ) -> tuple[By, ...]:
-    """Who changed a file, as far as is known.
-
-    Args:
-        paths: The file's path, and its earlier one where it was moved.
-        named: What the turn's tool calls name.
-        others: What tool calls of other tabs named meanwhile.
-        saved: What the user saved meanwhile.
-
-    Example:
-        >>> attributed(["a.py"], frozenset({"a.py"}), frozenset(), frozenset({"a.py"}))
-        ('toolCall', 'user')
-    """
+    """Who changed a file, as far as is known."""
     wanted = frozenset(paths)
     found: list[By] = ["toolCall"] if wanted & named else []
     if wanted & others:
@@ -80,12 +60,7 @@ def attributed(
 
 
 def by_others(who: tuple[By, ...]) -> bool:
-    """Whether the turn did not change a file, as far as is known: the user saved it, or another tab named it.
-
-    Example:
-        >>> by_others(("user",)), by_others(("toolCall", "user"))
-        (True, False)
-    """
+    """Whether the turn did not change a file, as far as is known: the user saved it, or another tab named it."""
     return bool(who) and set(who) <= {"user", "otherTab"}
 
 
@@ -93,10 +68,6 @@ def is_left_alone(who: tuple[By, ...]) -> bool:
     """Whether undo of a whole turn leaves a change alone, since it would take more than the turn's work away.
 
     Such a change is undone by itself only: what the user saved is in it, or it is another tab's.
-
-    Example:
-        >>> is_left_alone(("toolCall", "user")), is_left_alone(("otherTab",)), is_left_alone(("toolCall", "otherTab"))
-        (True, True, False)
     """
     return "user" in who or by_others(who)
 

@@ -52,24 +52,13 @@ OPERATIONS = (
 
 
 def session_of(uri: str) -> str:
-    """The session that a change set belongs to; *uri* itself where it is no change set.
-
-    Example:
-        >>> session_of("eliza:/1/changes/2"), session_of("eliza:/1/chat")
-        ('eliza:/1', 'eliza:/1/chat')
-    """
+    """The session that a change set belongs to; *uri* itself where it is no change set."""
     head, found, tail = uri.rpartition(CHANGES)
     return head if found and (not tail or (tail.startswith("/") and "/" not in tail[1:])) else uri
 
 
 class ChangesetChannels:
-    """The change sets of one conversation. On the host's thread.
-
-    Args:
-        channels: The session's state.
-        tracker: What is known of the changes.
-        listeners: Who hears of every envelope.
-    """
+    """The change sets of one conversation. On the host's thread."""
 
     def __init__(self, channels: SessionChannels, tracker: ChangeTracker, listeners: Sequence[Listener]) -> None:
         self._channels = channels

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def file_item(change: FileChange, counted: tuple[int | None, int | None] | None, by: tuple[By, ...]) -> Item:
-    """A changed file as an item.
-
-    Args:
-        change: The change.
-        counted: Lines added and removed; None where they were not counted.
-        by: Who changed it.
-    """
+    """A changed file as an item."""
     added, removed = counted or (None, None)
     name = path_to_json(change.path)
     return Item(

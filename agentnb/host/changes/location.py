@@ -17,31 +17,15 @@ OFF = ("off", "0", "no", "false")
 
 
 def are_off(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether ``AGENTNB_CHANGES`` switches it off that changes are followed.
-
-    Example:
-        >>> are_off({"AGENTNB_CHANGES": "off"}), are_off({})
-        (True, False)
-    """
+    """Whether ``AGENTNB_CHANGES`` switches it off that changes are followed."""
     return environ.get(VARIABLE, "").strip().lower() in OFF
 
 
 def changes_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder of the stores, one for each workspace (:func:`store_name`).
-
-    Example:
-        >>> changes_folder({"AGENTNB_DATA_DIR": "/data"}).as_posix()
-        '/data/changes'
-    """
+    """The folder of the stores, one for each workspace (:func:`store_name`)."""
     return data_folder(environ) / "changes"
 
 
 def store_name(workspace: Path) -> str:
-    """The name of a workspace's store.
-
-    Example:
-        >>> from pathlib import Path
-        >>> store_name(Path("/"))
-        '8a5edab282632443'
-    """
+    """The name of a workspace's store."""
     return hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]

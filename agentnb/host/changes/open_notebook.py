@@ -28,13 +28,7 @@ _KINDS = frozenset({"code", "markdown", "raw"})
 
 
 class FileCell(NamedTuple):
-    """A cell in a notebook's file.
-
-    Attributes:
-        cell_id: Its id; empty where the notebook has none (nbformat 4.4 and older).
-        kind: ``"code"``, ``"markdown"`` or ``"raw"``.
-        source: Its text.
-    """
+    """A cell in a notebook's file."""
 
     cell_id: str
     kind: str
@@ -42,14 +36,7 @@ class FileCell(NamedTuple):
 
 
 def cells_in(content: bytes) -> tuple[FileCell, ...] | None:
-    """The cells of a notebook's file; None where *content* is no notebook whose cells can be told apart.
-
-    Example:
-        >>> cells_in(b'{"nbformat": 4, "cells": [{"id": "a", "cell_type": "code", "source": ["x = ", "1"]}]}')
-        (FileCell(cell_id='a', kind='code', source='x = 1'),)
-        >>> cells_in(b"[") is None
-        True
-    """
+    """The cells of a notebook's file; None where *content* is no notebook whose cells can be told apart."""
     try:
         notebook = read_json(content)
     except ValueError:  # also what is no UTF-8
@@ -117,17 +104,6 @@ def missing_in_page(
 
     A cell that only the user changed in the page is none of it. A cell that both changed is: the page finds it other
     than the agent found it, which is a conflict.
-
-    Args:
-        notebook: The notebook's path on the Jupyter server.
-        before: The cells of the file before the turn; None where they are not known.
-        after: Those after it, likewise.
-        page: The cells that the page shows, the first first.
-        hashes: The file's SHA-256 before and after, where a page with these changes has all that is in it.
-
-    Returns:
-        Changes that the page can be given, as if they had been undone; None where they cannot be told: cells were
-        moved or have another kind, or there are too many.
     """
     after, before = _with_ids(after, page), _with_ids(before, page)
     if after is None or len(page) >= MOST_CELLS:
@@ -210,12 +186,7 @@ def _is_moved(before: Sequence[FileCell] | None, after: Sequence[FileCell], page
 
 
 def notice(name: str, missing: Sequence[CellRecord] | None) -> str:
-    """What the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two.
-
-    Example:
-        >>> notice("fit.ipynb", [])[:62]
-        'The agent wrote fit.ipynb directly while it is open here. Its '
-    """
+    """What the user is told of the notebook *name*: what :func:`missing_in_page` gave, in a sentence or two."""
     told = f"The agent wrote {name} directly while it is open here."
     if missing is None:
         return f"{told} Reload it to see its cells: they cannot be applied one by one."

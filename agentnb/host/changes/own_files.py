@@ -38,16 +38,7 @@ Undone with a turn, the agent forgets; and it changes in each turn, so undo of a
 
 
 class OwnFilesInside:
-    """The own files in one workspace.
-
-    Args:
-        workspace: The folder, without links on the way to it.
-        lines: The paths of those that stay own, as an ignore file of that folder names them.
-        cassette: Gives the cassette that is recorded or replayed now.
-
-    Attributes:
-        lines: As above. A cassette is not in them: when it is recorded no more, it is the user's file, and covered.
-    """
+    """The own files in one workspace."""
 
     def __init__(self, workspace: PurePath, lines: str, cassette: Callable[[], Path | None]) -> None:
         self.lines = lines
@@ -64,18 +55,7 @@ class OwnFilesInside:
 
 
 class OwnFiles:
-    """The own files of one kernel. Where they lie is read once: a later ``chdir`` moves no open file.
-
-    Args:
-        log: The log's file; None where nothing is kept.
-        cassette: Gives the cassette that is recorded or replayed; there is none unless told.
-        environ: The environment, which names the data folder.
-
-    Example:
-        >>> own = OwnFiles(Path("/work/x.db"), environ={"AGENTNB_DATA_DIR": "/data"})
-        >>> own.of(Path("/work")).has("x.db-wal"), own.of(Path("/work")).has("x.py")
-        (True, False)
-    """
+    """The own files of one kernel. Where they lie is read once: a later ``chdir`` moves no open file."""
 
     def __init__(
         self,

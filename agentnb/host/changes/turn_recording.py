@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class TurnRecording:
-    """The recording of one session's files.
-
-    Args:
-        lifecycle: Its agent, whose connection is recorded.
-        environment: Its cassette.
-    """
+    """The recording of one session's files."""
 
     def __init__(self, lifecycle: AgentLifecycle, environment: Environment) -> None:
         self._lifecycle = lifecycle

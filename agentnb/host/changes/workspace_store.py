@@ -56,13 +56,7 @@ may change again and keep that time."""
 
 
 class FileTimes:
-    """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since.
-
-    Args:
-        entries: What the file system says of each path.
-        at: When reading them began, in nanoseconds since 1970.
-        clock_ns: How coarse the times are, or by how much a file server's clock may be behind, in nanoseconds.
-    """
+    """The times and sizes of all files of a small workspace: enough to tell that nothing has changed since."""
 
     def __init__(self, entries: Mapping[str, Signature], at: int, clock_ns: int = CLOCK_NS) -> None:
         self.entries = entries
@@ -80,14 +74,7 @@ def read_file_times(
     is_own: Callable[[str], bool] = lambda _: False,
     clock_ns: int = CLOCK_NS,
 ) -> FileTimes | None:
-    """The times of the files of *workspace*; None where it is large, or cannot be read.
-
-    Args:
-        workspace: The folder.
-        named: Files that count although they are ignored or left out, relative to it.
-        is_own: Whether a path, relative to it, is agentnb's own: it does not count.
-        clock_ns: As for :class:`FileTimes`.
-    """
+    """The times of the files of *workspace*; None where it is large, or cannot be read."""
     at = time.time_ns()
     entries: dict[str, Signature] = {}
     root, folders = os.fspath(workspace), [""]
@@ -113,13 +100,7 @@ def read_file_times(
 
 
 class RunningTurn(NamedTuple):
-    """A turn that runs in a workspace.
-
-    Attributes:
-        title: Its session's title.
-        session: Its session's channel.
-        named: Gives the files that its tool calls name, relative to the workspace.
-    """
+    """A turn that runs in a workspace."""
 
     title: str
     session: str
@@ -127,13 +108,7 @@ class RunningTurn(NamedTuple):
 
 
 class EndedTurn(NamedTuple):
-    """A turn that ran in a workspace.
-
-    Attributes:
-        session: Its session's channel.
-        ended_at: When, in milliseconds since 1970.
-        named: The files that its tool calls named, relative to the workspace.
-    """
+    """A turn that ran in a workspace."""
 
     session: str
     ended_at: int
@@ -141,23 +116,7 @@ class EndedTurn(NamedTuple):
 
 
 class WorkspaceStore:
-    """The store of one workspace. Its methods are used on the host's thread.
-
-    Args:
-        folder: The store's folder.
-        workspace: The workspace, without links on the way to it.
-        keeps_sensitive: Whether the contents of files that may hold secrets are stored.
-        own: agentnb's own files in the workspace.
-        temporary: The folder that the store's folder is in, where that goes with the host.
-
-    Attributes:
-        running: Which turns run in the workspace, by id.
-        ended: Those that ran last.
-        users: The open conversations that work there, by their sessions' channels. When there are none, the thread
-            ends and no file of the store stays open; whoever needs it opens it again.
-        patterns: The sensitive files.
-        recovered: What was finished or taken back when the store was opened, a sentence; None where nothing was.
-    """
+    """The store of one workspace. Its methods are used on the host's thread."""
 
     def __init__(
         self,
@@ -195,12 +154,7 @@ class WorkspaceStore:
         return self.folder / "records"
 
     def close(self, timeout: float) -> None:
-        """End the thread, and remove the folder where it goes with the host; from any thread but its own.
-
-        Args:
-            timeout: For how many seconds to wait for the work that is being done, at most. Work that takes longer
-                removes the folder when it is done; what waits behind it is not done.
-        """
+        """End the thread, and remove the folder where it goes with the host; from any thread but its own."""
         self._is_closed = True
         with self._thread_lock:
             thread = self._thread
@@ -226,22 +180,11 @@ class WorkspaceStore:
         return frozenset().union(*found)
 
     async def run(self, work: Callable[[ChangeStore], T]) -> T:
-        """Do *work* with the store on its thread.
-
-        Raises:
-            ChangesError: If the store cannot be used; and what *work* raises.
-        """
+        """Do *work* with the store on its thread."""
         return await self._do(lambda: work(self._opened()))
 
     async def take(self, named: Iterable[str] = ()) -> Snapshot:
-        """A snapshot; the last one again where nothing has changed since.
-
-        Args:
-            named: Ignored or left-out files that count, relative to the workspace.
-
-        Raises:
-            ChangesUnavailable: If the workspace cannot be looked at, or the store not be written.
-        """
+        """A snapshot; the last one again where nothing has changed since."""
         wanted = frozenset(named)
         return await self._do(lambda: self._taken(wanted))
 
@@ -354,16 +297,7 @@ class WorkspaceStore:
 
 
 class WorkspaceStores:
-    """The stores of one host, by workspace.
-
-    Args:
-        folder: Where they are; None where nothing is to be kept: then they are in a folder that goes with the host.
-        within: Where that folder is; with the system's other temporary files unless told.
-        own: agentnb's own files, which no snapshot covers; none unless told.
-
-    Attributes:
-        own: As above.
-    """
+    """The stores of one host, by workspace."""
 
     def __init__(self, folder: Path | None, *, within: Path | None = None, own: OwnFiles | None = None) -> None:
         self.own = own or OwnFiles(None)

@@ -34,15 +34,7 @@ _OPEN_END = "\\ No newline at end of file"
 
 
 class FileChange(NamedTuple):
-    """The change of one file.
-
-    Attributes:
-        path: The file: relative to the workspace where it is inside, else absolute.
-        kind: ``"created"``, ``"changed"``, ``"deleted"`` or ``"moved"``.
-        added: Lines that came; None where the tool calls do not show the change, or it is too large to compare.
-        removed: Lines that went; None likewise.
-        diff: The change as a unified diff; empty where it is not known.
-    """
+    """The change of one file."""
 
     path: str
     kind: Kind
@@ -102,10 +94,6 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
     """What the tool calls among *parts* changed, in the order in which the files came up.
 
     Calls that were denied, failed, or have not ended changed nothing. A file that is in the end as it was is left out.
-
-    Args:
-        parts: Of one turn or of several.
-        cwd: The workspace.
     """
     files: dict[str, _File] = {}
     for call in _done(parts):
@@ -126,12 +114,7 @@ def changes(parts: Iterable[ResponsePart], cwd: Path) -> tuple[FileChange, ...]:
 
 
 def relative(path: str, cwd: Path) -> str:
-    """*path* as people read it: relative to the workspace where it is inside, else as it is.
-
-    Example:
-        >>> relative("/w/src/a.py", Path("/w")), relative("/etc/motd", Path("/w"))
-        ('src/a.py', '/etc/motd')
-    """
+    """*path* as people read it: relative to the workspace where it is inside, else as it is."""
     try:
         return PurePath(os.path.normpath(cwd / path)).relative_to(cwd).as_posix()
     except ValueError:

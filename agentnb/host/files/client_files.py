@@ -45,15 +45,7 @@ class FileHost(SessionOwner, Protocol):
 
 
 class ClientFiles:
-    """The changes that clients make. On the host's thread.
-
-    Args:
-        host: Where their conversations are.
-
-    Attributes:
-        idle_seconds: After how long without a change a turn ends.
-        answer_seconds: How long a card waits for an answer.
-    """
+    """The changes that clients make. On the host's thread."""
 
     def __init__(self, host: FileHost) -> None:
         self.idle_seconds = IDLE_SECONDS
@@ -63,15 +55,7 @@ class ClientFiles:
 
     @contextlib.asynccontextmanager
     async def change(self, client: str, workspace: Path) -> AsyncIterator[Authorize]:
-        """What is changed within the block belongs to a turn of *client* in *workspace*.
-
-        Args:
-            client: The client's name, for people.
-            workspace: The folder whose files it changes.
-
-        Yields:
-            What asks whether a change may be made; it raises `PermissionDenied` where it may not.
-        """
+        """What is changed within the block belongs to a turn of *client* in *workspace*."""
         conversation, turns = self._turns(client, workspace)
         try:
             await turns.enter()
@@ -100,23 +84,14 @@ class ClientFiles:
 
 
 class Authorize:
-    """Asks whether changes may be made.
-
-    Args:
-        conversation: Where the cards are shown.
-        seconds: How long one waits for an answer.
-    """
+    """Asks whether changes may be made."""
 
     def __init__(self, conversation: Conversation, seconds: float) -> None:
         self._conversation = conversation
         self._seconds = seconds
 
     async def __call__(self, request: PolicyRequest) -> None:
-        """Ask about *request*.
-
-        Raises:
-            PermissionDenied: If the policy or the user says no, or nobody answers.
-        """
+        """Ask about *request*."""
         try:
             await asyncio.wait_for(self._conversation.permissions.authorize(request), self._seconds)
         except asyncio.TimeoutError:
@@ -127,12 +102,7 @@ class Authorize:
 
 
 def spec_of(client: str) -> AgentSpec:
-    """A client as an agent.
-
-    Example:
-        >>> spec_of("My phone").name, spec_of("My phone").title
-        ('remote-my-phone', 'My phone (remote client)')
-    """
+    """A client as an agent."""
     return client_spec(
         PREFIX,
         client,

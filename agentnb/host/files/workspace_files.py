@@ -31,14 +31,7 @@ Kind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 
 class Entry(NamedTuple):
-    """One name in a folder.
-
-    Attributes:
-        name: The name.
-        kind: ``"file"``, ``"folder"``, ``"link"`` (wherever it leads), or ``"other"``.
-        size: Of a file, in bytes; None of anything else.
-        modified: When it was changed last, in milliseconds since 1970.
-    """
+    """One name in a folder."""
 
     name: str
     kind: Kind
@@ -47,15 +40,7 @@ class Entry(NamedTuple):
 
 
 class Snippet(NamedTuple):
-    """A piece of a file.
-
-    Attributes:
-        path: The file, relative to the workspace.
-        data: The bytes.
-        offset: Where they begin.
-        size: How many bytes the file has.
-        modified: When it was changed last, in milliseconds since 1970.
-    """
+    """A piece of a file."""
 
     path: str
     data: bytes
@@ -74,12 +59,7 @@ class Snippet(NamedTuple):
         return self.data.decode("utf-8", "replace")
 
     def only(self, head: int | None = None, tail: int | None = None) -> Snippet:
-        r"""The first or the last lines of it.
-
-        Example:
-            >>> Snippet("a", b"1\n2\n3\n", 0, 6, 0).only(tail=2).data
-            b'2\n3\n'
-        """
+        r"""The first or the last lines of it."""
         rows = self.data.splitlines(keepends=True)
         if head is not None:
             return self._replace(data=b"".join(rows[:head]))
@@ -92,12 +72,7 @@ class Snippet(NamedTuple):
 
 
 def listed(workspace: Workspace, path: str) -> tuple[str, list[Entry], int]:
-    """What is in a folder: its path in the workspace, its entries (folders first, by name), how many more there are.
-
-    Raises:
-        OutsideWorkspace: If *path* leads out of the workspace.
-        FileUnavailable: If it is no folder that can be read.
-    """
+    """What is in a folder: its path in the workspace, its entries (folders first, by name), how many more there are."""
     with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as found:
         names = sorted(found, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
         entries = [each for each in map(_entry, names[:ENTRIES]) if each is not None]
@@ -105,19 +80,7 @@ def listed(workspace: Workspace, path: str) -> tuple[str, list[Entry], int]:
 
 
 def snippet(workspace: Workspace, path: str, *, offset: int = 0, length: int, from_end: bool = False) -> Snippet:
-    """A piece of a file.
-
-    Args:
-        workspace: What it is in.
-        path: Relative to the workspace, or absolute.
-        offset: Where the piece begins, in bytes.
-        length: How long it is at most, in bytes.
-        from_end: Whether it is the file's last bytes instead; then *offset* does not count.
-
-    Raises:
-        OutsideWorkspace: If *path* leads out of the workspace.
-        FileUnavailable: If it is no file that can be read.
-    """
+    """A piece of a file."""
     with _held(workspace, path, "file") as (named, descriptor, state):
         begin = max(0, state.st_size - length) if from_end else offset
         with open(descriptor, "rb", closefd=False) as file:
@@ -131,9 +94,6 @@ def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
     """*found*, as far as it may be given to a page: nothing that may hold secrets, nothing of what is too large.
 
     It is the file that was read that counts, not how it was called.
-
-    Raises:
-        FileUnavailable: If it may not.
     """
     pattern, read = secret_pattern(found.path, patterns), f"Read it in Python: session.files.read({found.path!r})."
     if pattern is not None:

@@ -29,27 +29,14 @@ Kind: TypeAlias = Literal["file", "directory", "symlink"]
 
 
 class Place(NamedTuple):
-    """A path in a workspace.
-
-    Attributes:
-        root: The folder of the workspace that holds it.
-        path: The path below it, absolute; no folder on the way is a link.
-    """
+    """A path in a workspace."""
 
     root: Path
     path: Path
 
 
 class Found(NamedTuple):
-    """What is at a place.
-
-    Attributes:
-        path: Where it is, links followed where that was wanted.
-        kind: What it is.
-        size: In bytes.
-        modified_ns: When it was changed last, in nanoseconds since 1970.
-        version: Another text whenever it was changed.
-    """
+    """What is at a place."""
 
     path: Path
     kind: Kind
@@ -59,16 +46,7 @@ class Found(NamedTuple):
 
 
 def place_of(workspace: Workspace, path: str, *, follow: bool = True) -> Place:
-    """Where *path* leads.
-
-    Args:
-        workspace: What it is in.
-        path: Absolute, or relative to the workspace.
-        follow: Whether a link is followed that stands at the path itself; those on the way always are.
-
-    Raises:
-        OutsideWorkspace: If it leads out of the workspace, or is the workspace itself and not to be followed.
-    """
+    """Where *path* leads."""
     if follow:
         real = workspace.resolve(path)
     else:
@@ -82,11 +60,7 @@ def place_of(workspace: Workspace, path: str, *, follow: bool = True) -> Place:
 
 
 def found_at(place: Place) -> Found | None:
-    """What is at *place*; None where nothing is.
-
-    Raises:
-        FileUnavailable: If it is neither a file nor a folder nor a link, or cannot be looked at.
-    """
+    """What is at *place*; None where nothing is."""
     try:
         if place.path == place.root:
             state = os.stat(place.root)  # noqa: PTH116
@@ -106,11 +80,7 @@ def found_at(place: Place) -> Found | None:
 
 
 def content_of(place: Place) -> bytes | None:
-    """What the file at *place* holds; None where there is none.
-
-    Raises:
-        FileUnavailable: If it is no file, too large, or cannot be read.
-    """
+    """What the file at *place* holds; None where there is none."""
     found = found_at(place)
     if found is None:
         return None
@@ -130,11 +100,7 @@ def content_of(place: Place) -> bytes | None:
 
 
 def write(place: Place, data: bytes, shown: bytes | None) -> bool:
-    """Write *data*, unless the file does not hold what was *shown* any more; says whether it was written.
-
-    Raises:
-        FileUnavailable: If its folder is not there, it is read-only, or it cannot be written.
-    """
+    """Write *data*, unless the file does not hold what was *shown* any more; says whether it was written."""
     try:
         with open_parent(place.root, place.path) as folder:
             mode = _mode(folder, place)
@@ -144,11 +110,7 @@ def write(place: Place, data: bytes, shown: bytes | None) -> bool:
 
 
 def make_folder(place: Place) -> None:
-    """Make the folder at *place*, and those on the way to it that are missing.
-
-    Raises:
-        FileUnavailable: If it cannot be made.
-    """
+    """Make the folder at *place*, and those on the way to it that are missing."""
     try:
         with open_folder(place.root, place.path.relative_to(place.root).parts, make=True):
             pass
@@ -157,15 +119,7 @@ def make_folder(place: Place) -> None:
 
 
 def delete(place: Place, *, recursive: bool = False) -> None:
-    """Delete what is at *place*; a link itself, not what it leads to.
-
-    Args:
-        place: What.
-        recursive: Whether a folder is deleted with everything in it; else only an empty one is.
-
-    Raises:
-        FileUnavailable: If it cannot be deleted.
-    """
+    """Delete what is at *place*; a link itself, not what it leads to."""
     try:
         with open_parent(place.root, place.path) as folder:
             _delete(folder, place.path.name, recursive=recursive)
@@ -177,11 +131,7 @@ def delete(place: Place, *, recursive: bool = False) -> None:
 
 
 def move(source: Place, destination: Place) -> None:
-    """Move what is at *source* to *destination*; a file that is there is replaced.
-
-    Raises:
-        FileUnavailable: If it cannot be moved.
-    """
+    """Move what is at *source* to *destination*; a file that is there is replaced."""
     try:
         with open_parent(source.root, source.path) as one, open_parent(destination.root, destination.path) as other:
             os.replace(source.path.name, destination.path.name, src_dir_fd=one, dst_dir_fd=other)

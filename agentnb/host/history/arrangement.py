@@ -36,21 +36,7 @@ async def arrange(
     pinned: bool | None = None,
     archived: bool | None = None,
 ) -> None:
-    """Change a session's title, pin it, archive it, or take that back; what is None stays as it is.
-
-    Args:
-        host: The host.
-        find: Which session; not called on the host's thread.
-        title: Its new title, on one line.
-        pinned: Whether it stands before all others in lists.
-        archived: Whether lists leave it out.
-
-    Raises:
-        UsageError: If the title is empty or too long.
-        UnknownSession: If *find* does not find it.
-        SessionError: If it is to be renamed and another kernel has it open.
-        LogError: If the log is off, or cannot be written.
-    """
+    """Change a session's title, pin it, archive it, or take that back; what is None stays as it is."""
     title = None if title is None else checked_title(title)
     recorder, record = await asyncio.to_thread(_found, host, find)
     if title is not None:
@@ -68,19 +54,6 @@ async def duplicate(host: Host, find: Callable[[Recorder], SessionRecord]) -> tu
 
     One that is open here, and whose agent can copy its session, is copied with the agent's memory, in a tab of its
     own. Of any other the transcript is copied: its agent begins anew there. What its turns changed is not copied then.
-
-    Args:
-        host: The host.
-        find: Which session; not called on the host's thread.
-
-    Returns:
-        The copy's channel, and whether it is open.
-
-    Raises:
-        UnknownSession: If *find* does not find it.
-        SessionError: If a turn runs in it.
-        LogError: If the log is off, or cannot be read or written.
-        AgentError: If its agent fails.
     """
     recorder, record = await asyncio.to_thread(_found, host, find)
     conversation = _open_here(host, record)
@@ -100,11 +73,7 @@ def copy_of(record: SessionRecord) -> tuple[str, str]:
 
 
 def checked_title(title: str) -> str:
-    """The title without spaces around it.
-
-    Raises:
-        UsageError: If it is empty, too long or on several lines.
-    """
+    """The title without spaces around it."""
     words: str = without_half_characters(title.strip())
     if not words or len(words) > LONGEST_TITLE or len(words.splitlines()) > 1:
         message = f"A title is one line of 1 to {LONGEST_TITLE} characters, not {title[:60]!r}."

@@ -22,18 +22,6 @@ async def delete(host: Host, find: Callable[[Recorder], SessionRecord]) -> Sessi
     """Delete a session for good, on the host's thread. What the agent itself keeps of it stays.
 
     A tab that was closed, and that can still be brought back for a few seconds, is closed for good.
-
-    Args:
-        host: The host.
-        find: Which session; not called on the host's thread.
-
-    Returns:
-        What was deleted.
-
-    Raises:
-        UnknownSession: If *find* does not find it.
-        SessionError: If it is open, here or in another kernel.
-        LogError: If the log is off, or cannot be written.
     """
     recorder, record = await asyncio.to_thread(_found, host, find)
     conversation = host.conversations.get(record.uri)

@@ -74,14 +74,7 @@ class Recorded(Protocol):
 
 
 class Recorder:
-    """Keeps the log of one host's sessions. Except where said, call it on the host's thread.
-
-    Args:
-        path: The log's file.
-        host_id: The host's id.
-        loop: The host's loop.
-        place: What the host's kernel runs, such as a notebook's path; empty where that is not known.
-    """
+    """Keeps the log of one host's sessions. Except where said, call it on the host's thread."""
 
     def __init__(self, path: Path, host_id: str, loop: HostLoop, place: str = "") -> None:
         self.store = Store(path, host_id, lambda error: loop.post(self._done, error))

@@ -50,11 +50,7 @@ FLUSH_SECONDS = 5.0
 
 
 def recorder_of(host: Host) -> Recorder:
-    """The host's recorder, with all that has happened so far in its file; not on the host's thread.
-
-    Raises:
-        LogUnavailable: If the log is off.
-    """
+    """The host's recorder, with all that has happened so far in its file; not on the host's thread."""
     if host.recorder is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG and restart the kernel.")
     host.recorder.flush(FLUSH_SECONDS)
@@ -65,10 +61,6 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
     """The session whose tab id begins so, from here on this kernel's; not on the host's thread.
 
     One that another kernel has open, or whose workspace is gone, is not taken: it is only to be read.
-
-    Raises:
-        UnknownSession: If the log has none, or several.
-        LogError: If the log cannot be read.
     """
     record, store = named(recorder, tab_id), recorder.store
     if not Path(record.cwd).is_dir():
@@ -83,22 +75,12 @@ def read_back(recorder: Recorder, tab_id: str) -> StoredSession:
 
 
 def named(recorder: Recorder, tab_id: str) -> SessionRecord:
-    """How the log lists the session whose tab id begins so.
-
-    Raises:
-        UnknownSession: If the log has none, or several.
-        LogError: If the log cannot be read.
-    """
+    """How the log lists the session whose tab id begins so."""
     return named_in(recorder.store, tab_id)
 
 
 def named_in(store: Store, tab_id: str) -> SessionRecord:
-    """The same in a log that no kernel writes.
-
-    Raises:
-        UnknownSession: As :func:`named`.
-        LogError: As :func:`named`.
-    """
+    """The same in a log that no kernel writes."""
     those = store.named(tab_id.rpartition("/")[2])
     if len(those) != 1:
         what = "several sessions whose id begins with" if those else "no session whose id begins with"
@@ -107,12 +89,7 @@ def named_in(store: Store, tab_id: str) -> SessionRecord:
 
 
 def kept(recorder: Recorder, uri: str) -> SessionRecord:
-    """How the log lists the session of just this channel; for a page, which has its whole name from a list.
-
-    Raises:
-        UnknownSession: If the log does not have it, or not any more.
-        LogError: If the log cannot be read.
-    """
+    """How the log lists the session of just this channel; for a page, which has its whole name from a list."""
     record = next((each for each in recorder.store.named(uri.rpartition("/")[2]) if each.uri == uri), None)
     if record is None:
         message = "The session log does not have this conversation any more."
@@ -134,12 +111,6 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
     One that cannot go on, because its workspace is gone or another kernel has it open, is opened to be read: a prompt
     raises and says why, no agent starts, and the log stays as it is.
-
-    Args:
-        host: Where to.
-        stored: The session, as the log gave it.
-        options: Its agent, and what the log does not keep because it holds secrets: variables and MCP servers. Its
-            workspace and its title are those of the log.
     """
     record, cwd = stored.record, Path(stored.record.cwd)
     if (opened := host.conversations.get(record.uri)) is not None:

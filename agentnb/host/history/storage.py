@@ -34,14 +34,7 @@ _EVERY = 10**9
 
 
 class Kept(NamedTuple):
-    """How much of one kind, agent or folder is kept.
-
-    Attributes:
-        what: ``"kind"`` (the rows that add up to everything), ``"agent"`` or ``"folder"``.
-        name: The kind in words, the agent, or the workspace.
-        bytes: How much; of agents and folders the data of their conversations, without SQLite's own.
-        items: How many conversations, or files.
-    """
+    """How much of one kind, agent or folder is kept."""
 
     what: What
     name: str
@@ -50,11 +43,7 @@ class Kept(NamedTuple):
 
 
 def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept]:
-    """How much is kept: by kind, then by agent and by folder, the largest first.
-
-    Raises:
-        LogError: If the log cannot be read.
-    """
+    """How much is kept: by kind, then by agent and by folder, the largest first."""
     records = _records(store)
     log_files, changes = maintenance.files_of(store.path), changes_folder(environ)
     index = [path for path in log_files if path.name.startswith(f"{store.path.stem}-search.db")]
@@ -83,27 +72,14 @@ def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept
 
 
 def closed(store: Store) -> list[SessionRecord]:
-    """The conversations that no kernel has open, pinned ones too, the latest first.
-
-    Raises:
-        LogError: If the log cannot be read.
-    """
+    """The conversations that no kernel has open, pinned ones too, the latest first."""
     records = _records(store)
     held = {record.uri for record in records if record.open} & (store.held(records) | store.mine(records))
     return [record for record in records if record.uri not in held]
 
 
 def outdated(store: Store, *, before: int | None = None, most_bytes: int | None = None) -> list[SessionRecord]:
-    """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are.
-
-    Args:
-        store: The log.
-        before: Those in which nothing has happened since then, in milliseconds since 1970.
-        most_bytes: The oldest ones, until the data of the others is no more than this.
-
-    Raises:
-        LogError: If the log cannot be read.
-    """
+    """The conversations that a limit would delete, the oldest first; pinned ones and open ones never are."""
     free = [record for record in closed(store) if not record.pinned][::-1]
     chosen = [record for record in free if before is not None and record.modified_at < before]
     if most_bytes is not None:
@@ -125,23 +101,14 @@ def oldest_kept(days: float) -> int:
 
 
 def size_of(text: str) -> int | None:
-    """Bytes, or with K, M or G behind; None where it is no size.
-
-    Example:
-        >>> size_of("500M"), size_of("2 gb"), size_of("much")
-        (524288000, 2147483648, None)
-    """
+    """Bytes, or with K, M or G behind; None where it is no size."""
     said = text.strip().upper().removesuffix("B").strip()
     number, unit = (said[:-1].strip(), "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
     return int(number) * 1024**unit if number.isdecimal() else None
 
 
 async def keep_limits(store: Store, stores: WorkspaceStores, environ: Mapping[str, str] = os.environ) -> int:
-    """Delete what is beyond the limits of the settings, if there are any; says how many conversations.
-
-    Raises:
-        LogError: If the log cannot be read or written.
-    """
+    """Delete what is beyond the limits of the settings, if there are any; says how many conversations."""
     limits = read_settings(environ=environ)
     before, most = limits_of(limits["log_days"].value, limits["log_max"].value)
     if before is None and most is None:
@@ -157,11 +124,7 @@ def limits_of(days: float, most: str) -> tuple[int | None, int | None]:
 
 
 async def forget(store: Store, stores: WorkspaceStores, records: Iterable[SessionRecord]) -> int:
-    """Delete conversations with what their turns changed; says how many.
-
-    Raises:
-        LogError: If the log cannot be written.
-    """
+    """Delete conversations with what their turns changed; says how many."""
     count = 0
     for record in records:
         count += await asyncio.to_thread(store.forget, record.uri)
@@ -170,15 +133,7 @@ async def forget(store: Store, stores: WorkspaceStores, records: Iterable[Sessio
 
 
 def forget_batches(store: Store, before: int | None = None) -> int:
-    """Delete batches that do not run; says how many.
-
-    Args:
-        store: The log that they are beside.
-        before: Those in which nothing has ended since then, in milliseconds since 1970; all by default.
-
-    Raises:
-        LogError: If their file cannot be written.
-    """
+    """Delete batches that do not run; says how many."""
     try:
         return delete_batches(store.path, before=None if before is None else before / 1000)
     except sqlite3.Error as error:

@@ -18,10 +18,6 @@ class UsageWatch:
     """Watches one session. An agent says tokens turn by turn, but money for the session so far: a turn has the rest.
 
     Turns that the session had before are passed over: when they ended, and what they cost, is in the log already.
-
-    Args:
-        session: The session's state.
-        chat: Its chat's.
     """
 
     def __init__(self, session: SessionState, chat: ChatState) -> None:

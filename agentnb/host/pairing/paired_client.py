@@ -75,12 +75,7 @@ class ClientOwner(Protocol):
 
 
 class PairedConversation(Conversation):
-    """A conversation whose agent is a program in a terminal: it calls tools, and takes no prompts.
-
-    Attributes:
-        answer_seconds: How long a card waits for an answer.
-        on_close: Called when the user closes it.
-    """
+    """A conversation whose agent is a program in a terminal: it calls tools, and takes no prompts."""
 
     answer_seconds = ANSWER_SECONDS
     on_close: Callable[[str], None] = staticmethod(lambda _reason: None)
@@ -108,15 +103,7 @@ class PairedConversation(Conversation):
 
 
 class PairedClient:
-    """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`).
-
-    Args:
-        owner: The pairing that it belongs to.
-
-    Attributes:
-        conversation: Its conversation, once it has introduced itself.
-        end_connection: Ends the connection; called with the reason.
-    """
+    """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`)."""
 
     def __init__(self, owner: ClientOwner) -> None:
         self.conversation: PairedConversation | None = None
@@ -153,11 +140,7 @@ class PairedClient:
         conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
 
     def end(self, reason: str) -> None:
-        """End the connection.
-
-        Args:
-            reason: Why, for the program.
-        """
+        """End the connection."""
         self.end_connection(reason)
         self.leave()
 
@@ -215,13 +198,7 @@ def _kind(name: str) -> str:
 
 
 def spec_of_client(info: ClientInfo) -> AgentSpec:
-    """The program as an agent.
-
-    Example:
-        >>> from agentnb.kernel.paired_server import ClientInfo
-        >>> spec_of_client(ClientInfo(name="claude-code", version="2.1")).title
-        'Claude Code (terminal)'
-    """
+    """The program as an agent."""
     name = info.name or "a program"
     title = info.title or _TITLES.get(name, name)
     return client_spec(

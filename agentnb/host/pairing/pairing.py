@@ -61,15 +61,7 @@ _NOTEBOOK_SECONDS = 2.0
 
 
 class Pairing:
-    """The pairing of one host. Everything here runs on the host's thread.
-
-    Args:
-        host: Whose kernel it is.
-
-    Attributes:
-        idle_seconds: After how long without a call a turn of a program ends.
-        progress_seconds: How often a program is told what its call waits for.
-    """
+    """The pairing of one host. Everything here runs on the host's thread."""
 
     def __init__(self, host: KernelHost) -> None:
         self.idle_seconds = IDLE_SECONDS
@@ -97,14 +89,7 @@ class Pairing:
         return job_queue.is_main_thread_busy() and not job_queue.has_waiter
 
     async def start(self, origin: ActionOrigin | None = None) -> None:
-        """Let programs connect; no effect where they may already.
-
-        Args:
-            origin: The client that wants it.
-
-        Raises:
-            NotOffered: Outside of IPython, or where no socket or file can be made.
-        """
+        """Let programs connect; no effect where they may already."""
         async with self._starting:
             if self._server is not None:
                 self._tell(origin)
@@ -122,12 +107,7 @@ class Pairing:
             self._tell(origin)
 
     def stop(self, reason: str = UNPAIRED, origin: ActionOrigin | None = None) -> None:
-        """End the pairing and all its connections; no effect where there is none.
-
-        Args:
-            reason: Why, for the programs.
-            origin: The client that wants it.
-        """
+        """End the pairing and all its connections; no effect where there is none."""
         server, self._server = self._server, None
         folder, self._folder = self._folder, None
         if folder is not None:

@@ -30,13 +30,7 @@ MOST_RESETS = 3
 
 
 class Asking:
-    """Keeps one session's agent asking. Everything runs on the host's thread.
-
-    Args:
-        channels: The session's state.
-        spec: The agent's description.
-        env: Variables of the session, on top of the user's environment.
-    """
+    """Keeps one session's agent asking. Everything runs on the host's thread."""
 
     def __init__(self, channels: SessionChannels, spec: AgentSpec, env: Mapping[str, str]) -> None:
         self._channels = channels

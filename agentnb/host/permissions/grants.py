@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to a permission request.
-
-    Args:
-        option: The option chosen, one of the agent's (or of our own card's).
-        edited: The command as the user changed it; None where they did not.
-        by_user: Whether somebody was asked; else the policy answered.
-    """
+    """One answer to a permission request."""
 
     option: ConfirmationOption
     edited: str | None = None
@@ -44,16 +38,7 @@ class Answer:
 
 @dataclass
 class Question:
-    """One question, as it was put.
-
-    Args:
-        turn_id: In which turn.
-        call_id: On which tool call.
-        request: What it is about.
-        verdict: What the policy says of it.
-        options: The answers, without our wider ones.
-        offered: Our wider answers, by id.
-    """
+    """One question, as it was put."""
 
     turn_id: str
     call_id: str
@@ -65,11 +50,7 @@ class Question:
 
 
 class Grants:
-    """The answers of one conversation that hold.
-
-    Args:
-        keeps: Whether a rule that was answered for always is still kept in the user's file, and counts.
-    """
+    """The answers of one conversation that hold."""
 
     def __init__(self, keeps: Callable[[Rule], bool]) -> None:
         self._keeps = keeps

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
 
 class KernelCallCards:
-    """The cards of one session.
-
-    Args:
-        channels: The session's state, which shows them.
-        waiting: The questions that wait for an answer, by the tool call that they stand on.
-        cwd: The workspace.
-    """
+    """The cards of one session."""
 
     def __init__(self, channels: SessionChannels, waiting: dict[str, Question], cwd: str) -> None:
         self._channels = channels
@@ -75,13 +69,7 @@ class KernelCallCards:
             self._running.setdefault(call, []).append((turn_id, question.call_id))
 
     def join(self, turn_id: str, call_id: str, *, keep_open: bool) -> None:
-        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one.
-
-        Args:
-            turn_id: The turn that the agent works on.
-            call_id: The agent's tool call.
-            keep_open: Whether a card that waits for its answer stays: a callback answers by the card's id.
-        """
+        """Show the agent's tool call *call_id* and the card of the kernel tool that it called as one."""
         if not self._own:
             return
         call = self._channels.tool_call(call_id)
@@ -104,12 +92,7 @@ class KernelCallCards:
     # --- while it runs ---
 
     def progressed(self, call: tuple[str, str], run: ToolCallRun) -> None:
-        """Show on the tool call of a kernel tool how the code stands that it runs.
-
-        Args:
-            call: The tool and its arguments (``PolicyRequest.call``).
-            run: The code.
-        """
+        """Show on the tool call of a kernel tool how the code stands that it runs."""
         self.show(call, ToolCallDetails(run=run))
 
     def show(self, call: tuple[str, str], shown: ToolCallDetails) -> None:
@@ -134,10 +117,6 @@ class KernelCallCards:
         """Complete our own card of a kernel tool call that was allowed; a failed one also on the agent's tool call.
 
         Some agents report code that raised as completed, because it was answered: this comes before, and counts.
-
-        Args:
-            call: The tool and its arguments (``PolicyRequest.call``).
-            failure: Why it failed; None where it did not.
         """
         if cards_of_call := self._running.get(call):
             self._close(*cards_of_call.pop(0), failure)

@@ -43,16 +43,6 @@ def kernel_call(call: ToolCallState, title: str = "") -> KernelCall | None:
 
     A call is one of ``run_code`` by its arguments alone, whatever the agent calls it; one of another tool by its
     name, too.
-
-    Args:
-        call: The agent's tool call.
-        title: What it is called in a permission request.
-
-    Example:
-        >>> from agentnb.state import ToolCallDetails, ToolCallStreamingState
-        >>> details = ToolCallDetails(content=(ToolTextContent(text='{"code": "x = 1"}'),))
-        >>> kernel_call(ToolCallStreamingState(tool_call_id="1", tool_name="t", display_name="", details=details))
-        KernelCall(name='run_code', arguments={'code': 'x = 1'})
     """
     details = call.details
     raw = details.raw_input if details is not None else None

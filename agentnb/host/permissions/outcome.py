@@ -30,25 +30,14 @@ Seen: TypeAlias = "dict[str, tuple[object, ...]]"
 
 
 class Look(NamedTuple):
-    """The files of a folder at one moment.
-
-    Attributes:
-        seen: What each looks like; of those that are named and not there nothing.
-        is_whole: Whether all files of the folder are in it, or only those that were named.
-    """
+    """The files of a folder at one moment."""
 
     seen: Seen
     is_whole: bool
 
 
 class Ended(NamedTuple):
-    """How something ended that was allowed.
-
-    Attributes:
-        failure: Why it failed; None where it did not.
-        exit_code: A command's exit code; None where that is not known.
-        variables: What became of variables, each as ``n changed``; None where nobody looked.
-    """
+    """How something ended that was allowed."""
 
     failure: str | None = None
     exit_code: int | None = None
@@ -59,11 +48,6 @@ def look(folder: str, named: Iterable[str], is_own: Callable[[str], bool] = lamb
     """What the files of *folder*, and those at the absolute paths *named*, look like now.
 
     Environments, caches and repositories' own data are left out, unless a file in them is named.
-
-    Args:
-        folder: The folder, absolute.
-        named: Files that count wherever they lie.
-        is_own: Whether a path, relative to the folder, is agentnb's own: it counts only where it is named.
     """
     seen: Seen = {}
     budget = [MOST_BYTES]
@@ -92,15 +76,7 @@ def named_files(rehearsal: Rehearsal, folder: str) -> dict[str, str]:
 
 
 def differences(rehearsal: Rehearsal, folder: str, before: Look, after: Look, ended: Ended) -> tuple[str, ...]:
-    """What came out otherwise than *rehearsal* showed, a sentence each.
-
-    Args:
-        rehearsal: The preview.
-        folder: The folder that its paths begin in.
-        before: The files just before it was allowed.
-        after: The files after it ended.
-        ended: How it ended.
-    """
+    """What came out otherwise than *rehearsal* showed, a sentence each."""
     return (
         *_ended(rehearsal, ended),
         *_files_differ(rehearsal, folder, before, after),

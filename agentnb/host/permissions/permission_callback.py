@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 class CallbackAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a permission callback.
-
-    Args:
-        outcome: ``"allow"``, ``"deny"``, or ``"ask"``: the user decides.
-        option: The option that it chose, where it named one.
-        reason: Why it is denied, for the agent and the log.
-        problem: What is wrong with the callback, for the user; None where nothing is.
-    """
+    """The answer of a permission callback."""
 
     outcome: Literal["allow", "deny", "ask"]
     option: ConfirmationOption | None = None

@@ -39,15 +39,7 @@ _FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir_path
 def asked_request(
     call: ToolCallState, title: str, cwd: str, *, kernel: bool = False, before: ToolCallState | None = None
 ) -> PolicyRequest:
-    """What the agent asks for with *call*.
-
-    Args:
-        call: As it shows itself.
-        title: What it is called in the request.
-        cwd: The session's folder, where relative paths begin.
-        kernel: Whether it can be a call of one of our kernel tools.
-        before: The call as it was before the request, which may have replaced its input by words.
-    """
+    """What the agent asks for with *call*."""
     if kernel and (called := kernel_call(call, title)) is not None:
         return _kernel_request(called, title)
     details = call.details or ToolCallDetails()
@@ -74,12 +66,7 @@ def asked_request(
 
 
 def joined_request(request: PolicyRequest, others: Sequence[PolicyRequest]) -> PolicyRequest:
-    """*request*, which names nothing that it is about, with what the agent's unfinished tool calls are about.
-
-    Args:
-        request: What the agent asks for.
-        others: What the tool calls that it announced before are about.
-    """
+    """*request*, which names nothing that it is about, with what the agent's unfinished tool calls are about."""
     commands = [other.command for other in others if other.command is not None]
     paths = dict.fromkeys(path for other in others for path in other.paths)
     kinds = [other.asked for other in others if other.asked in _CHANGES]

@@ -71,25 +71,7 @@ class Limit(Protocol):
 
 
 class Permissions:
-    """The open questions of one session.
-
-    Args:
-        channels: The session's state, which shows the questions.
-        policy: Answers what need not be asked.
-        environment: Says whether somebody can answer, and what editors have not saved.
-        spawn: Starts a task on the host's loop.
-        has_kernel_tools: Whether a permission request can be about code for the kernel, now.
-        cwd: The workspace.
-        variables: The variables that the agent gets.
-        own: agentnb's own files.
-
-    Attributes:
-        callback: Answers, before the user, what the policy would ask; None: the user answers.
-        limit: Decides in the place of questions, where nobody sees them; None: the user is asked.
-        kernel_calls: The cards of kernel tools, while they are asked about and run.
-        rehearsals: The previews of open questions.
-        look: Called with the files that something names which was allowed, before it runs.
-    """
+    """The open questions of one session."""
 
     def __init__(
         self,
@@ -159,14 +141,7 @@ class Permissions:
         return None if answer is None else answer.option.id
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
-        """Allow *request*, or raise.
-
-        Returns:
-            The request that was allowed; the user may have changed the command.
-
-        Raises:
-            PermissionDenied: If the policy or the user says no, or the turn is over.
-        """
+        """Allow *request*, or raise."""
         turn = self._speaking_turn()
         if turn is None:
             message = f"{request.title}: refused, no turn is running."
@@ -194,28 +169,14 @@ class Permissions:
         return request if answer.edited is None else self._edited(request, answer.edited)
 
     def rehearse(self, call_id: str, edited: str | None = None) -> asyncio.Task[Rehearsal]:
-        """Begin the preview of the open question on the tool call *call_id*; see :meth:`Rehearsals.begin`.
-
-        Args:
-            call_id: The tool call.
-            edited: The command as the user has changed it.
-
-        Raises:
-            SessionError: If the question is not open, or there is nothing that could be previewed.
-        """
+        """Begin the preview of the open question on the tool call *call_id*; see :meth:`Rehearsals.begin`."""
         question = self._waiting.get(call_id)
         if question is None:
             raise SessionError("That question was answered before, or is no longer open.")
         return self.rehearsals.begin(question, edited)
 
     def finished(self, call: tuple[str, str], failure: str | None, variables: Collection[str] | None = None) -> None:
-        """The kernel tool *call*, which was allowed, has ended; see :meth:`KernelCallCards.finished`.
-
-        Args:
-            call: The tool and its arguments (``PolicyRequest.call``).
-            failure: Why it failed; None where it did not.
-            variables: What became of the kernel's variables, each as ``n changed``; None where nobody looked.
-        """
+        """The kernel tool *call*, which was allowed, has ended; see :meth:`KernelCallCards.finished`."""
         self.rehearsals.finished(call, failure, variables)
         self.kernel_calls.finished(call, failure)
 

@@ -71,14 +71,7 @@ _EXIT_CODES = ("exitCode", "exit_code", "exit", "returncode")
 
 
 class Subject(NamedTuple):
-    """What can be previewed.
-
-    Attributes:
-        kind: ``"code"`` or ``"command"``.
-        text: The code, or the command line.
-        folder: Where a command runs; None: where the kernel is.
-        env: The variables that are set for a command.
-    """
+    """What can be previewed."""
 
     kind: str
     text: str
@@ -116,17 +109,7 @@ class _Allowed:
 
 
 class Rehearsals:
-    """The previews of one session's open questions.
-
-    Args:
-        channels: The session's state, which shows them.
-        policy: Its log has each preview; it knows which files are sensitive.
-        environment: The kernel, and the setting.
-        spawn: Starts a task on the host's loop.
-        cwd: The workspace.
-        variables: The variables that the session's agent gets.
-        own: agentnb's own files: that they are written meanwhile is no difference.
-    """
+    """The previews of one session's open questions."""
 
     def __init__(
         self,
@@ -154,15 +137,7 @@ class Rehearsals:
     # --- the preview ---
 
     def begin(self, question: Question, edited: str | None = None) -> asyncio.Task[Rehearsal]:
-        """Begin to preview what *question* is about.
-
-        Args:
-            question: It is open.
-            edited: The command as the user has changed it.
-
-        Raises:
-            SessionError: If there is nothing that could be previewed, or the settings switch previews off.
-        """
+        """Begin to preview what *question* is about."""
         if self._setting == "off":
             message = "Previews are switched off in the settings."
             raise SessionError(message, hint="Set `rehearse` to 'on demand' or 'auto'.")
@@ -178,12 +153,7 @@ class Rehearsals:
         return task
 
     def begin_by_itself(self, question: Question, *, others: bool) -> None:
-        """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits.
-
-        Args:
-            question: The question.
-            others: Whether other questions are open.
-        """
+        """Begin the preview of a new question where the settings want that, it is quick, and nothing else waits."""
         subject = subject_of(question.request)
         if subject is None or others or self._one.locked() or self._setting != "auto":
             return
@@ -398,17 +368,7 @@ class Rehearsals:
 
 
 def subject_of(request: PolicyRequest, edited: str | None = None) -> Subject | None:
-    """What of *request* can be previewed; None for what runs neither code nor a command.
-
-    Args:
-        request: The request.
-        edited: The command as the user has changed it, with the variables that stand before it.
-
-    Example:
-        >>> from agentnb.policy.request import PolicyRequest
-        >>> subject_of(PolicyRequest(kind="terminal", title="Run ls", command="ls", path="/w"))
-        Subject(kind='command', text='ls', folder='/w', env=())
-    """
+    """What of *request* can be previewed; None for what runs neither code nor a command."""
     if request.tool == "kernel":
         return None if request.command is None else Subject("code", request.command)
     if request.tool == "cell":

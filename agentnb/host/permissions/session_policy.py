@@ -33,13 +33,7 @@ _REASON = 500
 
 
 class HostPolicy:
-    """One per host.
-
-    Args:
-        files: The policy files; by default those of this machine.
-        audit: The log of decisions; by default this machine's.
-        environment: The variables that count; by default those of this process.
-    """
+    """One per host."""
 
     def __init__(
         self,
@@ -69,13 +63,7 @@ class HostPolicy:
 
 
 class SessionPolicy:
-    """The policy in one session.
-
-    Args:
-        host_policy: The files, the log and the environment.
-        channels: The session's state.
-        configuration: What its agent was started with.
-    """
+    """The policy in one session."""
 
     def __init__(self, host_policy: HostPolicy, channels: SessionChannels, configuration: Configuration) -> None:
         self.files = host_policy.files

@@ -22,16 +22,7 @@ SLACK = 0.01
 
 
 class Inactivity:
-    """Watches one session's running turn; the session's ``activity`` says how long nothing came.
-
-    Args:
-        channels: The session's state.
-        loop: The host's loop and clock.
-        seconds: After how long it is said first.
-
-    Attributes:
-        since: When the agent was active last, on the monotonic clock, in seconds.
-    """
+    """Watches one session's running turn; the session's ``activity`` says how long nothing came."""
 
     def __init__(self, channels: SessionChannels, loop: HostLoop, seconds: float = SECONDS) -> None:
         self.seconds = seconds

@@ -42,13 +42,7 @@ EARLY = 20
 
 
 class InputRequests:
-    """The open input requests of one session.
-
-    Args:
-        channels: The session's state, which shows them.
-        attended: Whether somebody is there to answer.
-        title: What people call the agent.
-    """
+    """The open input requests of one session."""
 
     def __init__(self, channels: SessionChannels, attended: Callable[[], Awaitable[bool]], title: str) -> None:
         self._channels = channels

@@ -17,13 +17,7 @@ _CHARACTERS_OF_TOKEN = 4
 
 
 def previews(attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None) -> list[dict[str, Any]]:
-    """The attachments as a page is told of them (``previewMentions``).
-
-    Args:
-        attached: The attachments.
-        agent: Who would get them, once it runs: it may not take all of them.
-        label: Which of them is told with its content.
-    """
+    """The attachments as a page is told of them (``previewMentions``)."""
     each = tuple(attached)
     message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
     not_taken = frozenset(agent.not_taken(message)) if agent is not None else frozenset[str]()
@@ -41,12 +35,7 @@ def previews(attached: Iterable[MessageAttachment], agent: Agent | None, label: 
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens a text has: four characters each.
-
-    Example:
-        >>> text_tokens("What is in df?")
-        4
-    """
+    """About how many tokens a text has: four characters each."""
     return -(-len(text) // _CHARACTERS_OF_TOKEN)
 
 

@@ -29,16 +29,7 @@ Found = tuple["MessageAttachment", ...]
 
 
 class MentionResolution:
-    """The messages of one session whose mentions are being resolved.
-
-    Args:
-        channels: The session's state, in whose queue they wait.
-        environment: Its mention source knows the user's objects.
-        loop: The host's loop.
-        cwd: The workspace.
-        resolved: Called when a message need not wait any longer.
-        seconds: How long one look may take.
-    """
+    """The messages of one session whose mentions are being resolved."""
 
     def __init__(
         self,
@@ -74,11 +65,7 @@ class MentionResolution:
         self._going[message_id] = self._loop.spawn(self._look(message_id))
 
     def take(self, message_id: str) -> str | None:
-        """*message_id* waits no more: end the look.
-
-        Returns:
-            What is to be said in its turn, if anything could not be attached.
-        """
+        """*message_id* waits no more: end the look."""
         if (task := self._going.pop(message_id, None)) is not None:
             task.cancel()
         self._found.pop(message_id, None)

@@ -22,16 +22,6 @@ def turn_tokens(said: UsageInfo, before: UsageInfo | None, counts: Counts | None
 
     Where the catalogue does not say how an agent counts, it counts as ACP words it, for the session, until a number
     falls: a total never does. A total that falls is counted anew: the agent has begun another session.
-
-    Args:
-        said: What the agent said at the end of the turn.
-        before: What the turn before has; None for the first one.
-        counts: How the catalogue says that the agent counts.
-
-    Example:
-        >>> first = turn_tokens(UsageInfo(input_tokens=900), None, "session")
-        >>> turn_tokens(UsageInfo(input_tokens=1000), first, "session").input_tokens
-        100
     """
     if counts == "turn":
         return said

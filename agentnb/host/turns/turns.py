@@ -55,23 +55,7 @@ _STATES = {ChatTurnComplete: "complete", ChatTurnCancelled: "cancelled", ChatErr
 
 
 class Turns:
-    """The turns of one session, running and waiting.
-
-    Args:
-        channels: The session's state.
-        lifecycle: The session's agent.
-        inactivity: Watches the running turn.
-        loop: The host's loop.
-        login: Lets the user log in where a prompt wants that.
-        permissions: Its open questions end with the turn.
-        cancel_questions: Answers all that is still asked with cancel.
-        cancel_grace: Seconds that an agent gets to answer a cancelled prompt before its process is ended.
-
-    Attributes:
-        awaited: The turns that code in the kernel waits for, by id. Any thread may append and remove.
-        mentions: Resolves what waiting messages mention; set by who puts the session together.
-        changes: Follows what each turn changes; set likewise.
-    """
+    """The turns of one session, running and waiting."""
 
     mentions: MentionResolution
     changes: ChangeTracker
@@ -106,14 +90,7 @@ class Turns:
         return self._answer is None or self._answer.done()
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> None:
-        """Start a turn with *message*, or queue it behind the running one.
-
-        Args:
-            turn_id: The turn's id.
-            message: What to say.
-            origin: The client that wants it.
-            look: Whether what it mentions is to be attached first; until then it is queued.
-        """
+        """Start a turn with *message*, or queue it behind the running one."""
         chat = self._channels.chat.state
         look = look and self.mentions.wanted(message)
         waiting = any(not each.held for each in chat.queued_messages or ())
@@ -127,12 +104,7 @@ class Turns:
             self.pump()  # what a restored session has waiting runs first
 
     async def begin_unprompted(self, turn_id: str, message: Message) -> None:
-        """Begin a turn that no prompt started: a program in a terminal calls tools. It is to be :meth:`complete`.
-
-        Args:
-            turn_id: The turn's id.
-            message: What it is about.
-        """
+        """Begin a turn that no prompt started: a program in a terminal calls tools. It is to be :meth:`complete`."""
         self._announce(turn_id, message)
         await self.changes.begin(turn_id)
 
@@ -143,16 +115,7 @@ class Turns:
             self._end(ChatTurnComplete(turn_id=turn_id, stop_reason="end_turn", ended_at=now, time=now))
 
     def edit(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> bool:
-        """Change a message that waits; its mentions are resolved again.
-
-        Args:
-            message_id: The message.
-            message: What it says now.
-            origin: The client that wants it.
-
-        Returns:
-            Whether it waits.
-        """
+        """Change a message that waits; its mentions are resolved again."""
         waiting = self._channels.queued(message_id)
         if waiting is None:
             return False
@@ -169,13 +132,7 @@ class Turns:
         self._channels.dispatch(queued, origin)
 
     def steer(self, message_id: str, message: Message, origin: ActionOrigin | None = None) -> None:
-        """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue.
-
-        Args:
-            message_id: The id of the message; one that waits in the queue is taken out of it.
-            message: What to say.
-            origin: The client that wants it.
-        """
+        """Slip *message* into the running turn; where the agent cannot take that, it is the next in the queue."""
         channels, active = self._channels, self._channels.chat.state.active_turn
         agent, session_id = self._lifecycle.agent, self._lifecycle.session_id
         sent = active is not None and active.id == channels.prompted
@@ -243,18 +200,7 @@ class Turns:
     def cancel(
         self, turn_id: str, origin: ActionOrigin | None = None, *, keep: bool = False, hold: bool = False
     ) -> bool:
-        """End turn *turn_id* where it runs, or take it out of the queue where it waits.
-
-        Args:
-            turn_id: The turn.
-            origin: The client that wants it.
-            keep: Whether one that waits although nothing runs stays in the transcript, as a turn that was stopped.
-            hold: Whether the queue is held until someone continues it (:meth:`continue_queue`). It is not held while
-                code in the kernel waits for one of its turns: that code would hang.
-
-        Returns:
-            Whether it ran or waited.
-        """
+        """End turn *turn_id* where it runs, or take it out of the queue where it waits."""
         chat = self._channels.chat.state
         if chat.active_turn is not None and chat.active_turn.id == turn_id:
             self._permissions.cancel_all()

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnpromptedTurns:
-    """The turns of one conversation whose agent is a program that takes no prompts. On the host's thread.
-
-    Args:
-        conversation: Whose.
-        words: What such a turn is called.
-
-    Attributes:
-        running: How many of the program's calls run now.
-    """
+    """The turns of one conversation whose agent is a program that takes no prompts. On the host's thread."""
 
     def __init__(self, conversation: Conversation, words: str) -> None:
         self.running = 0

@@ -51,13 +51,7 @@ _T = TypeVar("_T")
 
 
 class AcpAgent(Generic[_S]):
-    """An agent as ACP sees it.
-
-    Args:
-        store: Where sessions are kept.
-        connection: The conversation with the client.
-        version: What it tells as its own.
-    """
+    """An agent as ACP sees it."""
 
     def __init__(self, store: Store, connection: Connection, *, version: str) -> None:
         self._store = store
@@ -124,11 +118,7 @@ class AcpAgent(Generic[_S]):
         return None
 
     async def set_option(self, session: _S, option_id: str, value: str | bool) -> None:
-        """Change an option of *session*.
-
-        Raises:
-            ValueError: There is no such option, or no such value of it; the message says which there are.
-        """
+        """Change an option of *session*."""
         raise NotImplementedError
 
     def answer(self, session: _S, prompt: list[ContentBlock]) -> tuple[Reply, Coroutine[Any, Any, None]]:

@@ -19,9 +19,6 @@ class Client:
 
     Every method that asks raises `RequestError` where the client refuses, `msgspec.ValidationError` where its answer is
     none, and `ConnectionError` where it is gone.
-
-    Args:
-        connection: The conversation with it.
     """
 
     def __init__(self, connection: Connection) -> None:

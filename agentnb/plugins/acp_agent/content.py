@@ -92,11 +92,7 @@ _KINDS: dict[str, type[ContentBlock]] = {
 
 
 def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
-    """Read the blocks of a prompt.
-
-    Raises:
-        RequestError: One of them is none; its data say which, and what is wrong.
-    """
+    """Read the blocks of a prompt."""
     blocks = []
     for number, value in enumerate(prompt):
         try:

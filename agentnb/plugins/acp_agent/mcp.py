@@ -38,11 +38,7 @@ class McpTrouble(Exception):
 
 
 class McpClient:
-    """One server that is reached. Made by :func:`reached`.
-
-    Attributes:
-        about: What the server says of itself: `name`, `version`.
-    """
+    """One server that is reached. Made by :func:`reached`."""
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {}
@@ -63,11 +59,7 @@ class McpClient:
         return await self.request("tools/call", {"name": tool, "arguments": arguments}, None)
 
     async def request(self, method: str, params: dict[str, Any], patience: float | None = PATIENCE) -> dict[str, Any]:
-        """Ask, and wait for the answer.
-
-        Raises:
-            McpTrouble: It refuses, ends, or does not answer in time.
-        """
+        """Ask, and wait for the answer."""
         try:
             answer = await asyncio.wait_for(self._asked(method, params), patience)
         except asyncio.TimeoutError:
@@ -80,11 +72,7 @@ class McpClient:
         return result if isinstance(result, dict) else {}
 
     async def greet(self, name: str) -> None:
-        """Agree on the protocol.
-
-        Args:
-            name: What the server is told of who asks.
-        """
+        """Agree on the protocol."""
         offer = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
         answer = await self.request("initialize", offer)
         about = answer.get("serverInfo")
@@ -148,11 +136,7 @@ class _OverAcp(McpClient):
 
 @contextlib.asynccontextmanager
 async def reached(server: McpServer, cwd: Path, connection: Connection) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, or connect to the client's own on *connection*; that is ended behind the block.
-
-    Raises:
-        McpTrouble: It cannot be reached, or does not speak the protocol.
-    """
+    """Start *server* in *cwd*, or connect to the client's own on *connection*; that is ended behind the block."""
     if isinstance(server, StdioServer):
         async with _started(server, cwd, connection.name) as client:
             yield client
@@ -179,11 +163,7 @@ async def _disconnect(connection: Connection, name: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, as the client described it; it is ended behind the block.
-
-    Raises:
-        McpTrouble: It cannot be started, or does not speak the protocol.
-    """
+    """Start *server* in *cwd*, as the client described it; it is ended behind the block."""
     env = {**os.environ, **{each.name: each.value for each in server.env}}
     try:
         process = await asyncio.create_subprocess_exec(

@@ -31,17 +31,7 @@ class Trouble(Exception):
 
 
 class Reply(msgspec.Struct, kw_only=True):
-    """One answer in the making.
-
-    Args:
-        client: The other side of the wire.
-        connection: The wire itself, for what is not ACP's, and what is nobody's.
-        session: The conversation that the prompt belongs to.
-        exchange: Where everything sent is written down for a later replay.
-        capabilities: What the client says it can do.
-        stop_reason: How the turn ends, unless it is cancelled.
-        usage: Told with the end of the turn.
-    """
+    """One answer in the making."""
 
     client: Client
     connection: Connection
@@ -99,11 +89,7 @@ class Reply(msgspec.Struct, kw_only=True):
 
     @asynccontextmanager
     async def asking(self, method: str, tool: Tool) -> AsyncIterator[None]:
-        """Ask the client for something inside; a refusal ends the tool call as failed.
-
-        Raises:
-            Trouble: The client answered with an error, or with something that is no answer.
-        """
+        """Ask the client for something inside; a refusal ends the tool call as failed."""
         try:
             yield
         except RequestError as refused:
@@ -143,15 +129,7 @@ class Tool(msgspec.Struct, frozen=True):
         raw_output: object = None,
         title: str | None = None,
     ) -> None:
-        """Move on to another status.
-
-        Args:
-            status: The new one.
-            content: What to show from now on; it replaces what was shown.
-            kept: What a replay shows in its place, where `content` does not outlive the turn.
-            raw_output: What the tool gave back.
-            title: What it is called from now on.
-        """
+        """Move on to another status."""
 
         def progress(shown: list[ToolContent] | None) -> ToolCallProgress:
             return ToolCallProgress(

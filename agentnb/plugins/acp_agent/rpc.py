@@ -31,13 +31,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class RequestError(Exception):
-    """A JSON-RPC error, received or to be sent.
-
-    Args:
-        code: The code of JSON-RPC or ACP.
-        message: What happened.
-        data: More about it, as JSON.
-    """
+    """A JSON-RPC error, received or to be sent."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -74,13 +68,7 @@ class Writer(Protocol):
 
 
 class Connection:
-    """The conversation with one client.
-
-    Args:
-        reader: The stream from the client.
-        writer: The stream to it.
-        name: What the agent is called on stderr and by MCP servers.
-    """
+    """The conversation with one client."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: Writer, name: str) -> None:
         self.name = name
@@ -92,12 +80,7 @@ class Connection:
         self._closed = False
 
     async def serve(self, methods: Mapping[str, Method], notifications: Mapping[str, Method]) -> None:
-        """Serve the client until it closes its end; what is not answered then is given up.
-
-        Args:
-            methods: What answers a request, by its method; each takes the parameters as JSON.
-            notifications: What takes a notification. Others are ignored.
-        """
+        """Serve the client until it closes its end; what is not answered then is given up."""
         tasks: set[asyncio.Task[None]] = set()
         try:
             while line := await self._line():
@@ -122,17 +105,7 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def ask(self, method: str, params: object, *, take_back: bool = False) -> Any:
-        """Ask the client, and wait for its answer.
-
-        Args:
-            method: The method.
-            params: Its parameters: JSON, with structs in it.
-            take_back: Whether to tell the client when the answer is no longer wanted.
-
-        Raises:
-            RequestError: The client refuses.
-            ConnectionError: The client is gone.
-        """
+        """Ask the client, and wait for its answer."""
         number, self._next = self._next, self._next + 1
         answer = asyncio.get_running_loop().create_future()
         self._send({"id": number, "method": method, "params": params})
@@ -147,22 +120,14 @@ class Connection:
             self._waiting.pop(number, None)
 
     async def tell(self, method: str, params: object) -> None:
-        """Tell the client something; comes back when it has read most of what was sent before.
-
-        Raises:
-            ConnectionError: The client is gone.
-        """
+        """Tell the client something; comes back when it has read most of what was sent before."""
         self._send({"method": method, "params": params})
         async with self._draining:  # before Python 3.10.5 only one may wait
             await self._writer.drain()
         await asyncio.sleep(0)  # whoever tells much lets others have their turn
 
     def write(self, data: bytes) -> None:
-        """Write raw bytes, between two messages.
-
-        Raises:
-            ConnectionError: The client is gone.
-        """
+        """Write raw bytes, between two messages."""
         if self._gone:
             raise ConnectionError("The client is gone.")
         self._writer.write(data)

@@ -46,15 +46,7 @@ def meta_field() -> dict[str, Any] | None:
 
 
 def read(kind: type[T], value: object) -> T:
-    """Read what the client sent.
-
-    Args:
-        kind: What it has to be.
-        value: The JSON, decoded.
-
-    Raises:
-        msgspec.ValidationError: It is something else; the message says what, and where.
-    """
+    """Read what the client sent."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -64,11 +56,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def read_params(kind: type[T], params: object) -> T:
-    """Read the parameters of a request.
-
-    Raises:
-        RequestError: They are wrong; its data say what, and where.
-    """
+    """Read the parameters of a request."""
     try:
         return read(kind, params)
     except msgspec.ValidationError as error:

@@ -20,12 +20,7 @@ TITLE_LENGTH = 48
 
 
 class Exchange(msgspec.Struct):
-    """A prompt and everything that was answered.
-
-    Args:
-        prompt: The content blocks, as JSON.
-        updates: The updates, as JSON; consecutive pieces of the same text are one.
-    """
+    """A prompt and everything that was answered."""
 
     prompt: list[dict[str, Any]]
     updates: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -54,17 +49,7 @@ class Exchange(msgspec.Struct):
 
 
 class Session(msgspec.Struct):
-    """One conversation.
-
-    Args:
-        session_id: Unique among all sessions of one store.
-        cwd: The client's working directory, absolute.
-        title: As the user or the agent has set it.
-        updated_at: When something was last said, ISO 8601.
-        exchanges: Everything said so far, oldest first.
-        cancelled: Whether the client has cancelled the turn that runs, or ran last.
-        mcp_servers: The client's MCP servers on stdio and over ACP; never written down, they hold keys.
-    """
+    """One conversation."""
 
     session_id: str
     cwd: Path

@@ -24,15 +24,7 @@ LONGEST_LINE = 256 * 1024 * 1024
 
 
 def serve(name: str, make: Callable[[Connection], AcpAgent[Any]]) -> None:
-    """Serve one client until it closes stdin.
-
-    Args:
-        name: What the agent is called on stderr and by MCP servers.
-        make: Makes the agent, in the running event loop.
-
-    Raises:
-        OSError: Stdin or stdout is a file or ``/dev/null``.
-    """
+    """Serve one client until it closes stdin."""
     for stream in (sys.stdin, sys.stdout):
         _check(stream)
     asyncio.run(_serve(name, make))

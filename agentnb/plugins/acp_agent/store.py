@@ -68,11 +68,7 @@ class MemoryStore:
 
 
 class FolderStore:
-    """Keeps sessions as JSON files.
-
-    Args:
-        folder: Made when it is missing.
-    """
+    """Keeps sessions as JSON files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -34,14 +34,7 @@ AUTHENTICATION_REQUIRED = -32000
 
 
 class Eliza(AcpAgent[Session]):
-    """The built-in agent.
-
-    Args:
-        store: Where sessions are kept.
-        connection: The conversation with the client.
-        version: What it tells as its own.
-        wants_login: Whether it refuses new sessions until `authenticate` was called.
-    """
+    """The built-in agent."""
 
     def __init__(self, store: Store, connection: Connection, *, version: str, wants_login: bool) -> None:
         super().__init__(store, connection, version=version)

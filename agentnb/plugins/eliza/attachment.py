@@ -21,14 +21,7 @@ EXCERPT_WIDTH = 160
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One thing that came with a prompt.
-
-    Args:
-        name: What the user calls it: the end of its URI, or the name of the link.
-        kind: The media type, ``text`` if none was told; a link says that it is one.
-        size: In bytes, None if unknown.
-        text: What it says, None if it is no text or was not sent along.
-    """
+    """One thing that came with a prompt."""
 
     name: str
     kind: str

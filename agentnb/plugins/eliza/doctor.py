@@ -29,14 +29,7 @@ _WORD = re.compile(r"[\w'’]+")
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One way to take a sentence apart, and the answers that can be made of the parts.
-
-    Args:
-        name: Unique in its script; counts and explanations go by it.
-        pattern: As written in the script: words, ``a|b`` for either, ``*`` for any words.
-        answers: Given in turn; ``{1}`` is what the first ``*`` caught, ``{0}`` the keyword as the user wrote it.
-        memory: Answers to keep for a time when the user says nothing that can be taken apart.
-    """
+    """One way to take a sentence apart, and the answers that can be made of the parts."""
 
     name: str
     pattern: str
@@ -58,16 +51,7 @@ class Keyword(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True, dict=True):
-    """Everything the listener knows to say.
-
-    Args:
-        keywords: In the order of the file.
-        expansions: What is spelt out before the sentence is taken apart: ``"i'm"`` → ``"i am"``.
-        reflections: What changes when words are given back: ``"my"`` → ``"your"``.
-        last_reflections: The same, for the last word of what is given back: ``"you"`` → ``"me"``.
-        silence: Answers to an empty prompt.
-        otherwise: Answers when no keyword was found and nothing is remembered.
-    """
+    """Everything the listener knows to say."""
 
     keywords: tuple[Keyword, ...]
     expansions: dict[str, str]
@@ -93,18 +77,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Doctor(msgspec.Struct):
-    """One listener with its own counts and its own memory.
-
-    Args:
-        script: What it knows to say; None for the script that comes with the package, read at the first answer.
-        counts: How often each rule has answered, by the rule's name.
-        memory: Answers kept for later, oldest first.
-
-    Example:
-        >>> doctor = Doctor()
-        >>> doctor.answer("My loop is slow.").text
-        'Slow compared with what?'
-    """
+    """One listener with its own counts and its own memory."""
 
     script: Script | None = None
     counts: Counter[str] = msgspec.field(default_factory=Counter)
@@ -183,11 +156,7 @@ def load_script() -> Script:
 
 
 def parse_script(text: str) -> Script:
-    """Read a script from TOML.
-
-    Raises:
-        ValueError: A word belongs to two keywords, or an answer uses a part that its pattern does not catch.
-    """
+    """Read a script from TOML."""
     if sys.version_info >= (3, 11):  # not above: it costs start-up time, and most prompts of a test are commands
         import tomllib
     else:

@@ -10,12 +10,7 @@ LOGIN = {"id": "couch", "name": "Lie down on the couch", "description": "No acco
 
 
 def introduction(version: str, *, login: bool) -> dict[str, Any]:
-    """The answer to `initialize`: the only version known is 1, whatever the client asks for.
-
-    Args:
-        version: What eliza tells as its own.
-        login: Whether one can, and has to, log in.
-    """
+    """The answer to `initialize`: the only version known is 1, whatever the client asks for."""
     capabilities = {
         "loadSession": True,
         "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},

@@ -19,12 +19,7 @@ __all__ = ["NO_ANSWER", "Reply", "Tool", "Trouble", "shown_text"]
 
 
 class Reply(AcpReply, kw_only=True):
-    """One answer in the making.
-
-    Args:
-        session: The conversation that the prompt belongs to.
-        attachments: What came with the prompt.
-    """
+    """One answer in the making."""
 
     session: Session
     attachments: Sequence[Attachment] = ()

@@ -14,12 +14,7 @@ from agentnb.plugins.eliza.settings import Settings
 
 
 class Session(AcpSession):
-    """One conversation with eliza.
-
-    Args:
-        settings: Mode and options.
-        doctor: The listener.
-    """
+    """One conversation with eliza."""
 
     settings: Settings = msgspec.field(default_factory=Settings)
     doctor: Doctor = msgspec.field(default_factory=Doctor)

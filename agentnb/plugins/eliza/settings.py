@@ -35,13 +35,7 @@ class UnknownSetting(ValueError):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One value of an option.
-
-    Args:
-        value: As sent.
-        description: What it does.
-        group: The heading under which it is offered, if its option has groups.
-    """
+    """One value of an option."""
 
     value: str
     description: str
@@ -58,11 +52,7 @@ class Option(msgspec.Struct, frozen=True):
     choices: tuple[Choice, ...] = ()
 
     def parse(self, value: object) -> str | bool:
-        """The value meant by `value`, which may be text for a switch.
-
-        Raises:
-            UnknownSetting: It is none of the choices.
-        """
+        """The value meant by `value`, which may be text for a switch."""
         if self.choices:
             offered = [choice.value for choice in self.choices]
             if isinstance(value, str) and value in offered:
@@ -112,12 +102,7 @@ OPTIONS = (
 
 
 class Settings(msgspec.Struct):
-    """The mode and the options of one session.
-
-    Args:
-        mode_id: One of `MODES`.
-        values: By option id; what is not there has its default.
-    """
+    """The mode and the options of one session."""
 
     mode_id: str = MODES[0].id
     values: dict[str, str | bool] = msgspec.field(default_factory=dict)
@@ -127,22 +112,14 @@ class Settings(msgspec.Struct):
         return self.values.get(option_id, _option(option_id).default)
 
     def set_mode(self, mode_id: str) -> None:
-        """Change the mode.
-
-        Raises:
-            UnknownSetting: There is no such mode.
-        """
+        """Change the mode."""
         offered = [mode.id for mode in MODES]
         if mode_id not in offered:
             raise UnknownSetting(f"There is no mode `{mode_id}`; it can be {_listed(offered)}.")
         self.mode_id = mode_id
 
     def set_option(self, option_id: str, value: object) -> str:
-        """Change an option, and return the new value as a user would write it.
-
-        Raises:
-            UnknownSetting: There is no such option, or no such value of it.
-        """
+        """Change an option, and return the new value as a user would write it."""
         chosen = _option(option_id).parse(value)
         self.values[option_id] = chosen
         return _spoken(chosen)
@@ -157,11 +134,7 @@ class Settings(msgspec.Struct):
         return Modes(current_mode_id=self.mode_id, available_modes=list(MODES))
 
     def options(self, *, switches: bool) -> list[ConfigOption]:
-        """The options, as ACP tells them with a new session and after every change.
-
-        Args:
-            switches: Whether the client knows options of type boolean.
-        """
+        """The options, as ACP tells them with a new session and after every change."""
         return [option.offer(self[option.id], switches=switches) for option in OPTIONS]
 
 

@@ -20,14 +20,7 @@ LOGIN_VARIABLE = "AGENTNB_ELIZA_LOGIN"
 
 
 def main(version: str) -> None:
-    """Serve one client until it closes stdin.
-
-    Args:
-        version: What eliza tells as its own version.
-
-    Raises:
-        OSError: Stdin or stdout is a file or ``/dev/null``, or the folder for sessions can not be made.
-    """
+    """Serve one client until it closes stdin."""
     store = open_store(os.environ.get(STORE_VARIABLE))
     wants_login = os.environ.get(LOGIN_VARIABLE) == "1"
 

@@ -34,15 +34,7 @@ def conversations() -> str:
 
 
 def conversation(name: str, *, diffs: bool = False) -> str:
-    """What the turns of the conversation whose id begins with *name* changed.
-
-    Args:
-        name: The beginning of the session's id.
-        diffs: Whether the differences of files follow each turn's table.
-
-    Raises:
-        UnknownSession: If there is none, or there are several.
-    """
+    """What the turns of the conversation whose id begins with *name* changed."""
     those = [(path, each) for path, each in all_records(changes_folder()) if path.stem.startswith(name)]
     if len(those) != 1:
         what = "Several sessions whose id begins with" if those else "No session whose id begins with"

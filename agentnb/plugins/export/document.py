@@ -8,17 +8,7 @@ import msgspec
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing in a document.
-
-    Args:
-        kind: ``text``: prose of a notebook. ``code``: a cell. ``prompt``: what was asked. ``answer``: the agent's turn.
-            ``output``: what a cell printed or showed. ``error``: how it failed.
-        source: Markdown for text and answers, else plain text.
-        agent: Whose session it is, where that is known.
-        tab: Its name.
-        images: Pictures, as ``data:`` URIs.
-        stop_reason: Why the turn ended, where that is known.
-    """
+    """One thing in a document."""
 
     kind: Literal["text", "code", "prompt", "answer", "output", "error"]
     source: str
@@ -29,13 +19,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation to be exported.
-
-    Args:
-        title: Its name.
-        entries: In order.
-        notebook: The notebook that it is, as JSON; None where it comes from something else.
-    """
+    """A conversation to be exported."""
 
     title: str
     entries: tuple[Entry, ...]
@@ -49,11 +33,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def heading(markdown: str) -> str | None:
-    r"""The heading of the first order that *markdown* begins with, if any.
-
-    Example:
-        >>> heading("# A report\n\nOf what was measured.")
-        'A report'
-    """
+    r"""The heading of the first order that *markdown* begins with, if any."""
     first = markdown.lstrip().split("\n", 1)[0]
     return first[2:].strip() or None if first.startswith("# ") else None

@@ -24,16 +24,7 @@ _HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Out
 
 
 def exported(document: Document, form: str) -> str:
-    """*document* as text.
-
-    Args:
-        document: The document.
-        form: One of :func:`forms`.
-
-    Raises:
-        UsageError: If there is no such form.
-        PluginFailed: If the plug-in that has it fails.
-    """
+    """*document* as text."""
     document = _without_credentials(document)
     if form in FORMS:
         return FORMS[form](document)

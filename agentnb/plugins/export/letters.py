@@ -27,16 +27,7 @@ _EARLIER = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOU
 
 
 def in_alphabet(text: str, variant: str) -> str:
-    """*text* in one of MathML 3's variants: MathML Core has letters of Unicode in their place.
-
-    Args:
-        text: Any text; what the alphabet does not have stays.
-        variant: As ``bold`` or ``double-struck``; any other leaves the text as it is.
-
-    Example:
-        >>> in_alphabet("R^n", "double-struck")
-        'ℝ^𝕟'
-    """
+    """*text* in one of MathML 3's variants: MathML Core has letters of Unicode in their place."""
     alphabet = _ALPHABETS.get(variant)
     return text if alphabet is None else "".join(_letter(each, alphabet) for each in text)
 

@@ -29,13 +29,7 @@ _CODE = 4
 
 
 class Formula(NamedTuple):
-    r"""A formula in a text.
-
-    Args:
-        source: LaTeX, without the delimiters.
-        raw: As it was written.
-        is_display: Whether it stands on a line of its own: ``$$…$$`` and ``\[…\]``.
-    """
+    r"""A formula in a text."""
 
     source: str
     raw: str
@@ -43,14 +37,7 @@ class Formula(NamedTuple):
 
 
 def formula_at(text: str, at: int, end: int) -> Formula | None:
-    """The formula that begins at *at* and is closed before *end*, if one does.
-
-    Example:
-        >>> formula_at("for $x$.", 4, 8)
-        Formula(source='x', raw='$x$', is_display=False)
-        >>> formula_at("for $5 and $10", 4, 14) is None
-        True
-    """
+    """The formula that begins at *at* and is closed before *end*, if one does."""
     opening = _OPENING.match(text, at, end)
     if opening is None:
         return None

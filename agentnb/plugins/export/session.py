@@ -21,12 +21,7 @@ _ID = re.compile(r"[0-9a-fA-F-]{4,36}")
 
 
 def of_session(name: str) -> Document | None:
-    """The document of the session whose id begins with *name*; None where the log has none.
-
-    Raises:
-        UnknownSession: If it has several.
-        LogError: If it cannot be read.
-    """
+    """The document of the session whose id begins with *name*; None where the log has none."""
     path = log_location()
     if path is None or not path.exists() or not _ID.fullmatch(name):
         return None

@@ -22,17 +22,7 @@ _OPTION = re.compile(r"(?:^|\s)(-a|--agent|-t|--tab)[ =]+(?:\"([^\"]*)\"|'([^']*
 
 
 def find(name: str) -> Document:
-    """The conversation called *name*.
-
-    Args:
-        name: The path of a notebook (``.ipynb``) or of a cassette, or the id of a session.
-
-    Raises:
-        UsageError: If the file is neither.
-        CassetteBroken: If the cassette cannot be used.
-        UnknownSession: If there is no such file and no such session.
-        LogError: If the session log cannot be read.
-    """
+    """The conversation called *name*."""
     path = Path(name).expanduser()
     if path.is_file():
         return _of_file(path)
@@ -57,11 +47,7 @@ def _of_file(path: Path) -> Document:
 
 
 def of_notebook(path: Path) -> Document:
-    """The document of a notebook.
-
-    Raises:
-        UsageError: If it is no notebook.
-    """
+    """The document of a notebook."""
     try:
         notebook = read_json(path.read_text(encoding="utf-8"))
         cells = notebook["cells"]

@@ -33,13 +33,7 @@ _NOTHING: dict[str, str] = {
 
 
 class CodeTool:
-    """Answers one conversation's questions about code. Any thread may ask.
-
-    Args:
-        runner: Knows the notebooks and the variables; None where there is no kernel.
-        workspace: The folder whose files belong to the code.
-        language_server: Gives the setting of that name as it is now.
-    """
+    """Answers one conversation's questions about code. Any thread may ask."""
 
     def __init__(
         self, runner: CodeRunner | None, workspace: Path, language_server: Callable[[], str] = lambda: OFF
@@ -50,11 +44,7 @@ class CodeTool:
         self._services: dict[str, tuple[CodeService, list[NotebookView]]] = {}
 
     def notebook(self, named: str | None = None) -> NotebookView:
-        """The notebook that is meant; where none is known, the cells that this kernel has run.
-
-        Raises:
-            UsageError: If *named* names none that is open, or more than one.
-        """
+        """The notebook that is meant; where none is known, the cells that this kernel has run."""
         if self._runner is None:
             return NotebookView(name="", path=None, live=False, cells=())
         try:
@@ -84,15 +74,7 @@ class CodeTool:
         return service
 
     def answer(self, given: Mapping[str, Any], notebook: NotebookView) -> str:
-        """The answer to a question.
-
-        Args:
-            given: The tool's arguments, checked.
-            notebook: The notebook that is meant.
-
-        Raises:
-            UsageError: If it cannot be answered.
-        """
+        """The answer to a question."""
         service, question = self.service(notebook), given["question"]
         place = place_of(given, notebook)
         names = {cell.cell_id: f"{cell_name('code', cell.count)} (id {cell.cell_id})" for cell in notebook.cells}
@@ -116,11 +98,7 @@ class CodeTool:
 
 
 def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
-    """The place that arguments name.
-
-    Raises:
-        UsageError: If the notebook has no such cell, or both a cell and a file are named.
-    """
+    """The place that arguments name."""
     if "cell" in given and "file" in given:
         raise UsageError("Name a cell or a file, not both.")
     cell = named_cell(given["cell"], notebook) if "cell" in given else None

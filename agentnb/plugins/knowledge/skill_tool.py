@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 def skill_answer(library: SkillLibrary, given: Mapping[str, Any]) -> str:
-    """The answer to a call.
-
-    Args:
-        library: The skills.
-        given: The tool's arguments, checked.
-
-    Raises:
-        UsageError: If there is no such skill or file.
-    """
+    """The answer to a call."""
     if "skill" in given:
         text = library.read(given["skill"], *([given["file"]] if "file" in given else []))
         if "file" in given:

@@ -40,14 +40,7 @@ _PROBE: dict[str, Any] = {
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model can do; None where that is not known.
-
-    Args:
-        tools: Whether it calls tools.
-        images: Whether it sees images.
-        thinking: Whether it thinks before it answers.
-        context: How many tokens its context holds.
-    """
+    """What a model can do; None where that is not known."""
 
     tools: bool | None = None
     images: bool | None = None
@@ -63,11 +56,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AbilityFile:
-    """What was found out, in a file that only its owner reads.
-
-    Args:
-        path: The file; by default `local/models.json` in agentnb's data folder.
-    """
+    """What was found out, in a file that only its owner reads."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or data_folder() / "local" / "models.json"
@@ -113,11 +102,7 @@ async def look_up(model: Model) -> None:
 
 
 async def find_out(model: Model) -> Abilities:
-    """Ask the server what *model* can do.
-
-    Raises:
-        ServerTrouble: The server cannot be reached, or refuses even a request without tools.
-    """
+    """Ask the server what *model* can do."""
     told = await _told(model)
     if told.tools is None:
         return msgspec.structs.replace(told, tools=await _takes_tools(model))
@@ -139,12 +124,7 @@ async def effective_context(model: Model) -> int | None:
 
 
 def refuses_tools(trouble: ServerTrouble) -> bool:
-    """Whether a server refuses a request because of the tools in it.
-
-    Example:
-        >>> refuses_tools(ServerTrouble("", status=400, reason="gemma does not support tools"))
-        True
-    """
+    """Whether a server refuses a request because of the tools in it."""
     said = trouble.reason.lower()
     return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
 

@@ -36,14 +36,7 @@ COMMANDS = (
 
 
 class LocalAgent(AcpAgent[Session]):
-    """The agent that a model on a server of the user's works for.
-
-    Args:
-        store: Where sessions are kept.
-        connection: The conversation with the client.
-        version: What it tells as its own.
-        settings: Which server and model.
-    """
+    """The agent that a model on a server of the user's works for."""
 
     def __init__(self, store: Store, connection: Connection, *, version: str, settings: Settings) -> None:
         super().__init__(store, connection, version=version)

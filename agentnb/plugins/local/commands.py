@@ -31,11 +31,7 @@ async def check(models: ModelSelection, reply: Reply, session: Session) -> None:
 
 
 async def pull(models: ModelSelection, reply: Reply, session: Session, name: str) -> None:
-    """Download a model with Ollama.
-
-    Raises:
-        RequestError: There is no Ollama, or it cannot download it.
-    """
+    """Download a model with Ollama."""
     if not MODEL_NAME.fullmatch(name):
         raise RequestError(INVALID_PARAMS, "Name the model behind /pull, as in `/pull qwen3:4b`")
     server = (await models.look()).pulls

@@ -36,24 +36,14 @@ class Piece(NamedTuple):
 
 @dataclass
 class ToolCall:
-    """A tool call of the model.
-
-    Args:
-        call_id: The model's own id for it; empty if it gave none.
-        name: The tool.
-        arguments: JSON, as far as it came.
-    """
+    """A tool call of the model."""
 
     call_id: str = ""
     name: str = ""
     arguments: str = ""
 
     def read_arguments(self) -> dict[str, Any]:
-        """The arguments.
-
-        Raises:
-            ValueError: They are no JSON object; the message says so.
-        """
+        """The arguments."""
         try:
             value = read_json(self.arguments.strip() or "{}")
         except ValueError as error:
@@ -127,14 +117,7 @@ class _ThoughtSplitter:
 
 @dataclass
 class Completion:
-    """An answer in the making.
-
-    Attributes:
-        text: What was said so far, without thoughts.
-        finish: Why it ended, in the server's words; None while it goes on.
-        tokens: How many tokens it took; None where the server does not say.
-        problem: What the server says went wrong in the middle of it.
-    """
+    """An answer in the making."""
 
     finish: str | None = None
     tokens: Tokens | None = None
@@ -164,11 +147,7 @@ class Completion:
         return calls
 
     def add(self, event: dict[str, Any]) -> Iterator[Piece]:
-        """Take one event of the stream; gives what is to be shown.
-
-        Raises:
-            AnswerTooLong: The answer is longer than `LONGEST_ANSWER`.
-        """
+        """Take one event of the stream; gives what is to be shown."""
         if event.get("error"):
             self.problem = _problem(event["error"])
         if isinstance(usage := event.get("usage"), dict):

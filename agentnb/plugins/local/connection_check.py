@@ -21,12 +21,7 @@ MOST_LISTED = 20
 
 
 class Checked(NamedTuple):
-    """What a test found.
-
-    Attributes:
-        lines: For people, in Markdown.
-        works: Whether a model answers.
-    """
+    """What a test found."""
 
     lines: list[str]
     works: bool

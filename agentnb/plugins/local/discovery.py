@@ -36,14 +36,7 @@ LARGER_CONTEXT = {
 
 @dataclass(frozen=True)
 class Model:
-    """One model of one server.
-
-    Args:
-        model_id: The server's name for it.
-        server: Where it runs.
-        kind: What server that is, one of the constants above.
-        listed: What the server says of it in its list.
-    """
+    """One model of one server."""
 
     model_id: str
     server: ModelServer
@@ -62,13 +55,7 @@ class Model:
 
 @dataclass(frozen=True)
 class FoundServer:
-    """A server that lists its models.
-
-    Args:
-        server: Where it is.
-        kind: What server it is.
-        models: Its models, none that only makes embeddings.
-    """
+    """A server that lists its models."""
 
     server: ModelServer
     kind: str
@@ -77,12 +64,7 @@ class FoundServer:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found.
-
-    Args:
-        servers: Those that list models, in the order in which they were looked for.
-        troubles: What is wrong with others.
-    """
+    """What was found."""
 
     servers: tuple[FoundServer, ...] = ()
     troubles: tuple[ServerTrouble, ...] = ()
@@ -113,12 +95,7 @@ class Found:
 
 
 async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Found:
-    """Look for servers: at the base URL of *settings*, else on its ports on loopback.
-
-    Args:
-        settings: Where to look.
-        known: The servers of earlier looks by their address; new ones are added. Whoever made it closes them.
-    """
+    """Look for servers: at the base URL of *settings*, else on its ports on loopback."""
     if settings.url is not None:
         server = known.setdefault(settings.url, ModelServer(settings.url, settings.key, settings.key_variable))
         looks = [_look(server, ASKED_SECONDS)]

@@ -23,15 +23,7 @@ class LineTooLong(ValueError):
 
 
 class EventStream:
-    """One stream of events.
-
-    Args:
-        pieces: The bytes as they come.
-
-    Attributes:
-        done: Whether the server said that the stream is complete.
-        unreadable: How many events could not be read.
-    """
+    """One stream of events."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -39,11 +31,7 @@ class EventStream:
         self.unreadable = 0
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """The objects, until the stream ends or says that it is complete.
-
-        Raises:
-            LineTooLong: A line is longer than `LONGEST_LINE`.
-        """
+        """The objects, until the stream ends or says that it is complete."""
         async for line in self._lines():
             name, _, value = line.partition(b":")
             if name.strip() != b"data":

@@ -20,20 +20,7 @@ class OutsideFolder(ValueError):
 
 
 def names(root: Path, folder: str, pattern: str, *, searched: bool = False) -> tuple[list[str], bool]:
-    """The files below *folder*, relative to *root*, sorted; hidden ones and those of packages are left out.
-
-    Args:
-        root: The workspace.
-        folder: The folder, relative to *root*; empty for *root* itself.
-        pattern: What a name or a path must fit, with `*` and `?`; empty for all.
-        searched: Whether they will be searched: large files, and those that may hold keys, are left out, too.
-
-    Returns:
-        The names, and whether there are more.
-
-    Raises:
-        OutsideFolder: *folder* is outside of *root*, or is none.
-    """
+    """The files below *folder*, relative to *root*, sorted; hidden ones and those of packages are left out."""
     whole = Path(os.path.realpath(root))
     start = Path(os.path.realpath(whole / Path(folder).expanduser()))
     if not start.is_relative_to(whole):

@@ -39,14 +39,7 @@ _OPTIONS = (
 def offered_tools(
     server: McpServer, client: McpClient, described: list[dict[str, Any]], taken: set[str]
 ) -> list[OfferedTool]:
-    """The tools of *server*.
-
-    Args:
-        server: Which it is.
-        client: Calls them.
-        described: As the server lists them.
-        taken: The names of other tools.
-    """
+    """The tools of *server*."""
     tools: list[OfferedTool] = []
     for each in described[:MOST_TOOLS]:
         own_name = each.get("name")
@@ -94,11 +87,7 @@ async def _call(
 
 
 async def _ask(reply: Reply, call: Tool) -> None:
-    """Ask for permission.
-
-    Raises:
-        ToolFailed: It is not given.
-    """
+    """Ask for permission."""
     async with reply.asking("session/request_permission", call):
         answer = await reply.client.request_permission(reply.session.session_id, call.described(), [*_OPTIONS])
     if not isinstance(answer, Chosen) or answer.option_id != _OPTIONS[0].option_id:

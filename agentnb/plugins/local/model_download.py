@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far a download is.
-
-    Attributes:
-        step: What Ollama does now.
-        percent: Of the part that is downloaded now; None where that is not known.
-    """
+    """How far a download is."""
 
     step: str
     percent: int | None
@@ -30,11 +25,7 @@ class Progress(NamedTuple):
 
 
 async def find_and_pull(settings: Settings, name: str) -> AsyncIterator[Progress]:
-    """Find the Ollama that *settings* lead to, and download the model *name* with it.
-
-    Raises:
-        ServerTrouble: There is no Ollama, or it cannot download the model.
-    """
+    """Find the Ollama that *settings* lead to, and download the model *name* with it."""
     servers: dict[str, ModelServer] = {}
     try:
         ollama = (await find_servers(settings, servers)).pulls
@@ -48,11 +39,7 @@ async def find_and_pull(settings: Settings, name: str) -> AsyncIterator[Progress
 
 
 async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
-    """Download the model *name*; gives each step, and each further percent.
-
-    Raises:
-        ServerTrouble: There is no such model, or the download breaks off.
-    """
+    """Download the model *name*; gives each step, and each further percent."""
     last, success = None, False
     async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
         if isinstance(error := line.get("error"), str):

@@ -20,11 +20,7 @@ MODEL = "model"
 
 
 class ModelSelection:
-    """The models of an agent's process.
-
-    Args:
-        settings: Where to look, and which model is the default.
-    """
+    """The models of an agent's process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -41,11 +37,7 @@ class ModelSelection:
             return self._found
 
     async def learn(self, session: Session | None = None) -> None:
-        """Find out whether the model of *session* uses tools, where its server says so without an answer of the model.
-
-        Args:
-            session: The session; by default a new one, with the default model.
-        """
+        """Find out whether the model of *session* uses tools, where its server says so without an answer of the model."""
         from agentnb.plugins.local.abilities import look_up
 
         model = self._model_called(session.model if session is not None else None)
@@ -112,11 +104,7 @@ class ModelSelection:
         ]
 
     def choose(self, session: Session, option_id: str, value: str | bool) -> None:
-        """Choose the model of *session*.
-
-        Raises:
-            ValueError: There is no such option or model.
-        """
+        """Choose the model of *session*."""
         if option_id != MODEL:
             raise ValueError(f"There is no option `{option_id}`; there is `{MODEL}`.")
         offered = self._offered()

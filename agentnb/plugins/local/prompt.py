@@ -30,15 +30,7 @@ def system_message(cwd: Path, *, tools: bool) -> dict[str, Any]:
 
 
 def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[str, Any], list[str]]:
-    """The message for a prompt.
-
-    Args:
-        prompt: Its blocks.
-        images: Whether the model may see images.
-
-    Returns:
-        The message, and in words what was left out of it.
-    """
+    """The message for a prompt."""
     texts: list[str] = []
     pictures: list[dict[str, Any]] = []
     left_out: list[str] = []

@@ -40,16 +40,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class ServerTrouble(Exception):
-    """A server cannot be used as it is; the message says what happened.
-
-    Args:
-        message: What happened, a sentence.
-        todo: What to do about it, a sentence.
-        status: The HTTP status, where there was one.
-        pause: Seconds after which the server wants to be asked again, where it says so.
-        transient: Whether the same request may succeed a little later.
-        reason: What the server itself says, where it does.
-    """
+    """A server cannot be used as it is; the message says what happened."""
 
     def __init__(
         self,
@@ -71,13 +62,7 @@ class ServerTrouble(Exception):
 
 
 class ModelServer:
-    """One server.
-
-    Args:
-        url: The base URL of its OpenAI-compatible interface.
-        key: Sent with each request, if there is one.
-        key_variable: The name of the variable that the key is in, for messages.
-    """
+    """One server."""
 
     def __init__(self, url: str, key: str | None = None, key_variable: str | None = None) -> None:
         self.url = url.rstrip("/")
@@ -105,29 +90,17 @@ class ModelServer:
         await self._client.aclose()
 
     async def get(self, url: str) -> Any:
-        """GET *url*, whose answer is JSON.
-
-        Raises:
-            ServerTrouble: There is no such answer.
-        """
+        """GET *url*, whose answer is JSON."""
         async with self._request("GET", url) as response:
             return await self._json(response)
 
     async def post(self, url: str, body: dict[str, Any]) -> Any:
-        """POST *body* to *url*; the answer is JSON.
-
-        Raises:
-            ServerTrouble: There is no such answer.
-        """
+        """POST *body* to *url*; the answer is JSON."""
         async with self._request("POST", url, body) as response:
             return await self._json(response)
 
     async def lines(self, url: str, body: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """POST *body* to *url*, whose answer is an object a line.
-
-        Raises:
-            ServerTrouble: It refuses, or the connection breaks.
-        """
+        """POST *body* to *url*, whose answer is an object a line."""
         async with self._request("POST", url, body) as response, self._naming_errors():
             async for line in response.aiter_lines():
                 with contextlib.suppress(ValueError):
@@ -137,23 +110,12 @@ class ModelServer:
 
     @contextlib.asynccontextmanager
     async def chat(self, body: dict[str, Any]) -> AsyncIterator[EventStream]:
-        """Ask for an answer of the model; the connection is ended behind the block.
-
-        Args:
-            body: The request (``/chat/completions``), with ``stream``.
-
-        Raises:
-            ServerTrouble: It refuses, or the connection breaks.
-        """
+        """Ask for an answer of the model; the connection is ended behind the block."""
         async with self._request("POST", f"{self.url}/chat/completions", body) as response, self._naming_errors():
             yield EventStream(_as_events(response))
 
     async def models(self) -> list[dict[str, Any]]:
-        """The models as the server lists them; the base URL is mended where only ``/v1`` is missing.
-
-        Raises:
-            ServerTrouble: It lists none; the message says why.
-        """
+        """The models as the server lists them; the base URL is mended where only ``/v1`` is missing."""
         try:
             return await self._models(self.url)
         except ServerTrouble as trouble:

@@ -15,14 +15,7 @@ NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
 
 
 class Session(AcpSession):
-    """One conversation with a model.
-
-    Args:
-        model: The chosen model, as in the selector; None: the default.
-        messages: As the interface wants them, without the system's.
-        warned: The models about which was said what they cannot do.
-        without_tools: Whether the user wants a chat without tools.
-    """
+    """One conversation with a model."""
 
     model: str | None = None
     messages: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -30,11 +23,7 @@ class Session(AcpSession):
     without_tools: bool = False
 
     def close_messages(self, said: str) -> None:
-        """Make the messages such that a prompt can follow: some models refuse two of the user's in a row.
-
-        Args:
-            said: What the model had said when the turn ended, and is not in the messages.
-        """
+        """Make the messages such that a prompt can follow: some models refuse two of the user's in a row."""
         answered = {each.get("tool_call_id") for each in self.messages if each["role"] == "tool"}
         for message in [*self.messages]:
             for call in message.get("tool_calls", ()):

@@ -40,15 +40,7 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """Which server and model are used.
-
-    Args:
-        url: The base URL of the server's interface, as ``http://127.0.0.1:11434/v1``; None: look for one on loopback.
-        model: The model that new conversations begin with; None: the first that the server lists.
-        key_variable: The name of the environment variable that holds the key; None: no key is sent.
-        ports: The ports on loopback that are tried where there is no `url`.
-        key: The key; never shown, logged or stored.
-    """
+    """Which server and model are used."""
 
     url: str | None = None
     model: str | None = None
@@ -58,15 +50,7 @@ class Settings:
 
 
 def read_settings(given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings: from *given* first, then from the environment (``AGENTNB_LOCAL_URL``), then from the user's file.
-
-    Args:
-        given: By the names of :class:`Settings`, as typed on the command line; None stands for what was not typed.
-        environ: The environment.
-
-    Raises:
-        BadSettings: One of them makes no sense.
-    """
+    """The settings: from *given* first, then from the environment (``AGENTNB_LOCAL_URL``), then from the user's file."""
     path = config_folder(environ) / FILE
     found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
     for name, its_variable in VARIABLES.items():
@@ -86,12 +70,7 @@ def read_settings(given: Mapping[str, str | None] | None = None, environ: Mappin
 
 
 def is_loopback(url: str) -> bool:
-    """Whether *url* leads to this machine.
-
-    Example:
-        >>> is_loopback("http://localhost:8080/v1"), is_loopback("http://127.0.0.1.example.org")
-        (True, False)
-    """
+    """Whether *url* leads to this machine."""
     return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 

@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(version: str, settings: Settings) -> None:
-    """Serve one client until it closes stdin.
-
-    Args:
-        version: What the agent tells as its own version.
-        settings: Which server and model.
-
-    Raises:
-        OSError: Stdin or stdout is a file or ``/dev/null``.
-    """
+    """Serve one client until it closes stdin."""
     store = _store()
 
     def make(connection: Connection) -> LocalAgent:

@@ -25,13 +25,7 @@ LONGEST_RESULT = 24_000
 
 
 class ToolSet:
-    """The tools of one turn; it is false where there are none.
-
-    Args:
-        reply: The answer that they are called for.
-        tools: What is offered.
-        troubles: What is offered and cannot be had, in words.
-    """
+    """The tools of one turn; it is false where there are none."""
 
     def __init__(self, reply: Reply, tools: list[OfferedTool], troubles: list[str]) -> None:
         self._reply = reply
@@ -41,12 +35,7 @@ class ToolSet:
     @classmethod
     @contextlib.asynccontextmanager
     async def opened(cls, reply: Reply, *, enabled: bool) -> AsyncIterator[ToolSet]:
-        """The agent's own tools and those of the session's MCP servers, which are left behind the block.
-
-        Args:
-            reply: The answer that they are called for.
-            enabled: Whether there are any.
-        """
+        """The agent's own tools and those of the session's MCP servers, which are left behind the block."""
         tools = own_tools(reply) if enabled else []
         troubles: list[str] = []
         async with contextlib.AsyncExitStack() as stack:
@@ -111,11 +100,7 @@ _TYPES = {"string": str, "integer": int}
 
 
 def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Refuse arguments that a tool of ours cannot take.
-
-    Raises:
-        ValueError: One is missing, unknown or of the wrong type; the message says which.
-    """
+    """Refuse arguments that a tool of ours cannot take."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return

@@ -39,14 +39,7 @@ class ToolFailed(Exception):
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """One tool.
-
-    Args:
-        name: As the model calls it.
-        description: What it does, for the model.
-        parameters: Its arguments, as a JSON schema.
-        run: Carries out a call, and returns what the model gets.
-    """
+    """One tool."""
 
     name: str
     description: str

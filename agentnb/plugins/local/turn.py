@@ -56,11 +56,7 @@ _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter"
 
 
 async def run_turn(models: ModelSelection, reply: Reply, session: Session, prompt: list[ContentBlock]) -> None:
-    """Answer *prompt* in *session*.
-
-    Raises:
-        RequestError: There is no model, or its server fails; the message says what to do.
-    """
+    """Answer *prompt* in *session*."""
     model = models.model_of(session)
     if model is None:
         await models.look()
@@ -283,12 +279,7 @@ class _Turn:
 
 
 def writes_call(text: str, tools: Collection[str]) -> bool:
-    """Whether *text* has what a model writes to call one of *tools*, in the forms of Qwen, Llama, Mistral and Hermes.
-
-    Example:
-        >>> writes_call('{"name": "run", "arguments": {}}', {"run"}), writes_call("I would run it.", {"run"})
-        (True, False)
-    """
+    """Whether *text* has what a model writes to call one of *tools*, in the forms of Qwen, Llama, Mistral and Hermes."""
     return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 

@@ -25,19 +25,7 @@ class AnswerUnfit(Exception):
 
 
 class Wanted:
-    """The type that answers must have.
-
-    Args:
-        output: A msgspec, pydantic or dataclass type, any other type that msgspec knows (``list[str]``,
-            ``Literal["a", "b"]``, ``int``), or a JSON schema.
-
-    Raises:
-        UsageError: If it is none of these.
-
-    Example:
-        >>> Wanted(list[int]).read("Here you are: [1, 2]")
-        [1, 2]
-    """
+    """The type that answers must have."""
 
     def __init__(self, output: Any) -> None:
         self.schema, self.check = _reader(output)
@@ -53,11 +41,7 @@ class Wanted:
         return f"That answer can't be used: {error}\n{self.instruction}"
 
     def read(self, text: str) -> Any:
-        """The value in an answer.
-
-        Raises:
-            AnswerUnfit: If there is none that fits.
-        """
+        """The value in an answer."""
         first: AnswerUnfit | None = None
         for found in _candidates(text[:_LONGEST]):
             try:

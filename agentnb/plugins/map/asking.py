@@ -41,22 +41,7 @@ class ClusterLost(AgentnbError):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is the same for all inputs: the arguments of :func:`agentnb.map`, checked.
-
-    Args:
-        options: The arguments of :func:`agentnb.start`.
-        prompt: The template, or the name of the function that makes prompts.
-        model: The model, where one is chosen.
-        wanted: What answers must be; None for text.
-        timeout: Seconds for an input; None for no limit.
-        retries: How often an input is asked again after a failure.
-        backoff: Seconds of the first pause when a model is busy; each further one is twice as long.
-        processes: Processes of the agent.
-        stops_at_failure: Whether the first failure ends the batch.
-        max_failures: How many failures end it.
-        max_cost: How much money ends it, in each currency.
-        is_isolated: Whether each input has a copy of the workspace.
-    """
+    """What is the same for all inputs: the arguments of :func:`agentnb.map`, checked."""
 
     options: dict[str, Any]
     prompt: str
@@ -98,12 +83,7 @@ class Job(NamedTuple):
 
 
 class Asking:
-    """One session after another: one for each try, the last one kept open until there is another.
-
-    Args:
-        question: What is the same for all inputs.
-        process: Which of the agent's processes it uses, from 0.
-    """
+    """One session after another: one for each try, the last one kept open until there is another."""
 
     def __init__(self, question: Question, process: int) -> None:
         self.session: Session | None = None
@@ -123,12 +103,7 @@ class Asking:
             await _close(self.session, seconds)
 
     async def ask(self, job: Job) -> Body:
-        """Ask once, in a session of its own; and once more in it where the answer does not fit.
-
-        Raises:
-            AgentnbError: If the agent fails, or it takes too long.
-            AnswerUnfit: If the second answer does not fit either.
-        """
+        """Ask once, in a session of its own; and once more in it where the answer does not fit."""
         last, self._turn, self._changes = self.session, None, ()
         if self._question.is_isolated:
             return await self._asked_apart(job)

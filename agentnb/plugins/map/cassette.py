@@ -50,16 +50,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AnswerCassette:
-    """The recorded answers of one file; safe from any thread.
-
-    Args:
-        path: The file; it need not exist.
-        mode: ``"replay"``: what it lacks is an error; ``"record"``: what a batch no longer asks for is dropped;
-            ``"auto"``: what it lacks is added.
-
-    Raises:
-        CassetteBroken: If it cannot be read.
-    """
+    """The recorded answers of one file; safe from any thread."""
 
     def __init__(self, path: Path, mode: Literal["auto", "record", "replay"]) -> None:
         self.path = path
@@ -78,11 +69,7 @@ class AnswerCassette:
         return self._mode == "replay"
 
     def answer(self, key: str, copy: int, prompt: str) -> Body | None:
-        """The recorded answer to a question; None where it must be asked.
-
-        Raises:
-            CassetteMismatch: If it is not recorded, and no agent may be asked.
-        """
+        """The recorded answer to a question; None where it must be asked."""
         with self._lock:
             self._used.add((key, copy))
             found = self._lines.get((key, copy))
@@ -104,11 +91,7 @@ class AnswerCassette:
             self._new[key, copy] = cleaned
 
     def save(self, of: str) -> None:
-        """Write the file, at the end of the batch *of*; what other batches wrote to it meanwhile stays.
-
-        Raises:
-            CassetteBroken: If it cannot be written.
-        """
+        """Write the file, at the end of the batch *of*; what other batches wrote to it meanwhile stays."""
         if self._mode == "replay":
             return
         with _SAVING, self._lock:
@@ -138,12 +121,7 @@ class AnswerCassette:
 
 
 def cassette_for(said: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ) -> AnswerCassette | None:
-    """The cassette of a batch: the one that is named, or the one beside the notebook's; None where nothing is recorded.
-
-    Args:
-        said: As for :func:`agentnb.map`.
-        environ: Where ``AGENTNB_CASSETTE_MODE`` is looked up.
-    """
+    """The cassette of a batch: the one that is named, or the one beside the notebook's; None where nothing is recorded."""
     mode = environ.get(MODE, "")
     if said is not None:
         return AnswerCassette(Path(said).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]

@@ -44,11 +44,7 @@ _ERRORS = {kind.__name__: kind for kind in vars(errors).values() if isinstance(k
 
 
 class _ByValue:
-    """A function that a worker can load without agentnb: a task that it cannot load ends a worker.
-
-    Args:
-        function: A function of :mod:`agentnb.plugins.map.worker_plugin`.
-    """
+    """A function that a worker can load without agentnb: a task that it cannot load ends a worker."""
 
     def __init__(self, function: Any) -> None:
         self._pickled = cloudpickle.dumps(function)
@@ -64,16 +60,7 @@ _ASK = _ByValue(worker_plugin.ask)
 
 
 class Cluster:
-    """A batch's agents on the workers of a cluster.
-
-    Args:
-        executor: A ``distributed.Client``, a Dask cluster such as ``LocalCluster``, or a scheduler's address.
-        question: What is the same for all inputs.
-        batch: The batch's id.
-
-    Raises:
-        UsageError: If *executor* is nothing of that kind, or credentials would travel unencrypted.
-    """
+    """A batch's agents on the workers of a cluster."""
 
     def __init__(self, executor: Any, question: Question, batch: str) -> None:
         self.address, self._security = _scheduler_of(executor)
@@ -92,12 +79,7 @@ class Cluster:
     # All that follows runs on the batch's loop.
 
     async def open(self) -> None:
-        """Connect, and see what workers lack.
-
-        Raises:
-            ClusterLost: If there is no scheduler.
-            UsageError: If a worker cannot run the agent; the message has a table. If the scheduler wants a certificate.
-        """
+        """Connect, and see what workers lack."""
         await self._connect()
         await self._begin()
         unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
@@ -109,13 +91,7 @@ class Cluster:
         self._looking = asyncio.create_task(self._look())
 
     async def ask(self, job: Job) -> Answer:
-        """Ask about one input on some worker; again on another one where that lacks something.
-
-        Raises:
-            WorkerLost: If the workers that asked it died, several times.
-            ClusterLost: If the scheduler is lost and does not come back.
-            UsageError: If no worker can run the agent.
-        """
+        """Ask about one input on some worker; again on another one where that lacks something."""
         said = msgspec.json.encode(
             Asked(number=job.number, text=job.text, key=job.key, copy=job.copy, attachments=job.attachments)
         )
@@ -275,12 +251,7 @@ class ClusterAsking:
         self._last, self._began = Body(), time.monotonic()
 
     async def ask(self, job: Job) -> Body:
-        """Ask once.
-
-        Raises:
-            AgentnbError: If the agent, its workers or the scheduler fails.
-            AnswerUnfit: If the second answer does not fit either.
-        """
+        """Ask once."""
         answer = await self._cluster.ask(job)
         self._last = answer.body
         if answer.error is not None:

@@ -26,13 +26,7 @@ Row: TypeAlias = Any
 
 
 class Asked(NamedTuple):
-    """What is asked about one input.
-
-    Args:
-        label: Its key, index label or position.
-        text: The prompt.
-        context: What the prompt mentions, as :meth:`agentnb.Session.prompt` takes it.
-    """
+    """What is asked about one input."""
 
     label: Any
     text: str
@@ -40,12 +34,7 @@ class Asked(NamedTuple):
 
 
 class Taking:
-    """Takes inputs one by one; one that was taken for somebody who was cancelled meanwhile is there for the next.
-
-    Args:
-        inputs: The prompts.
-        on_thread: Whether they are gone through on a thread of their own: they may take their time.
-    """
+    """Takes inputs one by one; one that was taken for somebody who was cancelled meanwhile is there for the next."""
 
     def __init__(self, inputs: Iterable[Asked], *, on_thread: bool) -> None:
         self._inputs = iter(inputs)
@@ -96,20 +85,6 @@ def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
 
     What can be seen to be wrong before is said at once: inputs without elements, a template without a field, and fields
     that the first of a list, a table or the like lacks.
-
-    Args:
-        prompt: A template, or a function that is given each row.
-        inputs: As for :func:`agentnb.map`.
-
-    Raises:
-        UsageError: If the inputs cannot be gone through, the template is none, or a row lacks a field. What an
-            iterator of the user's raises comes through.
-
-    Example:
-        >>> [each.text for each in asked("Name a {kind}.", [{"kind": "bird"}, {"kind": "fish"}])]
-        ['Name a bird.', 'Name a fish.']
-        >>> next(asked("Translate: {input}", ["guten Tag"])).text
-        'Translate: guten Tag'
     """
     make = prompt if callable(prompt) else template(prompt)
     _check_kind(inputs)
@@ -134,9 +109,6 @@ def template(text: str) -> Callable[[Row], str]:
     """What fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
 
     A field that is missing (None, NaN) is empty. Braces around anything that is no name, as in JSON, stay as they are.
-
-    Raises:
-        UsageError: If it has no field at all.
     """
     names = [match[1] for match in _FIELD.finditer(text) if match[1]]
     if not names:

@@ -17,16 +17,7 @@ _OF_TABS = {"tab": "-t", "new": "-n", "context": "-c", "kernel": "-k"}
 
 
 def batch_of(arguments: Arguments, shell: Any, settings: Agentnb) -> Batch | None:
-    """The batch that *arguments* ask for, begun; None where they ask for a turn.
-
-    Args:
-        arguments: What stands behind ``%%agent`` and below it.
-        shell: The IPython shell.
-        settings: What ``%config Agentnb`` sets.
-
-    Raises:
-        UsageError: If there is no such variable, an option does not fit, or :func:`agentnb.map` says so.
-    """
+    """The batch that *arguments* ask for, begun; None where they ask for a turn."""
     match = _COMMAND.match(arguments.prompt)
     if match is None:
         return None

@@ -46,12 +46,7 @@ def line(batch: Batch) -> str:
 
 
 def bar(batch: Batch, rows: str = "") -> str:
-    """A bar of HTML, in which nothing comes from an agent but the numbers.
-
-    Args:
-        batch: The batch.
-        rows: HTML to put below it.
-    """
+    """A bar of HTML, in which nothing comes from an agent but the numbers."""
     counts = batch.counts
     total = batch.total or max(1, sum(counts.values()))
     widths = {each: 100 * counts[each] / total for each in ("done", "failed")}

@@ -23,12 +23,7 @@ _COLUMNS = ("input", "state", "answer")
 
 
 class RowsView:
-    """Shows the rows of *batch* with *model*.
-
-    Args:
-        batch: The batch.
-        model: Where they are shown.
-    """
+    """Shows the rows of *batch* with *model*."""
 
     def __init__(self, batch: Batch, model: BatchModel) -> None:
         self._batch = batch
@@ -68,17 +63,7 @@ def groups_of(batch: Batch) -> list[dict[str, Any]]:
 
 
 def saved_rows(batch: str, groups: list[dict[str, Any]]) -> str:
-    """The rows as HTML, for a page without a kernel; empty where there are none.
-
-    Args:
-        batch: The batch's id, by which the widget finds them.
-        groups: From :func:`groups_of`.
-
-    Example:
-        >>> row = {"label": "a", "state": "done", "text": "<b>"}
-        >>> saved_rows("1", [{"title": "Answers", "rows": [row]}])[:78]
-        '<div class="agentnb-batch-saved agentnb-batch-1"><p><b>Answers</b></p><table><'
-    """
+    """The rows as HTML, for a page without a kernel; empty where there are none."""
     if not groups:
         return ""
     shown = [

@@ -53,28 +53,7 @@ _HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
 
 
 class Runner:
-    """Asks all inputs.
-
-    Args:
-        question: What is the same for all.
-        inputs: The prompts.
-        records: Where rows are kept.
-        cassette: Where answers are recorded; None where they are not.
-        on_change: Called after each change, on the runner's thread.
-        is_lazy: Whether the inputs may take their time.
-        cluster: Where agents are asked; None: here.
-
-    Attributes:
-        opened: Set once it can ask, or has failed to.
-        asked: How many inputs were taken.
-        ended: Whether all is done.
-        stopped: Why it ended before the inputs did; empty where it did not.
-        broken: What the user's iterator raised.
-        seconds: How long it took; until now, while it runs.
-        costs: Money spent, by currency.
-        input_tokens: Tokens read, as far as agents say.
-        output_tokens: Tokens written.
-    """
+    """Asks all inputs."""
 
     def __init__(
         self,
@@ -342,12 +321,7 @@ def _reason(error: Exception) -> str:
 
 
 def money(costs: Mapping[str, float]) -> str:
-    """Sums of money, by currency.
-
-    Example:
-        >>> money({"USD": 1.5})
-        '1.50 USD'
-    """
+    """Sums of money, by currency."""
     return " + ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))
 
 

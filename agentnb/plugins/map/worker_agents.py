@@ -46,14 +46,7 @@ _OLDEST_SECONDS = 7 * 86400.0
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes with the plugin.
-
-    Args:
-        question: What is the same for all inputs.
-        files: The submitter's policy, settings and agents: texts by their place in the settings folder.
-        process: :data:`THIS_PROCESS` of the submitter.
-        place: Where the submitter's log is, as :func:`log_place` says.
-    """
+    """What comes with the plugin."""
 
     question: Question
     files: dict[str, str]
@@ -96,13 +89,7 @@ def settings_files() -> dict[str, str]:
 
 
 def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
-    """The agents of a batch on this worker, or what it lacks.
-
-    Args:
-        batch: The batch's id.
-        settings: Pickled :class:`Settings`, from the submitter.
-        scratch: The folder in which Dask's workers of this machine have their folders.
-    """
+    """The agents of a batch on this worker, or what it lacks."""
     try:
         given: Settings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
@@ -121,13 +108,7 @@ def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgent
 
 
 class WorkerAgents:
-    """Asks, as many inputs at once as the worker has threads; their sessions share processes of the agent.
-
-    Args:
-        batch: The batch's id.
-        settings: What it asks with.
-        has_settings: Whether it uses the copy of the submitter's settings.
-    """
+    """Asks, as many inputs at once as the worker has threads; their sessions share processes of the agent."""
 
     def __init__(self, batch: str, settings: Settings, *, has_settings: bool) -> None:
         self._question = settings.question

@@ -15,13 +15,7 @@ from distributed import WorkerPlugin, get_worker
 
 
 class BatchAgents(WorkerPlugin):
-    """The agents of one batch on one worker.
-
-    Args:
-        batch: The batch's id.
-        version: The submitter's version of agentnb.
-        settings: What the batch asks with, pickled: arguments, policy, variables. It is unpickled on workers alone.
-    """
+    """The agents of one batch on one worker."""
 
     def __init__(self, batch: str, version: str, settings: bytes) -> None:
         self.batch = batch

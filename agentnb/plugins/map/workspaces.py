@@ -40,15 +40,7 @@ _Stamp = tuple[int, int, int]
 
 
 class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that an agent changed in a workspace of its own.
-
-    Args:
-        path: Its name, relative to the workspace.
-        status: What happened to it.
-        diff: What changed, as a unified diff; empty where it is no text, or large.
-        content: What it holds now; None where it was deleted, or is too large to keep.
-        was: Size and time of change (nanoseconds) of the original that it is based on; None where there was none.
-    """
+    """A file that an agent changed in a workspace of its own."""
 
     path: str
     status: Literal["added", "modified", "deleted"]
@@ -58,14 +50,7 @@ class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class Workspace:
-    """A copy of a folder, for one input.
-
-    Args:
-        folder: The folder that is copied.
-
-    Raises:
-        UsageError: If it is too large to copy for each input, or cannot be read.
-    """
+    """A copy of a folder, for one input."""
 
     def __init__(self, folder: Path) -> None:
         self._origin = folder
@@ -128,16 +113,7 @@ class Workspace:
 
 
 def put_into(folder: Path, changes: Iterable[WorkspaceChange]) -> tuple[str, ...]:
-    """Make *changes* in *folder*, all or none; says which files.
-
-    Args:
-        folder: The folder that the workspace was a copy of.
-        changes: What an agent changed there.
-
-    Raises:
-        FilesConflict: If a file is no longer what the change is based on; nothing is written then.
-        UsageError: If a content was not kept, or a name leads out of *folder*.
-    """
+    """Make *changes* in *folder*, all or none; says which files."""
     changes = tuple(changes)
     root = folder.resolve()
     for each in changes:

@@ -45,15 +45,7 @@ def begin_in_shell(
     seconds: float = limits.SECONDS,
     ways: Sequence[str] | None = None,
 ) -> CodeRehearsal | Rehearsal:
-    """Begin to rehearse *code* as a cell of *shell*; on the main thread.
-
-    Args:
-        shell: The IPython shell; None where none runs here: then ``__main__`` has the variables.
-        code: The code, with magics and top-level ``await`` as in a cell.
-        cwd: The workspace; the current folder where None.
-        seconds: How long it may take.
-        ways: The ways to close it in that may be used; all where None.
-    """
+    """Begin to rehearse *code* as a cell of *shell*; on the main thread."""
 
     def play(notes: Notes) -> int:
         _play(shell if shell is not None else _new_shell(), code, notes)

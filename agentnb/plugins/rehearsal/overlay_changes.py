@@ -26,14 +26,7 @@ MOST_CONTENT = 4 * 1024 * 1024
 
 
 class Version:
-    """A file as it is now.
-
-    Args:
-        path: Where it lies.
-
-    Attributes:
-        content: What it holds; None for what is too large or no file.
-    """
+    """A file as it is now."""
 
     def __init__(self, path: str) -> None:
         self.content = _content(path)
@@ -65,12 +58,7 @@ def versions(overlays: Sequence[namespaces.Overlay]) -> dict[str, Version]:
 
 
 def changes(overlays: Sequence[namespaces.Overlay], opened: Mapping[str, Version]) -> dict[str, Any]:
-    """The fields of a :class:`agentnb.plugins.rehearsal.running.Report` that say what was changed.
-
-    Args:
-        overlays: The folders whose changes are taken.
-        opened: What lay there before anything was rehearsed (:func:`versions`).
-    """
+    """The fields of a :class:`agentnb.plugins.rehearsal.running.Report` that say what was changed."""
     found: list[dict[str, Any]] = []
     more = room = 0
     for overlay in overlays:

@@ -51,23 +51,7 @@ def restrict(
     scoped: bool = True,
     version: int | None = None,
 ) -> int:
-    """Close this process in, for good.
-
-    Args:
-        read: Files and folders that it may read and run, with all that is in them. What does not exist is left out.
-        write: Files and folders that it may change, too.
-        listed: Folders in which it may see what there is, but not read it.
-        ports: The only TCP ports that it may connect to, whatever the address; None: all. Before version 4 none is
-            refused, so single ones cannot be left.
-        scoped: Whether signals and abstract sockets reach only the processes that are closed in with it (version 6).
-        version: The version to use at most; None: the kernel's.
-
-    Returns:
-        The version that was used.
-
-    Raises:
-        OSError: If the kernel has no Landlock, or refuses, or cannot leave single ports.
-    """
+    """Close this process in, for good."""
     used = min(abi() if version is None else version, NEWEST)
     if used < 1:
         raise OSError("The kernel has no Landlock.")
@@ -106,9 +90,6 @@ def everything_but(hidden: Iterable[str]) -> list[str]:
 
     A rule covers a folder with all that is in it, and nothing can be taken out of it again. What is made later in one
     of the folders above is not covered.
-
-    Args:
-        hidden: Absolute paths without links; those that do not exist count for nothing.
     """
     kept = [path for path in hidden if os.path.lexists(path) and path != "/"]
     return _beside("/", kept) if kept else ["/"]

@@ -34,13 +34,7 @@ TEMPORARY = "/dev/shm/tmp"  # noqa: S108 - memory of its own
 
 
 class Overlay:
-    """One folder whose changes are taken.
-
-    Args:
-        path: The folder.
-        upper: Where its changes are.
-        below: The real folder, opened.
-    """
+    """One folder whose changes are taken."""
 
     def __init__(self, path: str, upper: str, below: int) -> None:
         self.path = path
@@ -49,12 +43,7 @@ class Overlay:
 
 
 class Room:
-    """The file system of a process that is in namespaces of its own.
-
-    Args:
-        overlays: The folders whose changes are taken.
-        scratch: The memory that it all lies in.
-    """
+    """The file system of a process that is in namespaces of its own."""
 
     def __init__(self, overlays: Sequence[Overlay], scratch: str) -> None:
         self.overlays = overlays
@@ -65,15 +54,6 @@ def enter(targets: Iterable[str], hidden: Iterable[str], *, megabytes: int, file
     """Go into namespaces of one's own; children get process ids of their own.
 
     Only a process with one thread can (a forked one has one).
-
-    Args:
-        targets: Folders that may be changed, absolute and without links. What does not exist is left out.
-        hidden: Files and folders that are shown empty.
-        megabytes: How much may be written, in all.
-        files: How many files and folders may be made, in all.
-
-    Raises:
-        OSError: If the system does not allow it.
     """
     user, group = os.geteuid(), os.getegid()
     outermost = _outermost(targets)
@@ -147,9 +127,6 @@ def close_in(room: Room) -> None:
     """Take from this process the sight of the outer processes and devices, and of what *room* is made of.
 
     To be called in a child of the process that called :func:`enter`.
-
-    Raises:
-        OSError: If the system does not allow it.
     """
     unshare(NEW_MOUNTS)
     flags = READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC

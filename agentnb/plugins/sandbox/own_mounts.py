@@ -39,12 +39,6 @@ def enter(write: Sequence[str]) -> bool:
     """Go there, if the system allows it; it is tried in a fork, as who is half in cannot come back.
 
     Only a process with one thread can.
-
-    Args:
-        write: The files and folders that may be changed.
-
-    Returns:
-        True if the process is there now.
     """
     child = os.fork()
     if child == 0:

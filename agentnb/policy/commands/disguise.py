@@ -21,12 +21,7 @@ _MOST = 64
 
 
 def removal(text: str) -> bool:
-    """Whether in *text*, whatever language it is in, stands a command that removes without a question.
-
-    Example:
-        >>> removal(":!rm -rf build"), removal("remove the farm -really"), removal('["rm", "-rf", "x"]')
-        (True, False, True)
-    """
+    """Whether in *text*, whatever language it is in, stands a command that removes without a question."""
     return _REMOVES.search(text) is not None
 
 
@@ -43,22 +38,12 @@ def odd_name(program: str) -> Finding | None:
 
 
 def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
-    """Where in the arguments of an unknown program another command may begin.
-
-    Args:
-        program_of: For each argument the program that it would be.
-        shells: Names of shells.
-    """
+    """Where in the arguments of an unknown program another command may begin."""
     return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
 
 
 def insides(word: str) -> list[str]:
-    """The texts in *word* that something may run: itself, and what follows ``=``, ``-x``, ``!`` and the like.
-
-    Example:
-        >>> insides("--filter=rm x")
-        ['--filter=rm x', 'rm x']
-    """
+    """The texts in *word* that something may run: itself, and what follows ``=``, ``-x``, ``!`` and the like."""
     found = [word]
     if word.startswith("-"):
         found.append(word.partition("=")[2] if word.startswith("--") else word[2:])

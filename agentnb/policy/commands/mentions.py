@@ -56,12 +56,7 @@ def writes_files(program: str) -> bool:
 
 
 def named(word: str) -> list[str]:
-    """The paths that may stand in *word*.
-
-    Example:
-        >>> named("--data=x@.env"), named("-o.bashrc"), named("HEAD:.env")
-        (['--data=x@.env', '.env', 'x@.env'], ['.bashrc'], ['HEAD:.env', '.env'])
-    """
+    """The paths that may stand in *word*."""
     found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
     found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
     found += [word.partition("=")[2], *_OF_SED.findall(word)]
@@ -69,12 +64,7 @@ def named(word: str) -> list[str]:
 
 
 def secret(path: str) -> bool:
-    """Whether *path*, or what is below it, or what it may match as a pattern, holds secrets.
-
-    Example:
-        >>> secret(".ssh"), secret(".e*"), secret("*.py")
-        (True, True, False)
-    """
+    """Whether *path*, or what is below it, or what it may match as a pattern, holds secrets."""
     if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):
         return True
     name = path.rstrip("/").rpartition("/")[2]

@@ -46,12 +46,7 @@ def gives(word: str, option: str) -> bool:
 
 
 def module_of(words: Sequence[str]) -> tuple[int, str]:
-    """The module that Python runs with the arguments *words*, and where the arguments behind it begin.
-
-    Example:
-        >>> module_of(["-W", "error", "-Im", "pip", "list"]), module_of(["script.py", "-m", "x"])
-        ((4, 'pip'), (0, ''))
-    """
+    """The module that Python runs with the arguments *words*, and where the arguments behind it begin."""
     at = 0
     while at < len(words):
         word = words[at]

@@ -9,14 +9,7 @@ _SHORT = re.compile(r"-[A-Za-z0-9]+")
 
 
 class Options(NamedTuple):
-    """The arguments of a program.
-
-    Attributes:
-        words: Every argument, in order.
-        short: The letters of every cluster such as ``-rf``.
-        long: Every ``--option``, and ``-option`` longer than one letter, in lower case without its value.
-        operands: What is no option; after ``--`` everything.
-    """
+    """The arguments of a program."""
 
     words: tuple[str, ...]
     short: frozenset[str]
@@ -40,12 +33,7 @@ class Options(NamedTuple):
         return cls(words, frozenset(short), frozenset(long), tuple(operands))
 
     def has(self, *names: str) -> bool:
-        """Whether one of *names* is given: a letter, or a ``--long`` option, abbreviated or not.
-
-        Example:
-            >>> Options.of(("-fr", "--recurs")).has("r"), Options.of(("--recurs", "x")).has("--recursive")
-            (True, True)
-        """
+        """Whether one of *names* is given: a letter, or a ``--long`` option, abbreviated or not."""
         for name in names:
             if not name.startswith("-"):
                 if name in self.short:

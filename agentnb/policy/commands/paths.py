@@ -16,16 +16,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A file that a command names.
-
-    Attributes:
-        path: As the shell makes it; relative to where the command is by then.
-        writes: Whether it is written, or may be.
-        through: The folders that ``cd`` went through before.
-        sure: Whether each of these was entered, if the command runs at all.
-        dynamic: Whether the shell computes part of it.
-        lists: Whether only its name, its size or the names in it are shown.
-    """
+    """A file that a command names."""
 
     path: str
     writes: bool = False
@@ -89,18 +80,7 @@ _LEADS = ("/", "~", "../", "./", "$")
 
 
 def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[Place]:
-    """The files that *program* with *arguments* is led to.
-
-    Args:
-        program: Its name.
-        arguments: What follows it.
-        computing: Whether what it prints becomes part of another command.
-
-    Example:
-        >>> from agentnb.policy.shell.expand import Field
-        >>> list(places("cp", [Field("a"), Field("../b")]))[1][:2]
-        ('../b', True)
-    """
+    """The files that *program* with *arguments* is led to."""
     if program in _SAYS and not computing:
         return
     words = [

@@ -17,10 +17,6 @@ def plainer(unit: str) -> tuple[str, ...]:
     """Plainer spellings of the command *unit*, for rules that ask or deny.
 
     An option before the verb may take the word behind it or not: both are spelled.
-
-    Example:
-        >>> plainer("X=1 /usr/bin/git -C sub --no-pager push -f")
-        ('git -C sub --no-pager push -f', 'git sub --no-pager push -f', 'git push -f')
     """
     try:
         words = split_words(unit)

@@ -163,12 +163,7 @@ _RATERS: dict[str, Callable[[Options], Finding | None]] = {
 
 
 def rate_program(program: str, options: Options) -> Finding | None:
-    """What is to be said of *program* with *options*; None where it only looks.
-
-    Args:
-        program: Its name, lower case, without folder.
-        options: Its arguments.
-    """
+    """What is to be said of *program* with *options*; None where it only looks."""
     return worst(filter(None, (rate_by_table(program, options), _rated_by_code(program, options))))
 
 

@@ -29,18 +29,7 @@ TOO_MANY_WORDS = f"The command is too long to be read: more than {MOST_WORDS:,} 
 
 
 class Rating(msgspec.Struct, frozen=True, kw_only=True):
-    """The rating of a command line before it runs.
-
-    Args:
-        severity: How bad it can be.
-        reason: Why, a sentence; None where there is nothing to say.
-        units: Every command in it as a line, those inside others too; what rules are matched against.
-        sensitive: The first sensitive file that it names.
-        readable: Whether it could be read.
-        places: The files that it names.
-        asks: Whether a session that allows everything still asks: it is critical, or high for another reason than that
-            a command which only looks runs with administrator rights, or a text that it shows or searches for.
-    """
+    """The rating of a command line before it runs."""
 
     severity: Severity
     reason: str | None
@@ -52,19 +41,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[str, str], ...] = ()) -> Rating:
-    """Rate *command*, read as bash and as a plain POSIX shell would; the worse reading counts.
-
-    Args:
-        command: The line.
-        patterns: The sensitive files.
-        env: Variables that are set for it.
-
-    Example:
-        >>> rate_command("echo cm0gLXJmIC8= | base64 -d | sh").severity
-        'critical'
-        >>> rate_command("ls -la").severity
-        'none'
-    """
+    """Rate *command*, read as bash and as a plain POSIX shell would; the worse reading counts."""
     if len(command) + sum(len(value) for _, value in env) > LONGEST_COMMAND:
         return Rating(severity="high", reason=TOO_LONG, units=(command,), readable=False, asks=True)
     return _rated(command, tuple(patterns.items()), env)

@@ -19,13 +19,7 @@ DECODES = frozenset(
 
 
 def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
-    """What *program* prints when it is fed with *fed*, or None where that cannot be said.
-
-    Example:
-        >>> from agentnb.policy.shell.expand import Field
-        >>> echoed("base64", [Field("-d")], "cm0gLXJmIC8=")
-        'rm -rf /'
-    """
+    """What *program* prints when it is fed with *fed*, or None where that cannot be said."""
     if program not in {"cat", "tee"} and any(word.dynamic for word in words):
         return None
     texts = [word.text for word in words]

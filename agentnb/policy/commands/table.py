@@ -28,21 +28,7 @@ else:
 
 
 class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule of the table; all conditions that it names must hold, and of the values in a list one is enough.
-
-    Args:
-        programs: Names, without folder.
-        severity: How bad it is then.
-        reason: Why, a sentence for people.
-        verbs: Words in order; the first is the first operand, the others come somewhere behind it. ``*`` is anything.
-        anywhere: Words in order, anywhere among the operands.
-        options: Options that are given, alone or in a cluster: ``"f"``, ``"--force"``.
-        words: A regular expression that a whole argument matches.
-        line: A regular expression that is found in the program and its arguments, joined by spaces.
-        operands: The most operands that there are.
-        unless: Options or first operands that make it harmless, such as ``"--dry-run"`` or ``"status"``; what
-            follows an ``@``, a version, is left out.
-    """
+    """One rule of the table; all conditions that it names must hold, and of the values in a list one is enough."""
 
     programs: frozenset[str]
     severity: Severity
@@ -99,17 +85,7 @@ def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]]
 
 
 def rate_by_table(program: str, options: Options) -> Finding | None:
-    """The worst that the table says of *program* with *options*; None where it says nothing.
-
-    Args:
-        program: Its name, lower case, without folder.
-        options: Its arguments.
-
-    Example:
-        >>> from agentnb.policy.commands.options import Options
-        >>> rate_by_table("tar", Options.of(("-cf", "a.tar", "--remove-files", "src"))).severity
-        'critical'
-    """
+    """The worst that the table says of *program* with *options*; None where it says nothing."""
     rules, taking, _ = table()
     found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
     if not found:
@@ -119,17 +95,7 @@ def rate_by_table(program: str, options: Options) -> Finding | None:
 
 
 def rate_unknown(program: str, options: Options) -> Finding | None:
-    """What the words of *program* say, which the table does not have: that it deletes, publishes or goes on by itself.
-
-    Args:
-        program: Its name, lower case, without folder.
-        options: Its arguments.
-
-    Example:
-        >>> from agentnb.policy.commands.options import Options
-        >>> rate_unknown("mytool", Options.of(("remove", "x"))).severity
-        'high'
-    """
+    """What the words of *program* say, which the table does not have: that it deletes, publishes or goes on by itself."""
     kinds = _read().unknown
     deleting = _expression(kinds.deleting)
     if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):
@@ -160,12 +126,7 @@ def known_programs() -> frozenset[str]:
 
 
 def module_kind(name: str) -> str | None:
-    """What ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity; None for a module that is not known.
-
-    Example:
-        >>> module_kind("pip"), module_kind("timeit"), module_kind("mypackage")
-        ('program', 'high', None)
-    """
+    """What ``python -m NAME`` is: ``"program"``, ``"script"`` or a severity; None for a module that is not known."""
     modules = table()[2]
     return modules.get(name) or modules.get(name.partition(".")[0])
 

@@ -31,12 +31,7 @@ _SHOWS = re.compile(
 
 
 def gives_trust(line: str) -> Finding | None:
-    """What is to be said of a command by which an agent would free itself of questions.
-
-    Example:
-        >>> gives_trust("agentnb trust .").severity
-        'critical'
-    """
+    """What is to be said of a command by which an agent would free itself of questions."""
     words = line.lower().split()
     if words and words[0].startswith("python"):
         at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
@@ -46,12 +41,7 @@ def gives_trust(line: str) -> Finding | None:
 
 
 def shows_key(line: str) -> Finding | None:
-    """What is to be said of a command whose output is a credential.
-
-    Example:
-        >>> shows_key("gh auth token").severity
-        'high'
-    """
+    """What is to be said of a command whose output is a credential."""
     return Finding("high", "Shows a credential.") if _SHOWS.match(line) else None
 
 

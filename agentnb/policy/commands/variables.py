@@ -16,18 +16,6 @@ class Values:
 
     A variable counts as known only while everything in the script gives it one value: which of several it has when it
     is used depends on conditions, loops, subshells and functions that only the running shell knows.
-
-    Args:
-        unsure: Variables that an earlier walk through the same script saw with more than one value.
-
-    Attributes:
-        known: The values by name.
-        unsure: Variables with more than one value, or one that the shell computes besides a known one.
-
-    Example:
-        >>> values = Values()
-        >>> values.set("x", "ls"), values.set("x", "rm"), values.known, values.unsure
-        (None, None, {}, {'x'})
     """
 
     def __init__(self, unsure: Iterable[str] = ()) -> None:
@@ -62,13 +50,7 @@ _CHANGING = re.compile(r"-[a-zA-Z]*[luinc][a-zA-Z]*")
 
 
 def filled(program: str, arguments: Sequence[Field]) -> list[str]:
-    """The variables to which the builtin *program* gives values that only the running shell knows.
-
-    Example:
-        >>> from agentnb.policy.shell.expand import Field
-        >>> filled("read", [Field("-r"), Field("x"), Field("y")]), filled("printf", [Field("-v"), Field("z")])
-        (['x', 'y'], ['z'])
-    """
+    """The variables to which the builtin *program* gives values that only the running shell knows."""
     texts = [word.text for word in arguments]
     match program:
         case "read" | "mapfile" | "readarray":
@@ -103,12 +85,7 @@ _HARMLESS = re.compile(
 
 
 def decides(name: str) -> bool:
-    """Whether the variable *name* decides what is run.
-
-    Example:
-        >>> decides("GIT_SSH_COMMAND"), decides("GIT_AUTHOR_NAME"), decides("FOO")
-        (True, False, False)
-    """
+    """Whether the variable *name* decides what is run."""
     return _DECIDES.fullmatch(name) is not None and _HARMLESS.fullmatch(name) is None
 
 
@@ -127,16 +104,7 @@ _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano",
 
 
 def runs_programs(name: str, value: str | None) -> bool:
-    """Whether the variable *name* with *value* makes other programs run or load what it names.
-
-    Args:
-        name: The variable.
-        value: Its value; None where the shell computes it.
-
-    Example:
-        >>> runs_programs("GIT_PAGER", "cat"), runs_programs("GIT_PAGER", "./x"), runs_programs("PYTHONPATH", "src")
-        (False, True, False)
-    """
+    """Whether the variable *name* with *value* makes other programs run or load what it names."""
     if name == "PATH":
         return value is not None and value.startswith((".", *ANYBODYS))
     if name in {"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}:  # of the workspace it is everyday

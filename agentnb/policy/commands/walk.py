@@ -84,22 +84,7 @@ def _names() -> list[str]:
 
 
 class Walk:
-    """One walk.
-
-    Args:
-        dialect: What shell is imagined.
-        patterns: The sensitive files.
-        env: Variables that are set for it.
-        unsure: Variables whose value counts as unknown, as an earlier walk saw several.
-
-    Attributes:
-        values: What is known of variables.
-        findings: What was found.
-        unused: What was found in texts that are only shown or searched for, so that it is no reason to ask.
-        units: Every command as a line, in order: what rules match.
-        sensitive: The first sensitive file that is named, if any.
-        places: The files that are named.
-    """
+    """One walk."""
 
     def __init__(
         self,
@@ -147,11 +132,7 @@ class Walk:
         return [place._replace(lists=False) if place in self._entered else place for place in self.places]
 
     def text(self, text: str) -> None:
-        """Walk through the script *text*.
-
-        Raises:
-            Unreadable: If it is none.
-        """
+        """Walk through the script *text*."""
         if self._depth >= _DEEPEST:
             raise Unreadable("It is nested too deep to be followed.")
         self._depth += 1

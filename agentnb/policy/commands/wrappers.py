@@ -15,13 +15,7 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "
 
 
 class Inner(NamedTuple):
-    """A command inside a command.
-
-    Attributes:
-        words: Its program and arguments; empty where it is a script.
-        script: A script that a shell will read.
-        dynamic: Whether the shell computes part of that script.
-    """
+    """A command inside a command."""
 
     words: tuple[Field, ...] = ()
     script: str = ""
@@ -144,12 +138,7 @@ _ENDS = frozenset({";", "+", "\\;"})
 
 
 def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
-    """The commands that *program* with the arguments *words* runs, as far as its arguments say.
-
-    Example:
-        >>> inner_commands("timeout", [Field("-k"), Field("5"), Field("9"), Field("rm"), Field("x")])[0].words[0].text
-        'rm'
-    """
+    """The commands that *program* with the arguments *words* runs, as far as its arguments say."""
     if program in SHELLS:
         return _shell(words)
     if program in {"eval", "trap", "alias"}:

@@ -18,13 +18,7 @@ NO_WORDS: frozenset[str] = frozenset()
 
 
 class CompoundReader(LineReader):
-    """Reads compound commands; what is in them its heir reads.
-
-    Args:
-        text: The script.
-        dialect: ``"bash"`` or ``"posix"``.
-        depth: How deep it stands within others.
-    """
+    """Reads compound commands; what is in them its heir reads."""
 
     def __init__(self, text: str, dialect: Dialect, depth: int) -> None:
         super().__init__(text, dialect, depth)

@@ -19,13 +19,7 @@ _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 
 
 class Field(NamedTuple):
-    """One argument.
-
-    Attributes:
-        text: Its text; where *dynamic*, with what is computed left as it was written.
-        dynamic: Whether the shell computes part of it.
-        pattern: Whether it is a pattern that the shell replaces by the names of files.
-    """
+    """One argument."""
 
     text: str
     dynamic: bool = False
@@ -39,17 +33,7 @@ class _Atom(NamedTuple):
 
 
 def fields(word: Word, variables: Mapping[str, str]) -> list[Field]:
-    """The arguments that *word* becomes.
-
-    Args:
-        word: The word.
-        variables: Values that are known; ``IFS`` counts as a space.
-
-    Example:
-        >>> from agentnb.policy.shell import parse
-        >>> [field.text for field in fields(parse("{rm,-rf,x}").commands[0].words[0], {})]
-        ['rm', '-rf', 'x']
-    """
+    """The arguments that *word* becomes."""
     atoms = _atoms(word, variables)
     try:
         expanded = _braces(atoms)
@@ -84,11 +68,7 @@ def _separated(value: str, variables: Mapping[str, str]) -> str:
 
 
 def _braces(atoms: list[_Atom]) -> list[list[_Atom]]:
-    """Bash's brace expansion, which comes before everything else.
-
-    Raises:
-        OverflowError: If a word has so many braces, or becomes so many words, that following them takes too long.
-    """
+    """Bash's brace expansion, which comes before everything else."""
     if sum(atom.text == "{" and not atom.quoted for atom in atoms) > _MOST_BRACES:
         raise OverflowError
     for start, atom in enumerate(atoms):

@@ -15,13 +15,7 @@ _BASH_ONLY = frozenset({"[[", "function", "select", "coproc", "time"})
 
 
 class LineReader(WordReader):
-    """Reads what stands between the words of commands.
-
-    Args:
-        text: The script.
-        dialect: ``"bash"`` or ``"posix"``.
-        depth: How deep it stands within others.
-    """
+    """Reads what stands between the words of commands."""
 
     def __init__(self, text: str, dialect: Dialect, depth: int) -> None:
         super().__init__(text, dialect, depth)

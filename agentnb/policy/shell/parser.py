@@ -29,20 +29,7 @@ _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
 
 
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
-    """Read a script.
-
-    Args:
-        text: The script.
-        dialect: ``"bash"`` or ``"posix"``.
-        depth: How deep it stands within others.
-
-    Raises:
-        Unreadable: If it is no script, or nested too deep.
-
-    Example:
-        >>> [word.source for word in parse("ls -l | wc").commands[0].commands[0].words]
-        ['ls', '-l']
-    """
+    """Read a script."""
     parser = _Parser(text, dialect, depth)
     script = parser.commands()
     if parser.at < len(text):

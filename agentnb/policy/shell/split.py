@@ -17,18 +17,7 @@ _IN_DOUBLE = re.compile(r'\\(["\\])')
 
 
 def split_words(line: str) -> list[str]:
-    r"""The words of *line*, without their quotes.
-
-    Args:
-        line: As POSIX shells read it, of one command: operators, variables and patterns are characters like others.
-
-    Raises:
-        ValueError: If a quotation is not closed, or nothing follows the last backslash.
-
-    Example:
-        >>> split_words(r"git commit -m 'two words' a\ b")
-        ['git', 'commit', '-m', 'two words', 'a b']
-    """
+    r"""The words of *line*, without their quotes."""
     words: list[str] = []
     word: list[str] | None = None
     at = 0

@@ -29,12 +29,7 @@ class Variable(Node, frozen=True, kw_only=True):
 
 
 class Computed(Node, frozen=True, kw_only=True):
-    """A part that only the running shell knows: substitutions, arithmetic, ``${name:-…}``; with the scripts inside.
-
-    Args:
-        scripts: What is run to compute it.
-        feeds: Whether it is a process substitution, that another command reads as a file.
-    """
+    """A part that only the running shell knows: substitutions, arithmetic, ``${name:-…}``; with the scripts inside."""
 
     scripts: tuple[Script, ...] = ()
     feeds: bool = False
@@ -44,12 +39,7 @@ Part: TypeAlias = Text | Variable | Computed
 
 
 class Word(Node, frozen=True, kw_only=True):
-    """One word, as its parts.
-
-    Args:
-        parts: In order.
-        source: As written.
-    """
+    """One word, as its parts."""
 
     parts: tuple[Part, ...]
     source: str
@@ -77,13 +67,7 @@ class Word(Node, frozen=True, kw_only=True):
 
 
 class Redirect(Node, frozen=True, kw_only=True):
-    """A redirection: ``> file``, ``2>&1``, ``<<EOF`` and so on.
-
-    Args:
-        operator: As written, without the descriptor.
-        target: The file, descriptor or here-string; of a here-document, the word that ends it.
-        document: The body of a here-document, which is read later than the word.
-    """
+    """A redirection: ``> file``, ``2>&1``, ``<<EOF`` and so on."""
 
     operator: str
     target: Word
@@ -110,16 +94,7 @@ class Pipeline(Node, frozen=True, kw_only=True):
 
 
 class Compound(Node, frozen=True, kw_only=True):
-    """A subshell, a group, a loop, a choice: words it looks at, scripts it may run.
-
-    Args:
-        kind: ``"subshell"``, ``"group"``, ``"if"``, ``"while"``, ``"until"``, ``"for"``, ``"select"``, ``"case"``,
-            ``"test"`` or ``"arithmetic"``.
-        words: What it loops over or tests.
-        bodies: What it may run.
-        name: A loop's variable.
-        redirects: Those behind it.
-    """
+    """A subshell, a group, a loop, a choice: words it looks at, scripts it may run."""
 
     kind: str
     words: tuple[Word, ...] = ()
@@ -139,12 +114,7 @@ Command: TypeAlias = Simple | Pipeline | Compound | Function
 
 
 class Script(Node, frozen=True, kw_only=True):
-    """Commands in order, whatever joins them: ``;``, ``&``, ``&&``, ``||`` or a new line.
-
-    Args:
-        commands: In order.
-        background: The places of those that ``&`` sends to the background.
-    """
+    """Commands in order, whatever joins them: ``;``, ``&``, ``&&``, ``||`` or a new line."""
 
     commands: tuple[Command, ...] = ()
     background: frozenset[int] = frozenset()

@@ -30,13 +30,7 @@ class TooManyWords(Unreadable):
 
 
 class WordReader:
-    """A text, and how far it has been read.
-
-    Args:
-        text: The script.
-        dialect: ``"bash"``, or ``"posix"`` for what dash and other plain shells see in it.
-        depth: How deep this script stands within others.
-    """
+    """A text, and how far it has been read."""
 
     LIMIT = 100_000
     DEPTH = 24

@@ -22,11 +22,7 @@ LONGEST_LINE = 120
 
 
 class Context(Component):
-    """Offers one tool, ``surroundings``; nothing is sent unless the agent calls it.
-
-    Args:
-        code_runner: Gives the kernel and its notebook; None where there is none.
-    """
+    """Offers one tool, ``surroundings``; nothing is sent unless the agent calls it."""
 
     name = "context"
     about = "A tool that tells the agent the date, the environment, the imported packages and the notebook's outline."
@@ -69,11 +65,7 @@ class Context(Component):
 
 
 def outline(notebook: NotebookView) -> str:
-    """The headings of a notebook and the first line of each code cell, by their cells.
-
-    Args:
-        notebook: The notebook.
-    """
+    """The headings of a notebook and the first line of each code cell, by their cells."""
     lines = []
     for number, cell in enumerate(notebook.cells, notebook.start + 1):
         text = [line.strip() for line in cell.source.splitlines() if line.strip()]

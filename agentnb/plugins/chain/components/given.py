@@ -23,35 +23,14 @@ _NOWHERE = Surroundings()
 
 
 def components(given: Any, around: Surroundings = _NOWHERE) -> tuple[Component | AgentSpec, ...]:
-    """The components that *given* names, in its order.
-
-    Args:
-        given: A list; see :func:`component` for its entries.
-        around: What they get of the place where they run.
-
-    Raises:
-        UsageError: If it is no list, or an entry makes no sense.
-    """
+    """The components that *given* names, in its order."""
     if not isinstance(given, (list, tuple)):
         raise UsageError("The components are a list.", hint=HINT)
     return tuple(component(each, around) for each in given)
 
 
 def component(given: Any, around: Surroundings = _NOWHERE) -> Component | AgentSpec:
-    """The component that *given* names.
-
-    Args:
-        given: The name of a shipped component (``"rules"``), a command as one text or as a list of words, a
-            :class:`Component` or a class of them.
-        around: What they get of the place where they run.
-
-    Raises:
-        UsageError: If it is nothing of these.
-
-    Example:
-        >>> component("my-proxy --flag").command
-        ('my-proxy', '--flag')
-    """
+    """The component that *given* names."""
     if isinstance(given, (Component, AgentSpec)):
         return given
     if inspect.isclass(given) and issubclass(given, Component):
@@ -73,14 +52,7 @@ def _told(given: Any) -> str:
 
 
 def program(given: str | Sequence[str]) -> AgentSpec:
-    """How the program *given* is started.
-
-    Args:
-        given: A command, as one text or as a list of words.
-
-    Raises:
-        UsageError: If it is none.
-    """
+    """How the program *given* is started."""
     try:
         words = shlex.split(given) if isinstance(given, str) else [str(word) for word in given]
     except (TypeError, ValueError) as error:

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 def listing(chosen: Sequence[str], folder: Path) -> str:
-    """The components that are on, in their order, then the shipped ones that are off.
-
-    Args:
-        chosen: What the settings name.
-        folder: The workspace.
-
-    Raises:
-        UsageError: If *chosen* makes no sense.
-    """
+    """The components that are on, in their order, then the shipped ones that are off."""
     rows = [("", "component", "tokens", "")]
     on = components(list(chosen))
     for number, each in enumerate(on, 1):

@@ -14,12 +14,7 @@ _NAMING = ("agent", "warm", "components", "cwd", "mcp_servers")
 
 
 def missing(name: str, value: Any) -> AgentnbError | None:
-    """The error of what the *value* of a setting names and what is not there; None where all is there.
-
-    Args:
-        name: The setting.
-        value: Its value, checked.
-    """
+    """The error of what the *value* of a setting names and what is not there; None where all is there."""
     try:
         if name in ("agent", "warm"):
             _find_agents([value] if isinstance(value, str) else value)

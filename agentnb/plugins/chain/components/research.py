@@ -18,11 +18,7 @@ NAME = "research"
 
 
 class Research(Component):
-    """Offers one tool, ``research``: another conversation with the same agent reads the source, and nothing else.
-
-    Args:
-        ask: Answers a question about a package: the question, the package, a version; None where no host can.
-    """
+    """Offers one tool, ``research``: another conversation with the same agent reads the source, and nothing else."""
 
     name = "research"
     about = "A tool that answers questions about installed packages from their source, with file and line."

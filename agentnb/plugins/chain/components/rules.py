@@ -56,11 +56,7 @@ class Rules(Component):
 
 
 def read_rules(folder: Path) -> str:
-    """The text of the folder's AGENTS.md, cut where it is too long; empty where there is none.
-
-    Args:
-        folder: The workspace.
-    """
+    """The text of the folder's AGENTS.md, cut where it is too long; empty where there is none."""
     try:
         path = (folder / FILE).resolve(strict=True)
         if not path.is_relative_to(folder.resolve()) or not path.is_file():

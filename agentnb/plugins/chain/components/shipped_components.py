@@ -28,13 +28,7 @@ def _none() -> CodeRunner | None:
 
 
 class Surroundings(NamedTuple):
-    """What shipped components get of the place where they run.
-
-    Attributes:
-        code_runner: Gives the kernel and its notebook; None where there is none.
-        research: Answers a question about a package: the question, the package, a version; None where no host can.
-        language_server: Gives the setting of that name as it is now.
-    """
+    """What shipped components get of the place where they run."""
 
     code_runner: Callable[[], CodeRunner | None] = _none
     research: Callable[[str, str, str | None], Awaitable[Found]] | None = None
@@ -54,10 +48,5 @@ SHIPPED: dict[str, Maker] = {
 
 
 def shipped() -> list[Component]:
-    """One of each, to be looked at.
-
-    Example:
-        >>> [component.name for component in shipped()]
-        ['rules', 'context', 'skills', 'research', 'code', 'walkthrough', 'log']
-    """
+    """One of each, to be looked at."""
     return [make(Surroundings()) for make in SHIPPED.values()]

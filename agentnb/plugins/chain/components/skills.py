@@ -16,12 +16,7 @@ NAME = "read_skill"
 
 
 def kernel_tool(name: str, run: Any) -> Tool:
-    """The kernel tool *name* as a component's, with the same words.
-
-    Args:
-        name: The kernel tool.
-        run: Runs it.
-    """
+    """The kernel tool *name* as a component's, with the same words."""
     schema = TOOLS[name]["inputSchema"]
     return Tool(
         name=name,

@@ -27,9 +27,6 @@ class Walkthrough(Component):
     """Offers one tool, ``show_walkthrough``. The chat shows its steps one at a time, with Back and Next.
 
     What the agent gave is checked, and put into the ``_meta`` of the tool call, which the chat draws.
-
-    Args:
-        code_runner: Gives the kernel and its notebook; None where there is none.
     """
 
     name = "walkthrough"
@@ -86,15 +83,7 @@ class Walkthrough(Component):
         return {**update, "_meta": {**meta, "agentnb": {"walkthrough": self._shown.pop(0)}}}
 
     async def show_walkthrough(self, title: Any, steps: Any) -> str:
-        """Check the steps and keep them for the tool call.
-
-        Args:
-            title: What is explained.
-            steps: The steps.
-
-        Raises:
-            UsageError: If a step names no place that there is; it says which, so that the agent can mend it.
-        """
+        """Check the steps and keep them for the tool call."""
         if not isinstance(title, str) or not isinstance(steps, list) or not 1 <= len(steps) <= MOST_STEPS:
             raise UsageError(f"A walkthrough has a title, and 1 to {MOST_STEPS} steps.")
         checked = await asyncio.to_thread(self._checked, steps)

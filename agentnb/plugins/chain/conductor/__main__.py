@@ -26,14 +26,7 @@ MISUSED, INTERRUPTED = 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a chain.
-
-    Args:
-        argv: What was typed after the module's name; by default the process's own arguments.
-
-    Returns:
-        The exit code: 0 where the client left, 1 where the chain failed, 2 typed wrongly, 130 interrupted.
-    """
+    """Run a chain."""
     arguments = _parser().parse_args(argv)
     words = list(arguments.components)
     try:

@@ -24,11 +24,7 @@ FROM_SERVERS = frozenset({"mcp/message", "_mcp/message", "_mcp/request", "_mcp/n
 
 
 class AgentPlace(ProcessPlace):
-    """The agent.
-
-    Args:
-        spec: How it is started.
-    """
+    """The agent."""
 
     def __init__(self, spec: AgentSpec) -> None:
         super().__init__(spec, spec.title)

@@ -50,13 +50,7 @@ _LONGEST_ID = 20  # digits; ours count from 1
 
 
 class Place:
-    """One place in the chain: the client, a component, or the agent.
-
-    Attributes:
-        name: What it is called within a sentence: ``the component 'rules'``.
-        index: Where it stands; the client is 0. The chain sets it.
-        chain: Its chain. The chain sets it.
-    """
+    """One place in the chain: the client, a component, or the agent."""
 
     chain: Chain
     index: int
@@ -88,11 +82,7 @@ class Place:
         """What it was asked is answered in its place: it took too long."""
 
     async def finish(self, deadline: float) -> None:
-        """Nothing more comes to it: return once all that it still sends has been carried on.
-
-        Args:
-            deadline: Until when it may take, by the loop's clock, in seconds.
-        """
+        """Nothing more comes to it: return once all that it still sends has been carried on."""
 
     def close(self) -> None:
         """The chain has ended."""
@@ -110,15 +100,7 @@ class Place:
 
 
 class Asked(msgspec.Struct, gc=False):
-    """A request that was handed to a place and is not answered.
-
-    Args:
-        origin: The place that asks.
-        origin_id: The id under which it asks.
-        target: The place that is to answer.
-        method: The method.
-        done: Takes the answer; its id is no longer of use.
-    """
+    """A request that was handed to a place and is not answered."""
 
     origin: int
     origin_id: Any
@@ -128,13 +110,7 @@ class Asked(msgspec.Struct, gc=False):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a chain has ended.
-
-    Args:
-        name: The place that failed.
-        message: What happened, for the user; it names the place.
-        unanswered: The client's requests that have no answer.
-    """
+    """Why a chain has ended."""
 
     name: str
     message: str
@@ -142,20 +118,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Chain:
-    """A chain that runs.
-
-    Args:
-        places: The client, the components in their order, the agent.
-        on_failed: Called once when the chain cannot go on.
-        patience: See :data:`PATIENCE`.
-        start_patience: See :data:`START_PATIENCE`.
-
-    Attributes:
-        places: As given.
-        loop: The loop that it runs on.
-        strays: How many messages of each component were of no use: answers that nobody waits for, lines that are no
-            message.
-    """
+    """A chain that runs."""
 
     def __init__(
         self,
@@ -195,13 +158,7 @@ class Chain:
     # --- messages ---
 
     def send(self, origin: int, way: Way, message: RpcMessage) -> None:
-        """Carry a request or a notification from the place *origin* one place further.
-
-        Args:
-            origin: Who sends it.
-            way: Where it goes.
-            message: The message, with *origin*'s own id.
-        """
+        """Carry a request or a notification from the place *origin* one place further."""
         if self._failed:
             return
         self._seen[origin] = self.loop.time()
@@ -215,11 +172,7 @@ class Chain:
             self.places[target].take(message, way)
 
     def send_updates(self, origin: int, block: bytes) -> bool:
-        """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are.
-
-        Returns:
-            False where somebody in between wants to see them; then nothing was carried.
-        """
+        """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are."""
         if origin not in self._direct:
             self._direct[origin] = self._target(origin, UP, UPDATE) == 0
         if not self._direct[origin]:
@@ -401,11 +354,7 @@ class Chain:
             await place.finish(deadline)
 
     async def until_answered(self, patience: float) -> None:
-        """Wait until every request of the client has its answer, or nobody in the chain has said anything for a while.
-
-        Args:
-            patience: How long nobody may say anything, in seconds.
-        """
+        """Wait until every request of the client has its answer, or nobody in the chain has said anything for a while."""
         while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
             self._all_answered.clear()
             with contextlib.suppress(asyncio.TimeoutError):

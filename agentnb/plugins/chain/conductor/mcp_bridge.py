@@ -34,13 +34,7 @@ ADDRESS = "acp:"
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """A server that a component or the client serves.
-
-    Args:
-        name: What the agent calls it.
-        params: What ``mcp/connect`` names it by.
-        prefix: What its methods begin with: ``_`` in the older form.
-    """
+    """A server that a component or the client serves."""
 
     name: str
     params: dict[str, str]
@@ -52,10 +46,6 @@ def declared(server: dict[str, Any]) -> Declared | None:
 
     The request for discussion names a server by ``id`` and ``acpId``, ACP's schema by ``serverId``; the older form is a
     server over http whose address begins with ``acp:``.
-
-    Example:
-        >>> declared({"type": "acp", "name": "log", "serverId": "7"}).params
-        {'serverId': '7'}
     """
     name = str(server.get("name"))
     if server.get("type") == "acp":
@@ -68,11 +58,7 @@ def declared(server: dict[str, Any]) -> Declared | None:
 
 
 class McpBridge:
-    """The servers of one agent that are bridged.
-
-    Args:
-        agent: The agent's place in the chain; what its programs ask goes up from there.
-    """
+    """The servers of one agent that are bridged."""
 
     def __init__(self, agent: ProcessPlace) -> None:
         self._agent = agent
@@ -82,11 +68,7 @@ class McpBridge:
         self._last = 0
 
     async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters *params* of a request that opens a session, with every server over ACP as the agent takes it.
-
-        Raises:
-            NotOffered: If this system has no Unix sockets, none can be made, or the agent does not reach this machine.
-        """
+        """The parameters *params* of a request that opens a session, with every server over ACP as the agent takes it."""
         servers = [await self._bridged(server) for server in objects(params.get("mcpServers"))]
         return {**params, "mcpServers": servers}
 
@@ -175,11 +157,7 @@ class _Relay(SocketMcpServer):
             self._owner.left(self._connection)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request of the program.
-
-        Raises:
-            RpcError: If the server refuses, or nobody serves it.
-        """
+        """Answer one request of the program."""
         if self._connection is None:
             found = mapping(await self._asked(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
             self._connection = str(found.get("connectionId") or found.get("connection_id"))

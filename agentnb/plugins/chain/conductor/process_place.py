@@ -68,12 +68,7 @@ def read_envelope(message: RpcMessage) -> Envelope | None:
 
 
 class ProcessPlace(Place):
-    """A program in the chain.
-
-    Args:
-        spec: How it is started.
-        name: What it is called in messages.
-    """
+    """A program in the chain."""
 
     def __init__(self, spec: AgentSpec, name: str) -> None:
         super().__init__(name)
@@ -95,16 +90,7 @@ class ProcessPlace(Place):
         return self.process is None or self.process.reaches_loopback
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
-        """Start the program.
-
-        Args:
-            cwd: The folder it runs in.
-            env: Variables on top of the user's environment.
-            confine: How it is confined; None where it is not.
-
-        Raises:
-            AgentError: If it is not installed, or cannot be started.
-        """
+        """Start the program."""
         try:
             self.process = await AgentProcess.spawn(
                 self.spec, cwd, env, on_output=self._received, on_end=self._output_ended, confine=confine

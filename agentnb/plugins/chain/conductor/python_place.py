@@ -28,12 +28,7 @@ MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
 
 class PythonPlace(Place):
-    """A component in Python, in one chain.
-
-    Args:
-        component: The component.
-        name: What it is called in messages.
-    """
+    """A component in Python, in one chain."""
 
     def __init__(self, component: Component, name: str) -> None:
         super().__init__(name)

@@ -21,19 +21,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RpcMessage(msgspec.Struct):
-    """One message.
-
-    Args:
-        method: The method of a request or a notification; empty in an answer.
-        id: The request's id; :data:`NO_ID` in a notification.
-        params: The parameters, as sent.
-        result: The result, as sent; empty where there is none.
-        error: The error, as sent; empty where there is none.
-
-    Example:
-        >>> request("ping", {}, 1).line().strip()
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}'
-    """
+    """One message."""
 
     method: str = ""
     id: Any = NO_ID

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 
 class ClientPlace(Place):
-    """The client's place in the chain: the first one.
-
-    Args:
-        write: Takes lines for the client, several at once.
-    """
+    """The client's place in the chain: the first one."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         super().__init__("the client")
@@ -50,15 +46,7 @@ class ClientPlace(Place):
         self._write(message)
 
     def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
-        """Take bytes that the client has written.
-
-        Args:
-            data: The bytes.
-            take: Takes each line; by default it is the client's own.
-
-        Raises:
-            ProtocolError: If a line is too long to be read.
-        """
+        """Take bytes that the client has written."""
         block = self._lines.feed(data)
         for line in block.split(b"\n"):
             if line and not line.isspace():
@@ -90,20 +78,7 @@ class ClientPlace(Place):
 
 
 class RunningChain:
-    """A chain and its programs.
-
-    Args:
-        client: The client's place.
-        components: The components, the first one next to the client.
-        agent: How the agent is started; or the last place, where that is somebody else's.
-        on_failed: Called once when the chain cannot go on.
-        patience: Seconds that a component may hold a request without a sign of life.
-        start_patience: The same, until it has answered ``initialize``.
-
-    Attributes:
-        last: The last place: the agent's.
-        chain: The chain.
-    """
+    """A chain and its programs."""
 
     def __init__(
         self,
@@ -127,16 +102,7 @@ class RunningChain:
         return [place for place in self.chain.places if isinstance(place, ProcessPlace)]
 
     async def start(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
-        """Start every program; where one cannot be started, none is left running.
-
-        Args:
-            cwd: The folder they run in.
-            env: Variables for the agent, on top of the user's environment; components do not get them.
-            confine: How the agent is confined; None where it is not. Components are not confined.
-
-        Raises:
-            AgentError: If one is not installed, or cannot be started; the message names it.
-        """
+        """Start every program; where one cannot be started, none is left running."""
         starts = [
             place.spawn(cwd, env, confine) if place is self.last else place.spawn(cwd) for place in self._programs
         ]
@@ -147,11 +113,7 @@ class RunningChain:
             raise failure
 
     async def stop(self, patience: float) -> None:
-        """End every program and everything it started.
-
-        Args:
-            patience: How long, in seconds, each may take to leave by itself.
-        """
+        """End every program and everything it started."""
         self.chain.close()
         for place in self.chain.places:
             place.close()
@@ -166,11 +128,7 @@ def _place(entry: Entry, names: Counter[str]) -> Place:
 
 
 class ChainProcess:
-    """A chain that looks like the agent's process to the client in this process (:class:`agentnb.acp.peer.Peer`).
-
-    Attributes:
-        failure: Which component ended the chain, and how; None while none has.
-    """
+    """A chain that looks like the agent's process to the client in this process (:class:`agentnb.acp.peer.Peer`)."""
 
     def __init__(self, agent: AgentSpec, on_output: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         self.spec = agent
@@ -193,23 +151,7 @@ class ChainProcess:
         start_patience: float = START_PATIENCE,
         confine: Confine | None = None,
     ) -> ChainProcess:
-        """Start the components and the agent.
-
-        Args:
-            spec: The agent.
-            cwd: The folder they run in.
-            env: Variables for the agent, on top of the user's environment and the spec's.
-            on_output: Called with what the chain says to the client, in order.
-            on_end: Called once, when the agent or a component has ended.
-            components: The components, the first one next to the client.
-            patience: Seconds that a component may hold a request without a sign of life.
-            start_patience: The same, until it has answered ``initialize``.
-            confine: How the agent is confined; None where it is not. Components are not confined.
-
-        Raises:
-            AgentNotFound: If the agent or a component is not installed.
-            AgentStartFailed: If the system cannot start one.
-        """
+        """Start the components and the agent."""
         process = cls(spec, on_output, on_end)
         running = RunningChain(
             process._client, components, spec, process._failed, patience=patience, start_patience=start_patience

@@ -28,11 +28,7 @@ OK, FAILED = 0, 1
 
 
 class Successor(Place):
-    """The place after the last component of a conductor that is a component itself: its own conductor has it.
-
-    Args:
-        write: Takes lines for the conductor above.
-    """
+    """The place after the last component of a conductor that is a component itself: its own conductor has it."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         super().__init__("the successor")
@@ -53,13 +49,7 @@ class Successor(Place):
 
 
 class ConductorProgram:
-    """One run of the conductor.
-
-    Args:
-        components: The components, the first one next to the client.
-        agent: How the agent is started; None for a conductor that is a component itself.
-        patience: Seconds that a component may hold a request without a sign of life.
-    """
+    """One run of the conductor."""
 
     def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
         self._output = Output(self._client_full, name="agentnb-conductor-write")
@@ -73,11 +63,7 @@ class ConductorProgram:
         self._running = RunningChain(self._client, components, last, self._failed, patience=patience)
 
     async def run(self, cwd: Path) -> int:
-        """Carry messages until the client or the chain ends.
-
-        Returns:
-            The exit code: 0 where the client left, 1 where a component or the agent failed.
-        """
+        """Carry messages until the client or the chain ends."""
         try:
             await self._running.start(cwd)
         except AgentnbError as error:

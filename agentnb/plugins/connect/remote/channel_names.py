@@ -18,14 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class ChannelNames:
-    """Goes from one to the other. The root channel has one name.
-
-    Example:
-        >>> names = ChannelNames()
-        >>> names.keep("eliza:/1", "ahp-session:/1")
-        >>> names.theirs("eliza:/1"), names.ours("ahp-session:/1"), names.find("ahp-session:/2")
-        ('ahp-session:/1', 'eliza:/1', None)
-    """
+    """Goes from one to the other. The root channel has one name."""
 
     def __init__(self) -> None:
         self._ours: dict[str, str] = {ROOT: ROOT}
@@ -51,22 +44,14 @@ class ChannelNames:
         return self._ours.get(theirs)
 
     def ours(self, theirs: str) -> str:
-        """Our name of a session that the other host calls *theirs*.
-
-        Raises:
-            UnknownSession: If it is not listed.
-        """
+        """Our name of a session that the other host calls *theirs*."""
         found = self._ours.get(theirs)
         if found is None:
             raise UnknownSession(f"The other host does not list {theirs[:200]!r}.")
         return found
 
     def theirs(self, ours: str) -> str:
-        """The other host's name of the channel.
-
-        Raises:
-            UnknownSession: If it has none.
-        """
+        """The other host's name of the channel."""
         found = self._theirs.get(ours)
         if found is None:
             raise UnknownSession(f"The other host has no channel {ours[:200]!r}.")
@@ -74,12 +59,7 @@ class ChannelNames:
 
 
 def session_of(uri: str) -> str:
-    """The session that a channel here belongs to.
-
-    Example:
-        >>> session_of("eliza:/1/chat"), session_of("eliza:/1/changes/2")
-        ('eliza:/1', 'eliza:/1')
-    """
+    """The session that a channel here belongs to."""
     head, found, _ = uri.partition(CHANGES)
     return head if found else uri.removesuffix("/chat")
 

@@ -25,24 +25,7 @@ async def connect_host(
     is_local: bool = True,
     look: dict[str, Any] | None = None,
 ) -> tuple[MirroredHost, HostClient]:
-    """Connect; its sessions are listed when this returns.
-
-    Args:
-        loop: This kernel's host loop, on which it runs.
-        address: The other host's address, without the token.
-        token: The token.
-        name: The other host, for people.
-        tls: How its certificate is checked.
-        is_local: Whether it is on this machine.
-        look: How pages look, as the settings here say.
-
-    Returns:
-        The mirror, and what keeps the connection.
-
-    Raises:
-        HostUnavailable: If the other host cannot be reached, or refuses.
-        UnsupportedVersion: If it speaks other versions of the protocol.
-    """
+    """Connect; its sessions are listed when this returns."""
     mirror = MirroredHost(loop, name, look or {})
     # Only where its file was there: the address may be a tunnel's, or a kernel's with another runtime folder.
     is_known = is_local and _is_served(address)

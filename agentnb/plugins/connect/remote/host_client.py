@@ -52,13 +52,7 @@ LinkState: TypeAlias = Literal["connecting", "connected", "cut", "ended"]
 
 
 class RequestRefused(AgentnbError):
-    """The other host answered with an error.
-
-    Args:
-        message: What it says.
-        code: The JSON-RPC error code.
-        data: The error's data, as sent.
-    """
+    """The other host answered with an error."""
 
     def __init__(self, message: str, code: int, data: Any = None) -> None:
         super().__init__(message)
@@ -107,17 +101,7 @@ class _Waiting:
 
 
 class HostClient:
-    """Keeps a connection to another host. On the host's thread.
-
-    Args:
-        loop: This kernel's host loop.
-        address: The other host's address, without the token.
-        token: The token.
-        tls: How its certificate is checked, where the address begins with ``wss``.
-        is_local: Whether it is on this machine: then no proxy of the environment counts.
-        listener: What hears of it.
-        is_gone: Says, where the host does not answer, whether it is known that it will not come back.
-    """
+    """Keeps a connection to another host. On the host's thread."""
 
     def __init__(
         self,
@@ -144,12 +128,7 @@ class HostClient:
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect, for the first time.
-
-        Raises:
-            HostUnavailable: If the other host cannot be reached, or refuses.
-            UnsupportedVersion: If both speak no common version of the protocol.
-        """
+        """Connect, for the first time."""
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._running = self._loop.spawn(self._run(begun))
         try:
@@ -174,20 +153,7 @@ class HostClient:
             self._running.cancel()
 
     async def request(self, method: str, params: dict[str, Any], then: Callable[[Any], Any] = lambda it: it) -> Any:
-        """Ask for something.
-
-        Args:
-            method: The method.
-            params: Its parameters.
-            then: Called with the result before anything that came after it is handed on.
-
-        Returns:
-            What *then* returns; the result by default.
-
-        Raises:
-            RequestRefused: If the answer is an error.
-            HostUnavailable: If there is no connection, or no answer.
-        """
+        """Ask for something."""
         if self._socket is None:
             raise HostUnavailable("There is no connection to the other host.", hint="Try again once there is.")
         self._next_id += 1

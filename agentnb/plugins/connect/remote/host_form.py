@@ -26,21 +26,7 @@ if TYPE_CHECKING:
 
 
 class HostForm:
-    """What another host speaks. Ours, until it has said more.
-
-    Args:
-        began: When a turn of its conversations began, in milliseconds since 1970; None where that is not known.
-
-    Attributes:
-        is_ours: Whether it is another kernel of ours.
-        version: The version of AHP whose form its states and actions have.
-
-    Example:
-        >>> form = HostForm(lambda turn_id: None)
-        >>> form.take({"protocolVersion": "1.0.0"})
-        >>> form.is_ours, form.has_cursors
-        (False, True)
-    """
+    """What another host speaks. Ours, until it has said more."""
 
     def __init__(self, began: Callable[[str], int | None]) -> None:
         self.is_ours = True
@@ -53,11 +39,7 @@ class HostForm:
         return not self.is_ours and is_since(self.version, "0.5.1")
 
     def take(self, introduction: dict[str, Any]) -> None:
-        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing.
-
-        Raises:
-            ProtocolError: If the host chose a version that was not offered.
-        """
+        """Take in the answer to ``initialize``; that to ``reconnect`` changes nothing."""
         if "protocolVersion" not in introduction:
             return
         version = str(introduction["protocolVersion"])
@@ -68,22 +50,14 @@ class HostForm:
         self.version = OWN_FORM if self.is_ours else version
 
     def read(self, kind: str, told: Any, resource: str = "") -> Any:
-        """What the host sent, in our form; see `version_forms.NESTED` for the kinds.
-
-        Raises:
-            ProtocolError: If it has not the form of its version.
-        """
+        """What the host sent, in our form; see `version_forms.NESTED` for the kinds."""
         if self.is_ours or not isinstance(told, dict):
             return told
         copy = msgspec.json.decode(msgspec.json.encode(told))
         return read(kind, copy, self.version, Context(began=self._began, resource=resource))
 
     def tell(self, action: Action) -> dict[str, Any]:
-        """An action of a page, as the host is to be told it.
-
-        Raises:
-            Rejected: If the host knows no such action.
-        """
+        """An action of a page, as the host is to be told it."""
         if self.is_ours:
             told: dict[str, Any] = to_json(action)
             return told

@@ -65,13 +65,7 @@ _LEFT_OUT = frozenset(
 
 
 class Conversation(NamedTuple):
-    """One conversation that is mirrored.
-
-    Attributes:
-        session: Its session channel.
-        chat: Its chat channel.
-        changesets: The channels of its change sets that somebody follows.
-    """
+    """One conversation that is mirrored."""
 
     session: Channel[SessionState]
     chat: Channel[ChatState]
@@ -79,13 +73,7 @@ class Conversation(NamedTuple):
 
 
 class MirroredHost:
-    """The mirror of one host; what `agentnb.comm` needs of one. On the host's thread.
-
-    Args:
-        loop: This kernel's host loop.
-        name: The other host, for people.
-        look: How pages look, as the settings here say.
-    """
+    """The mirror of one host; what `agentnb.comm` needs of one. On the host's thread."""
 
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id = f"remote-{new_id()}"
@@ -137,11 +125,7 @@ class MirroredHost:
         return known.get(uri)
 
     def find(self, channel: str) -> Conversation:
-        """The conversation that *channel* belongs to.
-
-        Raises:
-            UnknownSession: If it is not mirrored.
-        """
+        """The conversation that *channel* belongs to."""
         found = self.conversations.get(session_of(channel))
         if found is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
@@ -156,11 +140,7 @@ class MirroredHost:
         return self.names.ours(uri)
 
     async def follow(self, uri: str) -> None:
-        """Mirror the channel *uri*, where the other host has it.
-
-        Raises:
-            AgentnbError: If it cannot be asked for now.
-        """
+        """Mirror the channel *uri*, where the other host has it."""
         session = session_of(uri)
         if session not in self.names:
             return
@@ -347,12 +327,7 @@ class MirroredHost:
     # --- what pages want ---
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Send on what a page wants.
-
-        Raises:
-            Rejected: If a page may not want it of another host, or too much waits for an answer.
-            UnknownSession: If the other host has no such channel.
-        """
+        """Send on what a page wants."""
         if isinstance(action, RootConfigChanged) or not isinstance(action, DISPATCHABLE):
             raise Rejected("That can be changed in the other host's own notebook only.")
         if self.client.state == "ended":

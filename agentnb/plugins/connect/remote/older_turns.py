@@ -41,14 +41,7 @@ class Mirror(Protocol):
 
 
 class OlderTurns:
-    """Fetches them. On the host's thread.
-
-    Args:
-        mirror: Whose chats.
-
-    Attributes:
-        cursors: What older turns of a chat are asked for by, by our name of it; absent where all are here.
-    """
+    """Fetches them. On the host's thread."""
 
     def __init__(self, mirror: Mirror) -> None:
         self.cursors: dict[str, str] = {}
@@ -61,13 +54,7 @@ class OlderTurns:
             self.cursors[chat] = str(told["turnsNextCursor"])
 
     def merge(self, before: ChatState, now: ChatState, cursor: str | None) -> ChatState:
-        """A new snapshot with the turns before its first one that are known.
-
-        Args:
-            before: The chat as it was here.
-            now: The snapshot, whose cursor is kept already.
-            cursor: The cursor of before.
-        """
+        """A new snapshot with the turns before its first one that are known."""
         if not now.turns:
             return now
         at = next((at for at, turn in enumerate(before.turns) if turn.id == now.turns[0].id), 0)
@@ -84,11 +71,7 @@ class OlderTurns:
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
-        """Fetch those that are not here.
-
-        Raises:
-            AgentnbError: If they cannot be asked for now.
-        """
+        """Fetch those that are not here."""
         if self._mirror.form.has_cursors:
             await self._fetch_by_cursor(chat)
         else:

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 class RemotePageService(PageService):
-    """Answers what pages say of another host's conversations.
-
-    Args:
-        host: The mirror of that host.
-        send: Sends one message to one client.
-    """
+    """Answers what pages say of another host's conversations."""
 
     def __init__(self, host: MirroredHost, send: Send) -> None:
         super().__init__(host, send)

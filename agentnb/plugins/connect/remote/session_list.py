@@ -25,15 +25,7 @@ MOST_SESSIONS = 500
 
 
 class SessionList:
-    """Keeps it. On the host's thread.
-
-    Args:
-        root: The root channel here.
-        names: The names of channels; those of sessions are kept by the list.
-        form: What the other host speaks.
-        client: Gives what speaks to it.
-        forget: Called with our name of a session that is no more.
-    """
+    """Keeps it. On the host's thread."""
 
     def __init__(
         self,

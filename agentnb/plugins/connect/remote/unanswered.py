@@ -29,14 +29,7 @@ class _Wanted(NamedTuple):
 
 
 class Unanswered:
-    """The actions of pages that wait. On the host's thread.
-
-    Args:
-        names: The other host's names of channels.
-        form: What it speaks.
-        client: Gives what speaks to it.
-        refuse: Tells a page that its action is refused: ``refuse(channel, action, origin, reason)``.
-    """
+    """The actions of pages that wait. On the host's thread."""
 
     def __init__(
         self,
@@ -50,11 +43,7 @@ class Unanswered:
         self._seq = 0
 
     def add(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """Send on what a page wants; at once where there is a connection.
-
-        Raises:
-            Rejected: If too much waits for an answer.
-        """
+        """Send on what a page wants; at once where there is a connection."""
         if any(each.origin == origin for each in self._waiting.values()):
             return  # the page was not sure that it came through; it is on its way
         if len(self._waiting) >= MOST:

@@ -40,15 +40,7 @@ class Deadline:
         self._stuck: threading.Thread | None = None
 
     def run(self, work: Callable[[], T], seconds: float) -> T:
-        """The result of *work*.
-
-        Args:
-            work: What is done, on another thread.
-            seconds: How long it may take, with the wait for earlier work.
-
-        Raises:
-            UsageError: If its time is up.
-        """
+        """The result of *work*."""
         late = UsageError(
             f"The analysis took more than {seconds:g} s and was ended.", hint="Ask about a smaller file or notebook."
         )

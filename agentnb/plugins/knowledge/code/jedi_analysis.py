@@ -57,11 +57,7 @@ class _Environment(InterpreterEnvironment):  # type: ignore[misc]
 
 
 class JediAnalysis:
-    """Keeps the last texts that were analysed. Not thread-safe.
-
-    Args:
-        root: The workspace.
-    """
+    """Keeps the last texts that were analysed. Not thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._project = jedi.Project(root)

@@ -45,15 +45,7 @@ _DELETED = 3
 
 
 class ServerProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the table of language servers.
-
-    Args:
-        name: Its name in the setting ``language_server``.
-        package: The distribution that has it; by default its name.
-        command: How it is started.
-        finds_uses: Whether it is asked for references and definitions, too; else for problems only.
-        settings: What it gets where it asks for settings.
-    """
+    """A row of the table of language servers."""
 
     name: str
     package: str = ""
@@ -97,14 +89,7 @@ class ServerFailure(Exception):
 
 
 def chosen_program(name: str) -> ServerProgram | None:
-    """The program that the setting *name* means, with its path; None for ``"off"``.
-
-    Args:
-        name: A server's name, ``"auto"`` for the first that is installed, or ``"off"``.
-
-    Raises:
-        ServerFailure: If it is not installed.
-    """
+    """The program that the setting *name* means, with its path; None for ``"off"``."""
     rows = [*PROGRAMS.values()] if name == AUTO else [PROGRAMS[name]] if name in PROGRAMS else []
     for row in rows:
         if (path := find_on_path(row.command[0])) is not None and Path(path).is_absolute():
@@ -118,18 +103,7 @@ def chosen_program(name: str) -> ServerProgram | None:
 
 
 class LanguageServer:
-    """One language server for one folder. Any thread may ask; questions are asked one after another.
-
-    Args:
-        program: The program.
-        root: The folder.
-
-    Attributes:
-        lock: Held from the change of a document to the answer about it.
-        encoding: What the server counts columns in: ``"utf-16"`` or ``"utf-32"``.
-        pid: Its process id; 0 before it is started.
-        files: The workspace's files that it knows, with their times and sizes.
-    """
+    """One language server for one folder. Any thread may ask; questions are asked one after another."""
 
     def __init__(self, program: ServerProgram, root: Path) -> None:
         self.program = program
@@ -146,24 +120,11 @@ class LanguageServer:
         self._documents: dict[str, tuple[int, str]] = {}
 
     def request(self, method: str, params: Any, deadline: float) -> Any:
-        """The result of a request.
-
-        Args:
-            method: The method.
-            params: Its parameters.
-            deadline: When it must be answered, in seconds of :func:`time.monotonic`.
-
-        Raises:
-            ServerFailure: If the server does not answer; it has been ended then.
-        """
+        """The result of a request."""
         return self._within(self._running(deadline).request(method, params), deadline)
 
     def show(self, path: Path, text: str, deadline: float) -> int:
-        """Have the server hold *text* for the file *path*, and return the text's version.
-
-        Raises:
-            ServerFailure: As :meth:`request`.
-        """
+        """Have the server hold *text* for the file *path*, and return the text's version."""
         wire, uri = self._running(deadline), path.as_uri()
         version, before = self._documents.pop(uri, (0, None))
         if before is None:
@@ -180,11 +141,7 @@ class LanguageServer:
         return version
 
     def hide(self, path: Path, deadline: float) -> None:
-        """Have the server forget a file that is gone.
-
-        Raises:
-            ServerFailure: As :meth:`request`.
-        """
+        """Have the server forget a file that is gone."""
         wire, uri = self._running(deadline), path.as_uri()
         if uri in self._documents:
             self._close(wire, uri)
@@ -195,11 +152,7 @@ class LanguageServer:
         self._tell(wire, "textDocument/didClose", {"textDocument": {"uri": uri}})
 
     def published(self, path: Path, version: int, deadline: float) -> list[Any]:
-        """The problems that the server publishes by itself for a version of a document.
-
-        Raises:
-            ServerFailure: As :meth:`request`.
-        """
+        """The problems that the server publishes by itself for a version of a document."""
         found: list[Any] = self._within(self._running(deadline).published(path.as_uri(), version), deadline)
         return found
 
@@ -472,12 +425,7 @@ _lock = threading.Lock()
 
 
 def server_for(root: Path, program: ServerProgram | None) -> LanguageServer | None:
-    """The server of a folder, the only one there; one of another program is ended.
-
-    Args:
-        root: The folder.
-        program: The program; None for none.
-    """
+    """The server of a folder, the only one there; one of another program is ended."""
     with _lock:
         found = _servers.pop(root, None)
         if found is not None and found.program != program:

@@ -55,17 +55,7 @@ Spot = tuple[Path, str, int, int]
 
 
 class ServerAnswers:
-    """Asks a language server for one notebook.
-
-    Args:
-        root: The workspace.
-        module_path: The path that stands for the notebook.
-        program: Gives the program; None where there is to be none. May raise :class:`ServerFailure`.
-        seconds: How long an answer may take.
-
-    Attributes:
-        failure: Why jedi had to answer the last question instead; empty where it had not.
-    """
+    """Asks a language server for one notebook."""
 
     def __init__(
         self, root: Path, module_path: Path, program: Callable[[], ServerProgram | None], seconds: float
@@ -77,26 +67,14 @@ class ServerAnswers:
         self._seconds = seconds
 
     def locations(self, question: str, spot: Spot, module: NotebookModule) -> list[CodeLocation] | None:
-        """The places that a server gives; None where it has none to give.
-
-        Args:
-            question: ``"definition"`` or ``"references"``.
-            spot: What is asked about.
-            module: The notebook's cells.
-        """
+        """The places that a server gives; None where it has none to give."""
         path, text, line, column = spot
         return self._asked(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
 
     def diagnostics(
         self, document: Document, module: NotebookModule, variables: Callable[[], Collection[str]]
     ) -> list[Diagnostic] | None:
-        """The problems that a server finds; None where it does not answer.
-
-        Args:
-            document: The file, or the notebook with its path.
-            module: The notebook's cells.
-            variables: Gives the names that the kernel has.
-        """
+        """The problems that a server finds; None where it does not answer."""
         return self._asked(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
 
     def _asked(self, ask: Callable[[_Asking], list[T]], module: NotebookModule, *, uses: bool) -> list[T] | None:

@@ -30,17 +30,7 @@ _CLASS_BASES = type.__dict__["__mro__"]
 
 
 def live_lines(variables: Mapping[str, Any], names: Iterable[str] | None = None) -> list[str]:
-    """Lines of Python that define the user's variables by their types.
-
-    Args:
-        variables: The variables, by name. They are neither changed nor called nor asked for attributes.
-        names: Those that are wanted; None for all, at most :data:`MOST_NAMES`.
-
-    Example:
-        >>> import json
-        >>> live_lines({"j": json, "n": 3, "loads": json.loads})
-        ['import json as j', 'n = int()', 'from json import loads as loads']
-    """
+    """Lines of Python that define the user's variables by their types."""
     wanted = [name for name in (variables if names is None else names) if _is_name(name)][:MOST_NAMES]
     return [line for name in wanted if name in variables for line in _lines(name, variables[name])]
 

@@ -24,27 +24,12 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 
 def lines_of(source: str) -> list[str]:
-    r"""The lines of a cell, without their ends; there is always one.
-
-    Example:
-        >>> lines_of("a\r\nb")
-        ['a', 'b']
-    """
+    r"""The lines of a cell, without their ends; there is always one."""
     return _LINE_END.split(source)
 
 
 def python_of(source: str) -> str:
-    r"""The Python in a cell: as many lines, and each character of Python in its place.
-
-    Args:
-        source: The cell's text.
-
-    Example:
-        >>> python_of("%time x = f()\n!ls\nfiles = !ls\nx?")
-        '0;    x = f()\n0  \nfiles = [] \nx '
-        >>> python_of("%%bash\nls")
-        '      \n  '
-    """
+    r"""The Python in a cell: as many lines, and each character of Python in its place."""
     source = _ODD.sub(" ", source)
     lines = lines_of(source)
     if not any(sign in source for sign in "%!?"):
@@ -61,10 +46,6 @@ def closed(text: str) -> str:
     r"""*text* without what would swallow the cell behind it: open strings and brackets, a backslash at the end.
 
     A string goes as a whole; of a bracket only the sign, so what stands behind it can still be asked about.
-
-    Example:
-        >>> closed("x = 1\ny = \'\'\'a\nb"), closed("f(x, [1 + \\")
-        ('x = 1\ny =     \n ', 'f x,  1 +  ')
     """
     scanner, lines = _Scanner(), lines_of(text)
     for number, line in enumerate(lines):
@@ -81,22 +62,12 @@ def closed(text: str) -> str:
 
 
 def is_python(source: str) -> bool:
-    """Whether :func:`python_of` leaves *source* as it is.
-
-    Example:
-        >>> is_python("x = 1"), is_python("!ls")
-        (True, False)
-    """
+    """Whether :func:`python_of` leaves *source* as it is."""
     return python_of(source) == "\n".join(lines_of(source))
 
 
 def is_readable(text: str) -> bool:
-    """Whether Python can read *text*, as a cell: ``await`` may stand anywhere.
-
-    Example:
-        >>> is_readable("await f()"), is_readable("f(")
-        (True, False)
-    """
+    """Whether Python can read *text*, as a cell: ``await`` may stand anywhere."""
     try:
         compile(text, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):

@@ -18,14 +18,7 @@ MOST_CHARACTERS = 3_000_000
 
 
 class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A code cell.
-
-    Args:
-        cell_id: Its id in the notebook.
-        source: Its text.
-        count: Its execution count; None where it has not run.
-        is_cut: Whether *source* is only its beginning.
-    """
+    """A code cell."""
 
     cell_id: str
     source: str
@@ -34,13 +27,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellPosition(msgspec.Struct, frozen=True):
-    """A place in a cell.
-
-    Args:
-        cell_id: The cell.
-        line: The line, from 1.
-        column: The column, from 0, in characters.
-    """
+    """A place in a cell."""
 
     cell_id: str
     line: int
@@ -48,33 +35,12 @@ class CellPosition(msgspec.Struct, frozen=True):
 
 
 def in_execution_order(cells: Iterable[CodeCell]) -> list[CodeCell]:
-    """The cells as they ran: by execution count, then those that have not run, in the notebook's order.
-
-    Example:
-        >>> cells = [CodeCell(cell_id="a", source="", count=2), CodeCell(cell_id="b", source="", count=1)]
-        >>> [cell.cell_id for cell in in_execution_order(cells)]
-        ['b', 'a']
-    """
+    """The cells as they ran: by execution count, then those that have not run, in the notebook's order."""
     return sorted(cells, key=lambda cell: (cell.count is None, cell.count or 0))
 
 
 class NotebookModule:
-    r"""The module of one notebook.
-
-    Args:
-        cells: Its code cells, in the notebook's order.
-
-    Attributes:
-        text: The module.
-        lines: Its lines.
-        cells: The cells in it, in their order there.
-        left_out: How many cells are too many for it.
-
-    Example:
-        >>> module = NotebookModule([CodeCell(cell_id="a", source="x = 1"), CodeCell(cell_id="b", source="x")])
-        >>> module.text, module.cell_position(2, 0), module.module_position("b", 1, 0)
-        ('x = 1\nx\n', CellPosition(cell_id='b', line=1, column=0), (2, 0))
-    """
+    r"""The module of one notebook."""
 
     def __init__(self, cells: Iterable[CodeCell]) -> None:
         lines: list[str] = []

@@ -27,18 +27,7 @@ def renaming(
     found: Sequence[CodeLocation],
     definitions: Iterable[CodeLocation],
 ) -> Renaming:
-    """The changes that give a name another one. Nothing is changed.
-
-    Args:
-        root: The workspace.
-        module: The notebook's cells.
-        new_name: The new name.
-        found: Where the name stands; the first says which it is.
-        definitions: Where it is defined.
-
-    Raises:
-        UsageError: If it stands nowhere, or is defined outside of the workspace and the notebook.
-    """
+    """The changes that give a name another one. Nothing is changed."""
     if not found:
         raise UsageError("No name stands there that the notebook or the workspace defines.")
     old_name = found[0].name

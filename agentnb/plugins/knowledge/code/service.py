@@ -54,25 +54,7 @@ _numbers = itertools.count(1)
 
 
 class CodeService:
-    """Answers questions about the code of a notebook and of its workspace. Any thread may ask.
-
-    Args:
-        root: The workspace.
-        cells: Gives the notebook's code cells as they are now.
-        variables: Gives the user's variables as they are now; only their types are read.
-        seconds: How long an answer may take.
-        language_server: Gives the language server that answers beside jedi; None for none.
-
-    Attributes:
-        root: The workspace, resolved.
-
-    Example:
-        >>> from agentnb.plugins.knowledge.code.notebook_module import CodeCell
-        >>> cells = [CodeCell(cell_id="a", source="def f(): ..."), CodeCell(cell_id="b", source="f()")]
-        >>> service = CodeService(Path.cwd(), cells=lambda: cells)
-        >>> [(found.cell_id, found.line, found.column) for found in service.definition(CodePlace(symbol="f"))]
-        [('a', 1, 4)]
-    """
+    """Answers questions about the code of a notebook and of its workspace. Any thread may ask."""
 
     def __init__(
         self,
@@ -104,46 +86,26 @@ class CodeService:
         return "" if self._server is None else self._server.failure
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
-        """Where the name at *place* is defined; imports are followed. A language server is asked where jedi knows none.
-
-        Raises:
-            UsageError: If there is no such place, or the answer takes too long.
-        """
+        """Where the name at *place* is defined; imports are followed. A language server is asked where jedi knows none."""
         self._begin()
         return self._answer(place, lambda asked: asked.definition()) or self._located("definition", place) or []
 
     def references(self, place: CodePlace) -> list[CodeLocation]:
-        """Every place in the notebook and the workspace that means the same as the name at *place*.
-
-        Raises:
-            UsageError: As :meth:`definition`.
-        """
+        """Every place in the notebook and the workspace that means the same as the name at *place*."""
         return self._located("references", place) or self._answer(place, lambda asked: asked.references())
 
     def hover(self, place: CodePlace) -> list[Description]:
-        """What the name at *place* is: signatures and documentation.
-
-        Raises:
-            UsageError: As :meth:`definition`.
-        """
+        """What the name at *place* is: signatures and documentation."""
         self._begin()
         return self._answer(place, lambda asked: asked.hover())
 
     def completions(self, place: CodePlace) -> list[Completion]:
-        """What can stand at *place*, or go on from its symbol.
-
-        Raises:
-            UsageError: As :meth:`definition`.
-        """
+        """What can stand at *place*, or go on from its symbol."""
         self._begin()
         return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
 
     def rename(self, place: CodePlace, new_name: str) -> Renaming:
-        """The renaming of the name at *place* in the notebook and the workspace. Nothing is changed.
-
-        Raises:
-            UsageError: As :meth:`definition`; or where the name is defined elsewhere, or *new_name* is no name.
-        """
+        """The renaming of the name at *place* in the notebook and the workspace. Nothing is changed."""
         if not new_name.isidentifier() or keyword.iskeyword(new_name):
             raise UsageError(f"{new_name!r} is not a name that Python takes.")
         if found := self._located("references", place):
@@ -154,9 +116,6 @@ class CodeService:
         """The problems of the cell or file of *place*; of all cells by default.
 
         Without a language server these are the syntax errors.
-
-        Raises:
-            UsageError: As :meth:`definition`.
         """
         if place is not None and place.path is not None:
             path = self.file(place.path)

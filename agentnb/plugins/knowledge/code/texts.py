@@ -14,11 +14,7 @@ LARGEST_FILE = 5_000_000
 
 
 def read_source(path: Path) -> str:
-    """The text of a Python file.
-
-    Raises:
-        UsageError: If it cannot be read, or is too large.
-    """
+    """The text of a Python file."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be analysed.")

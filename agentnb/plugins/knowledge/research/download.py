@@ -53,14 +53,7 @@ class _Offer(msgspec.Struct, frozen=True):
 
 
 def check_version(package: str, version: str) -> None:
-    """Make sure that both are names that pip takes as such, and as nothing else.
-
-    Raises:
-        UsageError: If one is not.
-
-    Example:
-        >>> check_version("polars", "1.2.0")
-    """
+    """Make sure that both are names that pip takes as such, and as nothing else."""
     if not _NAME.fullmatch(package):
         raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
     if not _VERSION.fullmatch(version):
@@ -70,18 +63,7 @@ def check_version(package: str, version: str) -> None:
 async def fetched_source(
     package: str, version: str, folder: Path, *, environ: Mapping[str, str], python: str = sys.executable
 ) -> PackageSource:
-    """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run.
-
-    Args:
-        package: The distribution's name.
-        version: The version, exactly.
-        folder: Where sources are kept.
-        environ: The variables for pip.
-        python: The Python whose pip is used.
-
-    Raises:
-        UsageError: If pip is missing, the index has no such version, or the archive cannot be unpacked.
-    """
+    """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run."""
     check_version(package, version)
     kept = folder / f"{re.sub(r'[-_.]+', '-', package).lower()}-{version}"
     if not await asyncio.to_thread(kept.is_dir):
@@ -190,12 +172,7 @@ async def _read(client: Any, url: str, largest: int) -> bytes:
 
 
 def offers(page: bytes, address: str) -> list[_Offer]:
-    """The files of a project's page, as JSON (PEP 691) or HTML (PEP 503).
-
-    Args:
-        page: The page.
-        address: Where it was read: links begin there.
-    """
+    """The files of a project's page, as JSON (PEP 691) or HTML (PEP 503)."""
     text = page.decode("utf-8", "replace")
     if text.lstrip().startswith("{"):
         try:

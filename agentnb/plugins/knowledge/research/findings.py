@@ -22,18 +22,7 @@ LINES_BEFORE, LINES_AFTER = 3, 8
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was found.
-
-    Args:
-        text: What, in Markdown.
-        path: The file that shows it, absolute; empty for a statement about the whole.
-        name: The file as it is shown: its path within the package.
-        line: The first line, from 1; 0 where there is no file.
-        last_line: The last line.
-        excerpt: The text of the first line.
-        lines: The text of some lines before it, of it, and of some after it.
-        first_line: The first of these lines.
-    """
+    """One thing that was found."""
 
     text: str
     path: str = ""
@@ -46,27 +35,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """``file:line``; empty where there is no file.
-
-        Example:
-            >>> Finding(text="It is lazy.", path="/s/p/frame.py", name="p/frame.py", line=12, last_line=14).place
-            'p/frame.py:12'
-        """
+        """``file:line``; empty where there is no file."""
         return f"{self.name}:{self.line}" if self.name else ""
 
 
 class Research(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question about a package.
-
-    Args:
-        question: The question.
-        package: The distribution.
-        version: Its version.
-        findings: What was found, each with its place.
-        session: The tab of the conversation that found it.
-        is_cached: Whether it was found earlier.
-        is_checked: Whether the agent returned findings; False for an answer in its own words, without places.
-    """
+    """The answer to a question about a package."""
 
     question: str
     package: str
@@ -84,15 +58,7 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_findings(given: Any, sources: Sequence[PackageSource]) -> tuple[Finding, ...]:
-    """What an agent returned, checked: each file is one of *sources*, and has that line.
-
-    Args:
-        given: A list of objects with ``text`` and, where a place shows it, ``file``, ``line`` and ``last_line``.
-        sources: The packages that it could read.
-
-    Raises:
-        UsageError: If it is nothing like that; it says what, so that the agent can mend it.
-    """
+    """What an agent returned, checked: each file is one of *sources*, and has that line."""
     if not isinstance(given, list) or not given or len(given) > MOST_FINDINGS:
         raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
     return tuple(_finding(number, each, sources) for number, each in enumerate(given, 1))

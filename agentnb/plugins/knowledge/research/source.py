@@ -33,16 +33,7 @@ _SOURCE = (".py", ".pyi", ".pyx", ".pxd")
 
 
 class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the source of one version of a package is.
-
-    Args:
-        package: The distribution's name, or the module's where it belongs to none.
-        version: Its version.
-        root: The folder that paths of its files are shown from.
-        places: Its folders and files, absolute and without links.
-        notes: What somebody who reads it should know: that it has stubs only, that parts are compiled.
-        is_editable: Whether it is installed as a link to its source, which can change while its version stays.
-    """
+    """Where the source of one version of a package is."""
 
     package: str
     version: str
@@ -63,20 +54,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack_to: Path) -> PackageSource:
-    """The source of *package* as it is installed.
-
-    Args:
-        package: The name of a distribution, or of a module that it installs, or of one of Python's own.
-        paths: Where packages are installed; by default ``sys.path``.
-        unpack_to: The folder for copies of what is zipped.
-
-    Raises:
-        UsageError: If there is no such package, or none of its files can be read.
-
-    Example:
-        >>> installed_source("json", unpack_to=Path("/tmp")).package
-        'json'
-    """
+    """The source of *package* as it is installed."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", package):
         raise UsageError(f"{package!r} is no name of a package.", hint='For example: "polars".')
     found = _named(package, [*(sys.path if paths is None else paths)])

@@ -28,19 +28,7 @@ _PIECE = 1024 * 1024
 
 
 def unpacked(archive: Path, folder: Path, *, largest: int = LARGEST) -> Path:
-    """The contents of *archive* in *folder*, which is made; one that is there is used as it is.
-
-    Args:
-        archive: A zip file (a wheel, an egg) or a tar file.
-        folder: Where the contents go; it exists only once they are complete.
-        largest: Bytes that they may have together.
-
-    Returns:
-        The folder, resolved; of an archive with a single folder in it, that one.
-
-    Raises:
-        UsageError: If the archive is broken, too large, or names a file outside its folder.
-    """
+    """The contents of *archive* in *folder*, which is made; one that is there is used as it is."""
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=folder.parent))

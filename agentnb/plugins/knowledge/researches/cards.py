@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 
 
 def shown_research(found: Research, session: str | None) -> ToolCallResearch:
-    """What the card of the tool call shows.
-
-    Args:
-        found: The answer.
-        session: The conversation that found it, where it is still open.
-    """
+    """What the card of the tool call shows."""
     citations = tuple(
         ToolCallCitation(
             text=each.text,

@@ -31,9 +31,6 @@ class ResearchLimit:
     """Decides in the place of questions: nobody looks at the conversation of a research.
 
     A rule of the user or the project that denies still denies, and files that may hold secrets stay closed.
-
-    Args:
-        sources: The packages that may be read; the list grows when the agent asks for another.
     """
 
     def __init__(self, sources: Sequence[PackageSource]) -> None:

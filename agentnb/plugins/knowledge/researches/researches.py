@@ -52,15 +52,7 @@ GRACE = 3.0
 
 
 class Researches:
-    """The researches of one host.
-
-    Args:
-        host: The host.
-
-    Attributes:
-        seconds: How long one may take.
-        tokens: How many tokens its context may hold.
-    """
+    """The researches of one host."""
 
     def __init__(self, host: SessionOwner) -> None:
         self.seconds = SECONDS
@@ -80,21 +72,7 @@ class Researches:
         authorize: Authorize | None = None,
         is_agreed: bool = False,
     ) -> Research:
-        """Answer *question* about *package*.
-
-        Args:
-            question: The question, in plain words.
-            package: The distribution's name, or a module's.
-            version: A version; by default the installed one.
-            configuration: What the agent is started with that is to answer.
-            authorize: Asks the user before something is fetched; None: nobody can be asked, so it is refused.
-            is_agreed: Whether the user named *version* and so agrees that it is fetched.
-
-        Raises:
-            UsageError: If the question is empty or too long, or there is no such package.
-            PermissionDenied: If the version is not to be fetched.
-            AgentError: If the agent does not answer in time, or fails.
-        """
+        """Answer *question* about *package*."""
         question = question.strip()
         if not question or len(question) > LONGEST_QUESTION:
             raise UsageError(f"A question has 1 to {LONGEST_QUESTION:,} characters.", hint="Ask in a sentence or two.")
@@ -151,18 +129,7 @@ class Researches:
 
 
 class ResearchRun:
-    """One research: its conversation and its two tools.
-
-    Args:
-        host: The host.
-        parent: What the agent is started with that is to answer.
-        find: Finds the source of another package or version.
-        source: The package that is asked about.
-        question: The question.
-
-    Attributes:
-        conversation: Its conversation.
-    """
+    """One research: its conversation and its two tools."""
 
     def __init__(
         self,
@@ -193,11 +160,7 @@ class ResearchRun:
         self._tools = tools
 
     async def result(self, seconds: float, tokens: int) -> Research:
-        """Ask the agent, and wait for what it returns.
-
-        Raises:
-            AgentError: If that takes more than *seconds* or *tokens*, or the agent fails.
-        """
+        """Ask the agent, and wait for what it returns."""
         conversation, turn_id = self.conversation, new_id()
         self._host.adopt(conversation)
         unwatch = conversation.watch(lambda: self._look(turn_id, tokens))

@@ -19,11 +19,7 @@ ABOUT = ServerAbout(name="agentnb-research", title="A package's source", instruc
 
 
 class ResearchTools:
-    """The tools of one research.
-
-    Args:
-        run: Carries out a call: the tool's name and its arguments; the result is an MCP ``CallToolResult``.
-    """
+    """The tools of one research."""
 
     def __init__(self, run: Callable[[str, Any], Awaitable[Any]]) -> None:
         self._run = run

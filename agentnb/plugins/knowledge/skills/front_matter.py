@@ -19,18 +19,7 @@ _FORBIDDEN = ("&", "*", "!", "{", "[", "%", "@", "`")
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]:
-    r"""The front matter and the body of a ``SKILL.md``.
-
-    Args:
-        text: The file's text.
-
-    Raises:
-        ValueError: If there is no front matter, or it is not as above; says why in a sentence.
-
-    Example:
-        >>> split_front_matter("---\nname: fit\ndescription: >\n  Fits\n  lines.\n---\nUse fit.")
-        ({'name': 'fit', 'description': 'Fits lines.'}, 'Use fit.')
-    """
+    r"""The front matter and the body of a ``SKILL.md``."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
         raise ValueError("It does not begin with a line ---.")

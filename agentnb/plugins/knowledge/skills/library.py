@@ -36,14 +36,7 @@ def shared_scan() -> SkillScan:
 
 
 class SkillLibrary:
-    """Finds skills, and gives agents those that the user trusts.
-
-    Args:
-        workspace: The folder whose own skills count, too; None for none.
-        scan: Finds those of installed packages.
-        trust: The user's choices.
-        trusts_workspace: Whether the user trusts the workspace.
-    """
+    """Finds skills, and gives agents those that the user trusts."""
 
     def __init__(
         self,
@@ -71,23 +64,11 @@ class SkillLibrary:
         return [each for each in self.skills() if each.trusted and not each.problem]
 
     def read(self, named: str, file: str = SKILL_FILE) -> str:
-        """A file of a skill that agents get.
-
-        Args:
-            named: The skill's id, or its name where only one has it.
-            file: The file's path in the skill's folder.
-
-        Raises:
-            UsageError: If agents do not get such a skill, or the file cannot be read.
-        """
+        """A file of a skill that agents get."""
         return read_file(named_skill(named, self.offered()).folder, file)
 
     def files(self, named: str) -> list[str]:
-        """The files of a skill that agents get, by their paths in its folder.
-
-        Raises:
-            UsageError: As :meth:`read`.
-        """
+        """The files of a skill that agents get, by their paths in its folder."""
         return files_of(named_skill(named, self.offered()).folder)
 
     def offers(self) -> list[SkillOffer]:
@@ -118,32 +99,13 @@ class SkillLibrary:
         return offer.digests in chosen
 
     def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
-        """Let agents have the skills of a package, in the version that is installed.
-
-        Args:
-            package: The distribution's name.
-            shown: The digest of the offer that the user has seen; None for whatever its skills are now.
-
-        Returns:
-            Its skills.
-
-        Raises:
-            UsageError: If it has none, the user has seen another text, or the choice cannot be written down.
-        """
+        """Let agents have the skills of a package, in the version that is installed."""
         offer = self._offer(package, shown)
         self._trust.trust(offer.package, offer.version, offer.digests)
         return self.of_package(package)
 
     def refuse(self, package: str, *, shown: str | None = None) -> None:
-        """Do not ask again for the skills of a package, in this version and as they are now.
-
-        Args:
-            package: As in :meth:`trust`.
-            shown: As in :meth:`trust`.
-
-        Raises:
-            UsageError: As in :meth:`trust`.
-        """
+        """Do not ask again for the skills of a package, in this version and as they are now."""
         offer = self._offer(package, shown)
         self._trust.refuse(offer.package, offer.version, offer.digests)
 
@@ -163,11 +125,7 @@ class SkillLibrary:
         return self._trust.revoke(_normal(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
-        """The skills of one package.
-
-        Raises:
-            UsageError: If it has none.
-        """
+        """The skills of one package."""
         found = [each for each in self.skills() if each.package == _normal(package)]
         if not found:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
@@ -217,11 +175,7 @@ class SkillLibrary:
 
 
 def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
-    """The skill that is meant.
-
-    Raises:
-        UsageError: If it is none of *skills*, or more than one.
-    """
+    """The skill that is meant."""
     offered = [*skills]
     found = [each for each in offered if named in {each.id, each.name}]
     if len(found) == 1:

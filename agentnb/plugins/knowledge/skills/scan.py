@@ -33,15 +33,7 @@ _SKILLS = ((".agents", "skills"), ("skills",))
 
 
 class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder with a ``SKILL.md``.
-
-    Args:
-        folder: The folder.
-        package: What it comes with: the distribution's name; ``"workspace"`` for one of the workspace.
-        version: The distribution's version; empty for the workspace.
-        module: The top-level package that it lies in; empty where that is not known.
-        is_editable: Whether the distribution is installed as a link to its source.
-    """
+    """A folder with a ``SKILL.md``."""
 
     folder: Path
     package: str
@@ -51,11 +43,7 @@ class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillScan:
-    """Keeps what it found: after the first time only what was installed meanwhile is read.
-
-    Args:
-        paths: Where packages are installed; by default ``sys.path`` as it is at each scan.
-    """
+    """Keeps what it found: after the first time only what was installed meanwhile is read."""
 
     def __init__(self, paths: Iterable[str] | None = None) -> None:
         self._paths = None if paths is None else tuple(paths)

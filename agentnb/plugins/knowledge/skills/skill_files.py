@@ -24,15 +24,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SkillText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ``SKILL.md`` says.
-
-    Args:
-        name: The skill's name.
-        description: What it is for and when it is used.
-        compatibility: What it needs; empty where it does not say.
-        license: Its licence; empty where it does not say.
-        body: The instructions.
-    """
+    """What a ``SKILL.md`` says."""
 
     name: str
     description: str
@@ -42,14 +34,7 @@ class SkillText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_skill(folder: Path) -> SkillText:
-    """The ``SKILL.md`` of a skill.
-
-    Args:
-        folder: The skill's folder.
-
-    Raises:
-        UsageError: If it cannot be read, or is not as the format wants; says why.
-    """
+    """The ``SKILL.md`` of a skill."""
     text = read_file(folder, SKILL_FILE)
     try:
         said, body = split_front_matter(text)
@@ -72,15 +57,7 @@ def read_skill(folder: Path) -> SkillText:
 
 
 def read_file(folder: Path, name: str) -> str:
-    """One file of a skill.
-
-    Args:
-        folder: The skill's folder.
-        name: The file's path in it.
-
-    Raises:
-        UsageError: If it is not in the folder, not a plain file, too large, or not text.
-    """
+    """One file of a skill."""
     path = folder / name
     real, root = os.path.realpath(path), os.path.realpath(folder)
     if os.path.commonpath([real, root]) != root:
@@ -104,11 +81,7 @@ def read_file(folder: Path, name: str) -> str:
 
 
 def files_of(folder: Path) -> list[str]:
-    """The files of a skill by their paths in its folder, sorted; links are not followed.
-
-    Raises:
-        UsageError: If there are more than :data:`MOST_FILES`.
-    """
+    """The files of a skill by their paths in its folder, sorted; links are not followed."""
     found: list[str] = []
     for place, folders, files in os.walk(folder, followlinks=False):
         depth = len(Path(place).relative_to(folder).parts)
@@ -120,11 +93,7 @@ def files_of(folder: Path) -> list[str]:
 
 
 def digest_of(folder: Path) -> str:
-    """A digest of all that an agent can read of a skill.
-
-    Raises:
-        UsageError: As :func:`files_of`.
-    """
+    """A digest of all that an agent can read of a skill."""
     digest = hashlib.sha256()
     for name in files_of(folder):
         try:

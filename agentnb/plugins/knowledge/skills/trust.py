@@ -20,15 +20,7 @@ LARGEST = 5_000_000
 
 
 class TrustedPackage(msgspec.Struct, frozen=True, kw_only=True):
-    """A package whose skills the user trusts, or does not want.
-
-    Args:
-        package: The distribution's name.
-        version: Its version; another one is asked about again.
-        digests: The contents of its skills, by skill: what changes without a new version is asked about again.
-        refused: The contents that the user does not want, by skill; then *digests* is empty, so nothing is trusted.
-        trusted_at: When, in seconds since 1970.
-    """
+    """A package whose skills the user trusts, or does not want."""
 
     package: str
     version: str
@@ -38,11 +30,7 @@ class TrustedPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillTrust:
-    """The user's choices, in a file of theirs that every kernel reads.
-
-    Args:
-        path: The file; by default ``skills.json`` in the user's settings of agentnb.
-    """
+    """The user's choices, in a file of theirs that every kernel reads."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -53,19 +41,11 @@ class SkillTrust:
         return self._path or config_folder() / FILE
 
     def trusted(self) -> list[TrustedPackage]:
-        """The packages that are trusted, in the order in which they were.
-
-        Raises:
-            UsageError: If the file cannot be read: then nothing is trusted.
-        """
+        """The packages that are trusted, in the order in which they were."""
         return [each for each in self.choices() if not each.refused]
 
     def choices(self) -> list[TrustedPackage]:
-        """The packages that the user trusts or refuses.
-
-        Raises:
-            UsageError: As :meth:`trusted`.
-        """
+        """The packages that the user trusts or refuses."""
         try:
             with self.path.open("rb") as file:
                 return read_record(file.read(LARGEST), list[TrustedPackage])
@@ -85,29 +65,17 @@ class SkillTrust:
         return next((each for each in refused if (each.package, each.version) == (package, version)), None)
 
     def trust(self, package: str, version: str, digests: dict[str, str]) -> None:
-        """Trust a package as it is now, instead of its other versions.
-
-        Raises:
-            UsageError: If that cannot be written down.
-        """
+        """Trust a package as it is now, instead of its other versions."""
         made = TrustedPackage(package=package, version=version, digests=digests, trusted_at=int(time.time()))
         others = [each for each in self.choices() if each.package != package or each.refused]
         self._put(made, others)
 
     def refuse(self, package: str, version: str, digests: dict[str, str]) -> None:
-        """Trust a package of one version no more, and remember that the user does not want it as it is now.
-
-        Raises:
-            UsageError: If that cannot be written down.
-        """
+        """Trust a package of one version no more, and remember that the user does not want it as it is now."""
         self._put(TrustedPackage(package=package, version=version, digests={}, refused=digests), self.choices())
 
     def revoke(self, package: str) -> bool:
-        """Trust a package no more, and remember that; False where it was not trusted.
-
-        Raises:
-            UsageError: If that cannot be written down.
-        """
+        """Trust a package no more, and remember that; False where it was not trusted."""
         was = next((each for each in self.trusted() if each.package == package), None)
         if was is not None:
             self.refuse(package, was.version, was.digests)
