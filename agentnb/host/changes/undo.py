@@ -229,7 +229,7 @@ class Undo:
             return []
         by_turn = groupby(reversed(selected), key=lambda each: each.turn_id)
         groups = [[step for each in of_turn for step in _backward(each)] for _, of_turn in by_turn]
-        changed = await self._apply(groups, choices)
+        changed = await self._apply(groups, choices, selected, "undone")
         done = [each for each in selected if not _is_left(each, choices, changed)]
         record = tracker.record.with_states([each.key for each in done], "undone")
         await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed))))
@@ -248,7 +248,7 @@ class Undo:
             else:
                 groups += _forward(chosen)
         groups += _forward([*remaining.values()])
-        changed = await self._apply(groups, choices)
+        changed = await self._apply(groups, choices, selected, "open")
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
@@ -256,12 +256,18 @@ class Undo:
         await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
         return done
 
-    async def _apply(self, groups: Iterable[Sequence[Step]], choices: Mapping[str, Choice]) -> tuple[FileChange, ...]:
+    async def _apply(
+        self,
+        groups: Iterable[Sequence[Step]],
+        choices: Mapping[str, Choice],
+        selected: Sequence[Selected],
+        state: State,
+    ) -> tuple[FileChange, ...]:
         """Apply groups of steps that belong together, one group after another."""
         store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
             return ()
-        folders = self._tracker.record.empty_folders
+        folders = self._tracker.record.with_states([each.key for each in selected], state).empty_folders
         return await store.run(lambda opened: _applied(opened, store.workspace, batches, choices, folders))
 
     def _refuse_while_turns_run(self, operation: Operation) -> None:
