@@ -129,7 +129,7 @@ def _header(path: Path) -> Header:
 
 
 class Backup:
-    """The backup of the old cassette until the new one has as many turns: an interrupted run must not cost a recording."""
+    """Backup of the old cassette until the new one has as many turns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

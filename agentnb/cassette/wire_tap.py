@@ -130,7 +130,7 @@ class WireTap:
                 self._agent_answers(message)
 
     def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """The agent asks one of the client's MCP servers something by a way of its own: it is recorded like the rest."""
+        """Record what the agent asks one of the client's MCP servers on another connection."""
         busy = [section for section in self.sessions if section.prompt is not None]
         section = next(reversed(busy or self.sessions), self.connection)
         section.asked += 1

@@ -42,7 +42,7 @@ _FUSE = frozenset(
 
 
 def network_file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
-    r"""The network file system that *folder* is on, as the system names it, such as ``nfs4``; None where it is local."""
+    r"""The network file system that *folder* is on, such as ``nfs4``; None for a local one."""
     path = os.fspath(folder)
     if path.startswith("\\\\"):
         return "smb"

@@ -19,7 +19,7 @@ _told: set[str] = set()
 
 
 def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """A sentence for each variable that is set to what it does not take; variables of settings are among the settings."""
+    """A sentence for each variable with a value that it does not take."""
     return [
         f"{name} cannot be {value!r:.200}. {wanted} It does not count."
         for name in (*_WORDS, "AGENTNB_PROGRESS_SECONDS", "AGENTNB_CHANGES_MAX")

@@ -289,7 +289,7 @@ def _unescaped(found: str, sign: str) -> str:
 
 
 def safe_url(target: str) -> str | None:
-    """*target* of a link, percent-encoded, or None if it leads anywhere but to http, https, mail or a relative place."""
+    """*target* of a link, percent-encoded; None unless it is http, https, mail or relative."""
     url = re.sub(r"&#?\w+;", lambda reference: html.unescape(reference.group()), target)
     url = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", url)
     head = re.match(r"[^/?#]*?:", url)

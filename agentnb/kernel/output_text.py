@@ -217,7 +217,7 @@ def is_picture(data: str, kind: str) -> bool:
 
 
 def picture_tokens(data: str, kind: str) -> int:
-    """About how many tokens a model spends on a picture: its area over 750, at most 1,600; 1,500 where that is unknown."""
+    """About how many tokens a picture costs: its area over 750, at most 1,600; 1,500 if unknown."""
     if kind != "image/png" or not is_picture(data[:64], kind):
         return 1_500
     width, height = struct.unpack(">II", base64.b64decode(data[:64])[16:24])

@@ -57,7 +57,7 @@ def masked(text: str, credentials: Credentials) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """*text* where it has at most *most* characters; else its beginning and its end, and how much is left out between."""
+    """*text*; where it is longer than *most* characters, without its middle."""
     if len(text) <= most:
         return text
     tail = most // 3

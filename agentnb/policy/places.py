@@ -24,7 +24,7 @@ def user_policy(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def own_patterns(root: PurePath, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Patterns of the files that say what agents may do and how they are started, wherever the environment puts them."""
+    """Patterns of the files that decide what agents may do and how they start."""
     named = [environment.get(name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "IPYTHONDIR")]
     folders = [config_folder(environment), *(Path(each).expanduser() for each in named if each)]
     found = []

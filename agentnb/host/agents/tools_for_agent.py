@@ -31,7 +31,7 @@ class ToolsForAgent:
         self._http_server: HttpServer | None = None
 
     async def serve(self, agent: Agent, caller: ToolCaller, name: str) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools: over ACP if *agent* supports that, else as the catalogue says (`mcp_transport`)."""
+        """The MCP server of the tools: over ACP if *agent* supports it, else as its `mcp_transport` says."""
         self.agent = agent
         agent.served.offer(self._server_id, lambda: ToolServer(caller, self._about))
         if agent.takes_served_mcp:

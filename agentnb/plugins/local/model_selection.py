@@ -37,7 +37,7 @@ class ModelSelection:
             return self._found
 
     async def learn(self, session: Session | None = None) -> None:
-        """Find out whether the model of *session* uses tools, where its server says so without an answer of the model."""
+        """Find out whether the model of *session* uses tools, if its server tells."""
         from agentnb.plugins.local.abilities import look_up
 
         model = self._model_called(session.model if session is not None else None)

@@ -50,7 +50,7 @@ class Settings:
 
 
 def read_settings(given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings: from *given* first, then from the environment (``AGENTNB_LOCAL_URL``), then from the user's file."""
+    """The settings from *given*, else from the environment, else from the user's file."""
     path = config_folder(environ) / FILE
     found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
     for name, its_variable in VARIABLES.items():

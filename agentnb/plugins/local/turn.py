@@ -279,7 +279,7 @@ class _Turn:
 
 
 def writes_call(text: str, tools: Collection[str]) -> bool:
-    """Whether *text* has what a model writes to call one of *tools*, in the forms of Qwen, Llama, Mistral and Hermes."""
+    """True if *text* calls one of *tools* as Qwen, Llama, Mistral and Hermes write it."""
     return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 

@@ -121,7 +121,7 @@ class AnswerCassette:
 
 
 def cassette_for(said: str | os.PathLike[str] | None, environ: Mapping[str, str] = os.environ) -> AnswerCassette | None:
-    """The cassette of a batch: the one that is named, or the one beside the notebook's; None where nothing is recorded."""
+    """The named cassette of a batch, else the one beside the notebook's; None while nothing is recorded."""
     mode = environ.get(MODE, "")
     if said is not None:
         return AnswerCassette(Path(said).expanduser(), mode if mode in {"record", "replay"} else "auto")  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ def rate_by_table(program: str, options: Options) -> Finding | None:
 
 
 def rate_unknown(program: str, options: Options) -> Finding | None:
-    """What the words of *program* say, which the table does not have: that it deletes, publishes or goes on by itself."""
+    """The effect that the words of an unknown *program* name: it deletes, publishes or goes on by itself."""
     kinds = _read().unknown
     deleting = _expression(kinds.deleting)
     if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):

@@ -354,7 +354,7 @@ class Chain:
             await place.finish(deadline)
 
     async def until_answered(self, patience: float) -> None:
-        """Wait until every request of the client has its answer, or nobody in the chain has said anything for a while."""
+        """Wait until every request of the client has its answer, or the chain has been silent for a while."""
         while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
             self._all_answered.clear()
             with contextlib.suppress(asyncio.TimeoutError):

@@ -68,7 +68,7 @@ class McpBridge:
         self._last = 0
 
     async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters *params* of a request that opens a session, with every server over ACP as the agent takes it."""
+        """*params* of a request that opens a session, with servers over ACP as the agent takes them."""
         servers = [await self._bridged(server) for server in objects(params.get("mcpServers"))]
         return {**params, "mcpServers": servers}
 

@@ -86,7 +86,7 @@ class CodeService:
         return "" if self._server is None else self._server.failure
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
-        """Where the name at *place* is defined; imports are followed. A language server is asked where jedi knows none."""
+        """Where the name at *place* is defined: jedi answers first, then the language server."""
         self._begin()
         return self._answer(place, lambda asked: asked.definition()) or self._located("definition", place) or []
 
