@@ -66,7 +66,8 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         pictures: The pictures that were drawn: PNG, as bytes.
         processes: The programs that were started.
         connections: The addresses that were to be reached. There is no network: none of them was.
-        refused: What was refused besides, such as a file outside of the folders that may be changed.
+        refused: What was refused besides: files outside of the folders that may be changed, Unix sockets, signals to
+            other processes.
         seconds: How long it took.
         memory: Bytes of memory that it needed besides what was there, about; None where that is not known.
         way: How it was closed in: ``"namespaces"`` or ``"Landlock"``; empty where it was not rehearsed.
@@ -97,12 +98,17 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Example:
             >>> Rehearsal(files=(RehearsedFile(path="a", status="deleted"),), connections=("x:80",)).summary
             'Would delete a; needs the network: not tried.'
+            >>> Rehearsal(refused=("/etc/hosts", "/etc/passwd")).summary
+            'Changes nothing here; refused here: /etc/hosts and 1 more.'
         """
         if not self.available:
             return f"No preview: {self.reason}"
         pieces = [*_counted(self.files, self.more_files), *_named(self.variables)]
         said = [f"would {', '.join(pieces)}"] if pieces else []
+        if not pieces and (self.connections or self.refused):
+            said.append("changes nothing here")
         said += ["needs the network: not tried"] if self.connections else []
+        said += [f"refused here: {_first_of(self.refused)}"] if self.refused else []
         said += [f"fails: {self.error}"] if self.error else []
         if self.exit_code:
             said.append(f"exit code {self.exit_code}")
@@ -168,6 +174,11 @@ def _short(text: str, *, at_end: bool = False) -> str:
     if len(text) <= LONGEST_CELL:
         return text
     return f"…{text[-LONGEST_CELL:]}" if at_end else f"{text[:LONGEST_CELL]}…"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    text = _short(names[0].encode("unicode_escape", "surrogatepass").decode())
+    return text if len(names) == 1 else f"{text} and {len(names) - 1:,} more"
 
 
 def _counted(files: Sequence[RehearsedFile], more: int) -> Iterator[str]:

@@ -43,9 +43,9 @@ def secret_of(target):
         return "hunter2" in file.read()
 
 
-def sent_by_pair():
+def sent_by_pair(kind):
     """A pair of sockets is made where single ones are refused; one of them could send to an address."""
-    for one in socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM):
+    for one in socket.socketpair(socket.AF_UNIX, kind):
         one.sendto(b"x", datagrams)
     return True
 
@@ -67,9 +67,15 @@ def connects(family, address, kind=socket.SOCK_STREAM):
 
 
 def sends(address):
+    """In a network of its own it is refused because nobody has the port there."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.sendto(b"x", address)
-        return True
+        one.settimeout(1)
+        one.connect(address)
+        one.send(b"x")
+        try:
+            one.recv(1)
+        except TimeoutError:
+            return True
 
 
 def checked(number):
@@ -228,7 +234,8 @@ tries("connect to loopback 6")(lambda: connects(socket.AF_INET6, ("::ffff:127.0.
 tries("send a datagram")(lambda: sends(("127.0.0.1", port)))
 tries("connect to path")(lambda: connects(socket.AF_UNIX, path))
 tries("connect to abstract")(lambda: connects(socket.AF_UNIX, f"\0{name}"))
-tries("send to path by a pair")(sent_by_pair)
+tries("send to path by a pair")(lambda: sent_by_pair(socket.SOCK_DGRAM))
+tries("send to path by a raw pair")(lambda: sent_by_pair(socket.SOCK_RAW))
 tries("shared memory")(lambda: libc.shmget(int(key), 0, 0) >= 0)
 tries("list shared memory")(listed_shared_memory)
 tries("priority")(lambda: os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid)) is None)

@@ -32,12 +32,12 @@ from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libr
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 NOTES_BYTES = 16 * 1024 * 1024
 """How much code can be told of: variables, pictures and the rest."""
 MOST_NOTES = 200
-"""Programs, addresses and refused files that are told of, each."""
+"""Programs and addresses that are told of, each."""
 _HEAD = 8
 
 
@@ -67,8 +67,8 @@ class Act(msgspec.Struct, frozen=True):
     """Something that the code tried.
 
     Attributes:
-        kind: ``"process"``, ``"connection"`` or ``"write"``.
-        text: The command, the address or the file.
+        kind: ``"process"`` or ``"connection"``.
+        text: The command or the address.
     """
 
     kind: str
@@ -150,14 +150,16 @@ class CodeRehearsal:
             variables=told.variables,
             pictures=tuple(_decoded(told.pictures)),
             processes=_texts(acts, "process"),
-            connections=_texts(acts, "connection"),
-            refused=() if rehearsal.way == "namespaces" else _texts(acts, "write"),
+            connections=tuple(dict.fromkeys((*_texts(acts, "connection"), *rehearsal.connections))),
             memory=told.memory,
             reason="" if rehearsal.way == "namespaces" else _REFUSED,
         )
 
 
-_REFUSED = "This system lets no user make namespaces: what the code wanted to write was refused, not shown."
+_REFUSED = (
+    "This system lets no user make namespaces: what the code wanted to write was refused, not shown, except in files "
+    "that this kernel has open."
+)
 
 
 def begin_code(
@@ -223,11 +225,11 @@ def _fork(scene: Scene, notes: Notes, state: Any, pipes: tuple[int, int], play: 
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.setsid()
 
-        def prepare(link: int) -> None:
+        def prepare(keep: Collection[int], sink: int) -> None:
             """In the process that is closed in, while it still has everything that it inherited."""
             for standard in (1, 2):
                 os.dup2(printing, standard)
-            replace_descriptors({1, 2, link})
+            replace_descriptors({1, 2, *keep}, sink)
             unshare_memory(notes.address)
             calculate_in_one_thread()
             gc.freeze()  # what the kernel has let go, such as an open database, is not closed here
@@ -259,16 +261,6 @@ class _Hook:
                     self._notes.act(kind, text)
 
 
-def _opened(arguments: tuple[Any, ...]) -> tuple[str, str]:
-    path, _, flags = arguments
-    writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-    return "write", _path(path) if writes and not isinstance(path, int) else ""
-
-
-def _path(path: object) -> str:
-    return os.path.abspath(os.fsdecode(path)) if isinstance(path, (str, bytes)) else ""
-
-
 def _words(command: object) -> str:
     if isinstance(command, (list, tuple)):
         return " ".join(os.fsdecode(each) if isinstance(each, (str, bytes)) else str(each) for each in command)
@@ -282,19 +274,6 @@ def _address(address: object) -> str:
 
 
 _EVENTS: dict[str, Callable[[tuple[Any, ...]], tuple[str, str]]] = {
-    "open": _opened,
-    "os.remove": lambda given: ("write", _path(given[0])),
-    "os.rename": lambda given: ("write", _path(given[0])),
-    "os.rmdir": lambda given: ("write", _path(given[0])),
-    "os.mkdir": lambda given: ("write", _path(given[0])),
-    "os.truncate": lambda given: ("write", _path(given[0])),
-    "os.chmod": lambda given: ("write", _path(given[0])),
-    "os.chown": lambda given: ("write", _path(given[0])),
-    "os.utime": lambda given: ("write", _path(given[0])),
-    "os.setxattr": lambda given: ("write", _path(given[0])),
-    "os.link": lambda given: ("write", _path(given[1])),
-    "os.symlink": lambda given: ("write", _path(given[1])),
-    "shutil.rmtree": lambda given: ("write", _path(given[0])),
     "subprocess.Popen": lambda given: ("process", _words(given[1])),
     "os.system": lambda given: ("process", _words(given[0])),
     "os.posix_spawn": lambda given: ("process", _words(given[1])),

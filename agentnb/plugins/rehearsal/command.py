@@ -18,26 +18,6 @@ from agentnb.plugins.rehearsal.running import Running, scene_options
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-NETWORK_WORDS = (
-    *(
-        "could not resolve",
-        "name or service not known",
-        "temporary failure in name resolution",
-        "network is unreachable",
-    ),
-    *(
-        "network unreachable",
-        "eai_again",
-        "failed to resolve",
-        "couldn't resolve",
-        "unknown host",
-        "no address associated",
-    ),
-    *("no internet", "failed to establish a new connection", "enetunreach"),
-)
-"""What programs print that find no network."""
-_REFUSED_WORDS = ("read-only file system", "permission denied", "operation not permitted", "erofs", "eacces")
-
 
 def rehearse_command(
     command: str,
@@ -96,18 +76,7 @@ def rehearse_command(
         started.returncode = 0  # it was waited for
     if not rehearsal.available:
         return rehearsal
-    lines = rehearsal.stdout.splitlines()
-    return replace(
-        rehearsal,
-        exit_code=told.status,
-        connections=_mentioning(lines, NETWORK_WORDS),
-        refused=_mentioning(lines, _REFUSED_WORDS),
-        reason=_limits(rehearsal.way),
-    )
-
-
-def _mentioning(lines: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line.strip() for line in lines if any(word in line.lower() for word in words)))[:20]
+    return replace(rehearsal, exit_code=told.status, reason=_limits(rehearsal.way))
 
 
 def _limits(way: str) -> str:

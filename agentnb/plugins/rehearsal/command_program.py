@@ -25,7 +25,7 @@ def main(given: str) -> None:
         os.set_inheritable(0, True)
         os.execv("/bin/sh", ["/bin/sh", "-c", command])  # noqa: S606 - what is rehearsed
 
-    supervise(Scene(**asked), report, lambda _: None, play)
+    supervise(Scene(**asked), report, lambda *_: None, play)
 
 
 if __name__ == "__main__":

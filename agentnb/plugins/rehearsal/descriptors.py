@@ -2,12 +2,15 @@
 
 A forked process shares the position in each open file with its parent, can write into the parent's sockets, and can
 change memory that is mapped from a file. So each file is opened anew, in the file system that the process sees now;
-everything else is replaced by ``/dev/null``; and shared memory becomes a private copy.
+everything else is replaced by ``/dev/null``; and shared memory becomes a private copy. Where the process sees the real
+files (Landlock looks at what opens a file, not at what is open), what is open for writing becomes a copy in memory.
 """
 
 from __future__ import annotations
 
+import base64
 import fcntl
+import hashlib
 import os
 import stat
 from contextlib import suppress
@@ -17,8 +20,13 @@ from agentnb.plugins.sandbox.system_calls import protect, remap_privately
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
+    from typing import Any
 
+COPY_OF = "agentnb:"
+"""How the names of copies in memory begin that :func:`copy_writable_files` makes."""
+LARGEST_SHOWN = 256 * 1024
+"""Bytes of a file whose contents are told, for its diff."""
 LARGEST_COPY = 64 * 1024 * 1024
 """Bytes of a deleted file, or of shared memory without a file, that are copied."""
 _READ, _WRITE, _RUN = 1, 2, 4
@@ -40,21 +48,97 @@ def gpu_in_use() -> str:
     return ""
 
 
-def replace_descriptors(keep: Collection[int]) -> None:
+class OpenFile:
+    """A file that was open for writing, and is a copy in memory now.
+
+    Args:
+        descriptor: The copy.
+        path: Where the file lies.
+    """
+
+    def __init__(self, descriptor: int, path: str) -> None:
+        self.descriptor = descriptor
+        self._path = path
+        self._before = _text_and_digest(descriptor)
+
+    def change(self) -> dict[str, Any] | None:
+        """What became of it, as :class:`agentnb.plugins.rehearsal.running.Report` has changes; None: nothing."""
+        (before, was), (after, now) = self._before, _text_and_digest(self.descriptor)
+        if was == now:
+            return None
+        change: dict[str, Any] = {"path": self._path, "status": "changed"}
+        if before is not None and after is not None:
+            change["before"], change["after"] = (base64.b64encode(each).decode() for each in (before, after))
+        return change
+
+
+def copy_writable_files() -> list[OpenFile]:
+    """Replace each file that is open for writing by a copy in memory; a file that is open twice has one copy.
+
+    Raises:
+        OSError: If one is too large to be copied.
+    """
+    copies: dict[tuple[int, int], int] = {}
+    found = []
+    for descriptor in _open_descriptors():
+        status, flags = os.fstat(descriptor), fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        if not stat.S_ISREG(status.st_mode) or not status.st_nlink or flags & os.O_ACCMODE == os.O_RDONLY:
+            continue  # a deleted file is nobody's; it is copied later
+        path, inheritable = os.readlink(f"/proc/self/fd/{descriptor}"), os.get_inheritable(descriptor)
+        key = (status.st_dev, status.st_ino)
+        if status.st_size > LARGEST_COPY:
+            raise _TooLarge(f"this kernel has {status.st_size / 1e6:,.0f} MB open for writing in {path}")
+        source = copies.get(key, descriptor)
+        memory = _copy(descriptor, status.st_size, path, copy_name(path)) if key not in copies else source
+        new = os.open(f"/proc/self/fd/{memory}", flags & (os.O_ACCMODE | os.O_APPEND) | os.O_CLOEXEC)
+        os.lseek(new, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
+        os.dup2(new, descriptor, inheritable)
+        for each in {new, memory} - {source}:
+            os.close(each)
+        copies.setdefault(key, descriptor)
+        found.append(OpenFile(descriptor, path))
+    return found
+
+
+def copy_name(path: str) -> str:
+    """How the copy of a file is called, of whose name the system keeps 249 bytes."""
+    return f"{COPY_OF}{os.fsdecode(os.fsencode(path)[-200:])}"
+
+
+def changed_files(files: Sequence[OpenFile]) -> list[dict[str, Any]]:
+    """The changes of files that were open for writing, each file once."""
+    changes = [change for each in files if (change := each.change()) is not None]
+    return [*{each["path"]: each for each in changes}.values()]
+
+
+def _text_and_digest(descriptor: int) -> tuple[bytes | None, bytes]:
+    """What a file holds, None where it is too large to be told, and a digest of that."""
+    with open(_for_reading(descriptor), "rb") as file:
+        digest = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else hashlib.sha256(file.read())
+        is_small = file.tell() <= LARGEST_SHOWN
+        file.seek(0)
+        return file.read() if is_small else None, digest.digest()
+
+
+def replace_descriptors(keep: Collection[int], sink: int) -> None:
     """Replace every open descriptor that is none of *keep*.
 
     ``/proc`` must still be there, and show this process.
+
+    Args:
+        keep: What stays as it is.
+        sink: A file in memory that takes what is written into pipes, sockets and terminals; closed here.
 
     Raises:
         OSError: If one leads to memory that is too large to be copied, and could be changed.
     """
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for descriptor in _open_descriptors():
-        if descriptor in keep or descriptor == nothing:
+        if descriptor in keep or descriptor in {nothing, sink}:
             continue
         inheritable = os.get_inheritable(descriptor)
         try:
-            new = _opened_anew(descriptor, nothing)
+            new = _opened_anew(descriptor, nothing, sink)
         except _TooLarge:
             raise
         except OSError:
@@ -63,6 +147,7 @@ def replace_descriptors(keep: Collection[int]) -> None:
         if new != nothing:
             os.close(new)
     os.close(nothing)
+    os.close(sink)
 
 
 def _open_descriptors() -> list[int]:
@@ -75,14 +160,18 @@ def _is_open(descriptor: int) -> bool:
     return False
 
 
-def _opened_anew(descriptor: int, nothing: int) -> int:
+def _opened_anew(descriptor: int, nothing: int, sink: int) -> int:
     status = os.fstat(descriptor)
     path = os.readlink(f"/proc/self/fd/{descriptor}")
     flags = fcntl.fcntl(descriptor, fcntl.F_GETFL) & (os.O_ACCMODE | os.O_APPEND) | os.O_CLOEXEC
     if stat.S_ISDIR(status.st_mode):
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     if not stat.S_ISREG(status.st_mode):
-        return os.open(path, flags) if path in _HARMLESS else nothing
+        if path in _HARMLESS:
+            return os.open(path, flags)
+        leads_out = any(kind(status.st_mode) for kind in (stat.S_ISFIFO, stat.S_ISSOCK, stat.S_ISCHR))
+        is_written = stat.S_ISSOCK(status.st_mode) or (leads_out and flags & os.O_ACCMODE == os.O_WRONLY)
+        return os.open(f"/proc/self/fd/{sink}", flags | os.O_APPEND) if is_written else nothing
     position = os.lseek(descriptor, 0, os.SEEK_CUR)
     if status.st_nlink:
         try:
@@ -99,7 +188,7 @@ def _for_reading(descriptor: int) -> int:
     return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _copy(descriptor: int, size: int, path: str) -> int:
+def _copy(descriptor: int, size: int, path: str, name: str = "agentnb") -> int:
     """A copy of a deleted file, in memory: by its descriptor it could be opened once more, and be changed.
 
     Of a large one on a disk Landlock forbids that; memory without a name (``memfd_create``) it does not look at.
@@ -108,7 +197,7 @@ def _copy(descriptor: int, size: int, path: str) -> int:
         if path.startswith("/memfd:") or not landlock.abi():
             raise _TooLarge(f"this kernel has {size / 1e6:,.0f} MB open in a file without a name")
         return _for_reading(descriptor)
-    new = os.memfd_create("agentnb")
+    new = os.memfd_create(name)
     reading = _for_reading(descriptor)
     os.sendfile(new, reading, 0, size)
     os.close(reading)

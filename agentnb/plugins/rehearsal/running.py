@@ -49,6 +49,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None
     memory: int | None = None
     crowded: bool = False
+    connections: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     changes: tuple[_Change, ...] = ()
     more: int = 0
 
@@ -106,6 +108,8 @@ class Running:
             error=error,
             files=tuple(file_of(each, self._cwd) for each in report.changes),
             more_files=report.more,
+            connections=report.connections,
+            refused=report.refused,
             seconds=report.seconds,
             memory=report.memory,
             way=report.way,

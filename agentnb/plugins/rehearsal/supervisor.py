@@ -7,6 +7,7 @@ rehearsal.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -18,8 +19,10 @@ import time
 from contextlib import suppress
 
 from agentnb.plugins.rehearsal import limits
+from agentnb.plugins.rehearsal.attempts import Attempts
+from agentnb.plugins.rehearsal.descriptors import changed_files, copy_writable_files
 from agentnb.plugins.rehearsal.overlay_changes import changes, versions
-from agentnb.plugins.sandbox import landlock, namespaces, seccomp
+from agentnb.plugins.sandbox import landlock, namespaces, private_network, seccomp
 from agentnb.plugins.sandbox.processes import descendants, signal_descendants
 from agentnb.plugins.sandbox.system_calls import (
     PR_SET_CHILD_SUBREAPER,
@@ -27,11 +30,12 @@ from agentnb.plugins.sandbox.system_calls import (
     PR_SET_PDEATHSIG,
     drop_capabilities,
     prctl,
+    take_descriptor,
 )
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
 STEP = 0.01
@@ -39,6 +43,8 @@ ROUNDS = 250
 COUNTED_EACH = 8
 _PREPARED = b"x"
 _LONGEST_WORD = 4096
+_FORKS = ("clone", "fork", "vfork")
+_ASKED = (*seccomp.NAMES, *seccomp.ATTRIBUTES, *seccomp.REACHES)
 WITH_NAMESPACES, WITH_LANDLOCK = "namespaces", "Landlock"
 
 
@@ -72,14 +78,16 @@ class Scene:
         self.ways = ways
 
 
-def supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> None:
+def supervise(
+    scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
+) -> None:
     """Rehearse, and tell on the descriptor *report* how it went; to be called in a process that ends with it.
 
     Args:
         scene: What may be touched.
         report: Where a JSON object is written at the end.
-        prepare: Called in the process that is closed in, just before it loses its rights, with a descriptor that has to
-            stay open.
+        prepare: Called in the process that is closed in, just before it loses its rights, with descriptors that have to
+            stay open, and one that takes what is written into pipes and sockets that were open before.
         play: What is rehearsed; called in that process. Returns its exit code.
     """
     told: dict[str, Any] = {}
@@ -93,17 +101,25 @@ def supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: C
             file.write(text)
 
 
-def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: Callable[[], int]) -> dict[str, Any]:
+def _supervise(
+    scene: Scene, report: int, prepare: Callable[[Collection[int], int], None], play: Callable[[], int]
+) -> dict[str, Any]:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # should the kernel be killed
     _be_ended_first()
     room, way = _enter(scene)
     first = _first_process(report) if room is not None else 0
     began = time.monotonic()
+    copies = copy_writable_files() if room is None else []
+    sink = os.memfd_create("agentnb")
+
+    def cut_off(link: int) -> None:
+        prepare({link, *(each.descriptor for each in copies)}, sink)
+
     mine, theirs = socket.socketpair()
     inside = os.fork()
     if inside == 0:
         mine.close()
-        _be_inside(scene, room, theirs, prepare, play)
+        _be_inside(scene, room, theirs, cut_off, play)
     theirs.close()
     why = _wait_for_word(mine, scene.seconds)
     if why:
@@ -113,15 +129,24 @@ def _supervise(scene: Scene, report: int, prepare: Callable[[int], None], play: 
     opened = versions(room.overlays) if room is not None else {}
     with suppress(OSError):  # it has ended already
         mine.send(b"x")
-    counter = _ForkCounter(mine)
+    writable = [scene.temporary] if room is None else [*(each.path for each in room.overlays), "/dev/shm"]  # noqa: S108
+    hidden = () if room is None else scene.hidden
+    lacks = room is None and landlock.abi() < landlock.SINCE["signals"]
+    attempts = Attempts(writable, hidden, apart=room is not None, signals=lacks)
+    counter = _CallAnswerer(mine, inside, attempts)
     status, late = _wait(inside, began + scene.seconds, counter)
     seconds = time.monotonic() - began
     _end_all(first)
     told: dict[str, Any] = {"way": way, "seconds": seconds, "late": late, "status": status}
     told["crowded"] = counter.has_refused
+    if os.fstat(sink).st_size:
+        attempts.refused["what goes into pipes and sockets that were open"] = None
+    told["connections"], told["refused"] = [*attempts.connections], [*attempts.refused]
     told["memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     if room is not None:
         told.update(changes(room.overlays, opened))
+    else:
+        told["changes"] = changed_files(copies)
     return told
 
 
@@ -145,6 +170,8 @@ def _enter(scene: Scene) -> tuple[namespaces.Room | None, str]:
         except (OSError, StopIteration) as error:
             why = getattr(error, "strerror", None) or "there is no room for it"
         else:
+            with suppress(OSError):  # then no kernel starts in it
+                private_network.start_loopback()
             return room, WITH_NAMESPACES
     if WITH_LANDLOCK in scene.ways and landlock.abi() >= landlock.SINCE["truncation"] and seccomp.is_available():
         prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -163,18 +190,22 @@ def _first_process(report: int) -> int:
     return first
 
 
-class _ForkCounter:
-    """Allows new processes, up to :data:`agentnb.plugins.rehearsal.limits.MOST_PROCESSES` and so many at once.
+class _CallAnswerer:
+    """Answers calls that have to be asked for: so many new processes are allowed, and attempts are recorded.
 
     Args:
-        link: Where the process inside sends the descriptor that tells of them.
+        link: Where the process inside says which descriptor tells of them.
+        inside: That process.
+        attempts: What is refused.
 
     Attributes:
-        count: How many were allowed.
+        count: How many processes were allowed.
         has_refused: Whether one was refused.
     """
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(self, link: socket.socket, inside: int, attempts: Attempts) -> None:
+        self._inside = inside
+        self._attempts = attempts
         self.count = 0
         self.has_refused = False
         self._is_full = False
@@ -190,17 +221,26 @@ class _ForkCounter:
     def go_on(self) -> None:
         """Something can be read."""
         if self._listener:
-            allow = self._has_room()
-            if seccomp.answer_fork(self._listener, allow=allow):
-                self.count += allow
-                self.has_refused = self.has_refused or not allow
+            asked = seccomp.receive(self._listener)
+            if asked is not None:
+                self._answer(asked)
             elif self._is_over():
                 self._listener = -1
             return
         with suppress(OSError):
-            found = socket.recv_fds(self._link, 1, 1)[1]
-            self._listener = found[0] if found else 0
+            number = self._link.recv(_LONGEST_WORD)
+            self._listener = take_descriptor(self._inside, int(number)) if number else 0
+            self._link.send(b"x")
         self._link.close()
+
+    def _answer(self, asked: seccomp.Asked) -> None:
+        if asked.name not in _FORKS:
+            self._attempts.answer(self._listener, asked)
+            return
+        allow = self._has_room()
+        seccomp.answer(self._listener, asked, 0 if allow else errno.EAGAIN)
+        self.count += allow
+        self.has_refused = self.has_refused or not allow
 
     def _has_room(self) -> bool:
         """Whether one more may begin. Counting takes a while, so it is done now and then."""
@@ -243,7 +283,8 @@ def _be_inside(
         link.recv(1)  # until the supervisor has looked at what `prepare` opened
         listener = _shut(scene, room)
         if listener:
-            socket.send_fds(link, [b"x"], [listener])
+            link.send(str(listener).encode())
+            link.recv(1)
             os.close(listener)
         link.close()
         code = play()
@@ -284,16 +325,17 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
             landlock.restrict(read=["/"], write=writable)
         if not seccomp.is_available():
             return 0
-        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True)  # these lead nowhere: there is no network
+        # There is no network but the loopback.
+        return seccomp.refuse(sockets_but=seccomp.INTERNET, forks=True, asked=_ASKED)
     visible = [*landlock.everything_but([*scene.hidden, "/dev"]), "/dev/random", "/dev/urandom"]
     version = landlock.restrict(read=visible, write=[scene.temporary, *devices], ports=())
     drop_capabilities()
-    return seccomp.refuse(
-        sockets_but=(), signals=version < landlock.SINCE["signals"], forks=True, changes_only_itself=True
-    )
+    lacks_signals = version < landlock.SINCE["signals"]
+    asked = (*_ASKED, "bind")
+    return seccomp.refuse(sockets_but=(), signals=lacks_signals, forks=True, asked=asked, changes_only_itself=True)
 
 
-def _wait(inside: int, deadline: float, counter: _ForkCounter) -> tuple[int, bool]:
+def _wait(inside: int, deadline: float, counter: _CallAnswerer) -> tuple[int, bool]:
     """Wait for the process; returns its exit status (negative: the signal) and whether its time was up."""
     ended, status = 0, 0
     handle = _handle(inside)

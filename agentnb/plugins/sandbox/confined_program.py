@@ -54,7 +54,7 @@ def confine(
     drop_capabilities(KEPT_CAPABILITIES)
     used = landlock.restrict(read=read, write=write, listed=listed, ports=ports)
     internet = () if ports is not None and not ports else seccomp.INTERNET
-    families = [seccomp.NETLINK, *internet, *([seccomp.UNIX] if sockets else ())]
+    families = [*internet, *([seccomp.UNIX] if sockets else ())]
     seccomp.refuse(
         sockets_but=families,
         truncation=used < landlock.SINCE["truncation"],

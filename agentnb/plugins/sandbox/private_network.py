@@ -41,8 +41,7 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
     """
     if not _leave():
         return None
-    with closing(socket(AF_INET, SOCK_DGRAM)) as any_socket:
-        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
+    start_loopback()
     with ExitStack() as stack:
         made = [_listening(*each, stack) for each in (*servers, ("127.0.0.1", 0))]  # its own port is a free one
         numbers = [each.fileno() for each in made if each is not None]
@@ -53,6 +52,16 @@ def enter(meeting: str, servers: Sequence[tuple[str, int]] = ()) -> int | None:
             raise OSError("the proxy is gone")
         proxy = made[-1]
         return None if proxy is None else int(proxy.getsockname()[1])
+
+
+def start_loopback() -> None:
+    """Let programs in this network reach each other at 127.0.0.1; in a new network nothing is reached.
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+    with closing(socket(AF_INET, SOCK_DGRAM)) as any_socket:
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
 
 
 def _listening(address: str, port: int, stack: ExitStack) -> socket | None:

@@ -1,9 +1,9 @@
 """Seccomp: a filter that refuses system calls which Landlock does not look at, for this process and its children.
 
 Refused always: looking into other processes, setting their limits, the kernel's key rings, and ``io_uring``, which goes
-round the filter. On request: sockets of some families, signals to other processes, more than so many new processes, and
-changes that Landlock does not look at. Calls of another
-instruction set (32 bits) are refused as well, as their numbers differ.
+round the filter. On request: sockets of some families, signals to other processes, and changes that Landlock does not
+look at. Calls of another instruction set (32 bits) are refused as well, as their numbers differ. A supervisor can be
+asked about new processes, and about what changes files, connects or signals: it sees what is tried.
 
 See https://docs.kernel.org/userspace-api/seccomp_filter.html.
 """
@@ -14,12 +14,13 @@ import errno
 import fcntl
 import os
 import struct
+from contextlib import suppress
 
 from agentnb.plugins.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, machine, prctl, set_filter
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _X86: dict[str, int] = {
     "open": 2, "socket": 41, "kill": 62, "ptrace": 101, "tkill": 200, "rt_sigqueueinfo": 129, "tgkill": 234,
@@ -35,6 +36,9 @@ _X86: dict[str, int] = {
     "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93, "lchown": 94, "utime": 132, "setxattr": 188, "lsetxattr": 189,
     "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "utimes": 235, "fchownat": 260,
     "futimesat": 261, "fchmodat": 268, "utimensat": 280,
+    "creat": 85, "unlink": 87, "rmdir": 84, "mkdir": 83, "mknod": 133, "rename": 82, "link": 86, "symlink": 88,
+    "unlinkat": 263, "mkdirat": 258, "mknodat": 259, "renameat": 264, "renameat2": 316, "linkat": 265, "symlinkat": 266,
+    "connect": 42, "bind": 49,
 }  # fmt: skip
 _ARM: dict[str, int] = {
     "socket": 198, "kill": 129, "ptrace": 117, "tkill": 130, "rt_sigqueueinfo": 138, "tgkill": 131, "add_key": 217,
@@ -48,28 +52,38 @@ _ARM: dict[str, int] = {
     "semctl": 191, "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195, "shmat": 196,
     "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
     "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88,
+    "mknodat": 33, "mkdirat": 34, "unlinkat": 35, "symlinkat": 36, "linkat": 37, "renameat": 38, "renameat2": 276,
+    "connect": 203, "bind": 200,
 }  # fmt: skip
-_BOTH = {"fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
+_BOTH = {"openat2": 437, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
 for _each in (_X86, _ARM):
     _each.update(_BOTH)
 _MACHINES = {"x86_64": (0xC000003E, _X86), "aarch64": (0xC00000B7, _ARM)}
+_NUMBERED = {number: name for name, number in _MACHINES.get(machine(), (0, {}))[1].items()}
 _ALWAYS = ("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "add_key", "request_key", "keyctl")
 _KEYED = (
     *("shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl"),
     *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
 )
 """Shared memory, semaphores and queues that other processes find by a key or a number (System V), or by a name."""
-_ATTRIBUTES = (
+ATTRIBUTES = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat", "file_setattr"),
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 )
 """What changes a file's permissions, owner, times and extended attributes."""
+NAMES = (
+    *("creat", "openat2", "truncate", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "mknod", "mknodat"),
+    *("rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat"),
+)
+"""What makes and removes files, and empties them."""
+REACHES = ("connect", "sendmsg", "sendmmsg", "kill")
+"""What connects, sends and signals; of ``sendto`` a supervisor sees what has an address."""
 _SET_FLAGS, _SET_FLAGS_MORE = 0x40086602, 0x401C5820  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
 _SET_OWNER, _SET_OWNER_MORE = 8, 15  # F_SETOWN, F_SETOWN_EX: who gets a descriptor's signal
 _SET_OWNER_OF_SOCKET, _SET_GROUP_OF_SOCKET = 0x8901, 0x8902  # FIOSETOWN, SIOCSPGRP
-_FIRST, _SECOND = 16, 24
+_FIRST, _SECOND, _THIRD, _FIFTH = 16, 24, 32, 48
 """Where a call's arguments are."""
 _SIGNALS = ("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 
@@ -81,7 +95,8 @@ _LOAD, _EQUAL, _AT_LEAST, _SET, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x
 _ALLOW, _REFUSE, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _CLONE_THREAD = 0x00010000
 _O_TRUNC, _O_ACCMODE = os.O_TRUNC, 3
-_STREAM, _DATAGRAM, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 2, 6, 0xF, 0x20000000
+_O_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_STREAM, _PACKETS, _TCP, _KIND_OF_SOCKET, _FAST_OPEN = 1, 5, 6, 0xF, 0x20000000
 
 
 def is_available() -> bool:
@@ -95,6 +110,7 @@ def refuse(
     signals: bool = False,
     truncation: bool = False,
     forks: bool = False,
+    asked: Collection[str] = (),
     only_tcp: bool = False,
     only_own_processes: bool = False,
     changes_only_itself: bool = False,
@@ -103,10 +119,13 @@ def refuse(
 
     Args:
         sockets_but: The only families of sockets that can be made; None: all. Pairs of connected sockets always can.
+            Those of netlink are for addresses and routes alone, which ZeroMQ and others read.
         signals: Whether signals to other processes are refused; for kernels whose Landlock does not do that.
         truncation: Whether to refuse to empty files that are open for reading; for such kernels as well.
         forks: Whether each new process has to be allowed by who has the descriptor that is returned
-            (:func:`answer_fork`). Threads do not.
+            (:func:`receive`). Threads do not.
+        asked: Calls that have to be answered there, too. Where there is any, so have sockets of other families, files
+            that are opened for writing, and datagrams with an address.
         only_tcp: Whether sockets of the internet are for TCP alone, and connect by ``connect`` alone: what Landlock
             looks at. So no UDP, no MPTCP, and no data that is sent while connecting (TCP Fast Open).
         only_own_processes: Whether to refuse System V's shared memory, semaphores and queues, and the priorities and
@@ -128,31 +147,66 @@ def refuse(
         signals=signals,
         truncation=truncation,
         forks=forks,
+        asked=asked,
         only_tcp=only_tcp,
         only_own_processes=only_own_processes,
         changes_only_itself=changes_only_itself,
     )
-    return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks)
+    return set_filter(code, _MACHINES[machine()][1]["seccomp"], listens=forks or bool(asked))
 
 
-def answer_fork(listener: int, *, allow: bool) -> bool:
-    """Answer the process that waits to make another one; says whether there was one.
+class Asked:
+    """A call that waits for its answer.
+
+    Args:
+        data: What the kernel says of it (``struct seccomp_notif``).
+
+    Attributes:
+        id: Its number.
+        pid: The process, as the supervisor sees it.
+        name: The call's name.
+        arguments: Its six arguments.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.id, self.pid, _, number, _, _, *self.arguments = struct.unpack("QIIiIQ6Q", data)
+        self.name = _NUMBERED.get(number, str(number))
+
+
+def receive(listener: int) -> Asked | None:
+    """The call that waits for an answer; None where it has been given up.
 
     Args:
         listener: The descriptor of :func:`refuse`.
-        allow: Whether it may.
     """
-    asked = bytearray(80)
+    data = bytearray(80)
     try:
-        fcntl.ioctl(listener, 0xC0502100, asked)  # SECCOMP_IOCTL_NOTIF_RECV
+        fcntl.ioctl(listener, 0xC0502100, data)  # SECCOMP_IOCTL_NOTIF_RECV
     except OSError:
-        return False
-    answer = struct.pack("QqiI", *struct.unpack_from("Q", asked), 0, 0 if allow else -errno.EAGAIN, int(allow))
-    try:
-        fcntl.ioctl(listener, 0xC0182101, answer)  # SECCOMP_IOCTL_NOTIF_SEND; 1: go on
-    except OSError as error:
-        return error.errno == errno.ENOENT  # it has ended meanwhile
-    return True
+        return None
+    return Asked(bytes(data))
+
+
+def answer(listener: int, asked: Asked, error: int = 0, *, goes_on: bool = True) -> None:
+    """Answer a call.
+
+    Args:
+        listener: The descriptor of :func:`refuse`.
+        asked: The call.
+        error: The number of the error that it gets; 0: none.
+        goes_on: Whether it is done, where it gets no error; else it only seems to be.
+    """
+    with suppress(OSError):  # it has ended meanwhile
+        text = struct.pack("QqiI", asked.id, 0, -error, int(goes_on and not error))
+        fcntl.ioctl(listener, 0xC0182101, text)  # SECCOMP_IOCTL_NOTIF_SEND
+
+
+def answer_with(listener: int, asked: Asked, descriptor: int) -> None:
+    """Answer a call that makes a socket by a copy of *descriptor*."""
+    flags = asked.arguments[1] & os.O_CLOEXEC
+    with suppress(OSError):  # it has ended meanwhile
+        text = struct.pack("QIIII", asked.id, 2, descriptor, 0, flags)
+        fcntl.ioctl(listener, 0x40182103, text)  # SECCOMP_IOCTL_NOTIF_ADDFD; 2: and answer
 
 
 def program(
@@ -161,6 +215,7 @@ def program(
     signals: bool = False,
     truncation: bool = False,
     forks: bool = False,
+    asked: Collection[str] = (),
     only_tcp: bool = False,
     only_own_processes: bool = False,
     changes_only_itself: bool = False,
@@ -168,9 +223,13 @@ def program(
     """The filter's instructions (classic BPF)."""
     architecture, numbers = _MACHINES[machine()]
     refused = [*_ALWAYS, *(_SIGNALS if signals else ()), *(("truncate",) if truncation else ())]
+    no_socket = _at(_RETURN, _ASK) if asked else _give(errno.EACCES)
     code = [_at(_LOAD, 4), _jump(_EQUAL, architecture, 1, 0), _give(errno.EPERM), _at(_LOAD, 0)]
     if architecture == _MACHINES["x86_64"][0]:
         code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _give(errno.EPERM)]  # x32
+    for name in asked:
+        code += [_jump(_EQUAL, numbers[name], 0, 1), _at(_RETURN, _ASK)] if name in numbers else []
+    code += _asked_by_argument(numbers) if asked else []
     for name in refused:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(errno.EPERM)]
     code += [_jump(_EQUAL, numbers["io_uring_setup"], 0, 1), _give(errno.ENOSYS)]
@@ -179,7 +238,7 @@ def program(
     code += _no_attributes(numbers) if changes_only_itself else []
     code += _only_tcp(numbers) if only_tcp else []
     if sockets_but is not None:
-        code += _sockets(numbers, [*sockets_but])
+        code += _sockets(numbers, [*sockets_but], no_socket)
     if signals:
         code += _no_signals(numbers)
     if truncation:
@@ -189,18 +248,19 @@ def program(
     return b"".join([*code, _at(_RETURN, _ALLOW)])
 
 
-def _sockets(numbers: Mapping[str, int], families: Sequence[int]) -> list[bytes]:
-    """Refuse sockets that are of none of *families*."""
+def _sockets(numbers: Mapping[str, int], families: Sequence[int], otherwise: bytes) -> list[bytes]:
+    """Do *otherwise* with sockets that are of none of *families*. Netlink is for addresses and routes alone."""
     pairs = [] if UNIX in families else _no_datagram_pairs(numbers["socketpair"])
-    checks = [_jump(_EQUAL, family, len(families) - at, 0) for at, family in enumerate(families)]
-    block = [_at(_LOAD, _FIRST), *checks, _give(errno.EACCES), _at(_RETURN, _ALLOW)]
+    checks = [_jump(_EQUAL, family, len(families) - at + 3, 0) for at, family in enumerate(families)]
+    netlink = [_jump(_EQUAL, NETLINK, 0, 2), _at(_LOAD, _THIRD), _jump(_EQUAL, 0, 1, 0)]  # NETLINK_ROUTE
+    block = [_at(_LOAD, _FIRST), *checks, *netlink, otherwise, _at(_RETURN, _ALLOW)]
     return [*pairs, _jump(_EQUAL, numbers["socket"], 0, len(block)), *block]
 
 
 def _no_datagram_pairs(number: int) -> list[bytes]:
-    """Refuse pairs of sockets for datagrams: each of the two can send to the path of any other socket."""
-    block = [_at(_LOAD, _SECOND), _at(_AND, _KIND_OF_SOCKET), _jump(_EQUAL, _DATAGRAM, 0, 1), _give(errno.EACCES)]
-    block.append(_at(_LOAD, 0))
+    """Refuse pairs of sockets for datagrams, also raw ones: each of the two can send to the path of any other."""
+    kinds = [_jump(_EQUAL, _STREAM, 2, 0), _jump(_EQUAL, _PACKETS, 1, 0)]
+    block = [_at(_LOAD, _SECOND), _at(_AND, _KIND_OF_SOCKET), *kinds, _give(errno.EACCES), _at(_LOAD, 0)]
     return [_jump(_EQUAL, number, 0, len(block)), *block]
 
 
@@ -216,7 +276,7 @@ def _no_signals(numbers: Mapping[str, int]) -> list[bytes]:
 def _no_attributes(numbers: Mapping[str, int]) -> list[bytes]:
     """Let calls that set permissions, owners, times and attributes of files do nothing."""
     code: list[bytes] = []
-    for name in _ATTRIBUTES:
+    for name in ATTRIBUTES:
         code += [_jump(_EQUAL, numbers[name], 0, 1), _give(0)] if name in numbers else []
     return code + _without(numbers["ioctl"], _SECOND, (_SET_FLAGS, _SET_FLAGS_MORE))
 
@@ -260,6 +320,17 @@ def _only_tcp(numbers: Mapping[str, int]) -> list[bytes]:
         block = [_at(_LOAD, flags), _jump(_SET, _FAST_OPEN, 0, 1), _give(errno.EOPNOTSUPP), _at(_LOAD, 0)]
         code += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
     return code
+
+
+def _asked_by_argument(numbers: Mapping[str, int]) -> list[bytes]:
+    """Hand on files that are opened for writing, and datagrams with an address."""
+    code: list[bytes] = []
+    for name, argument in (("open", _SECOND), ("openat", _THIRD)):
+        block = [_at(_LOAD, argument), _jump(_SET, _O_WRITES, 0, 1), _at(_RETURN, _ASK), _at(_LOAD, 0)]
+        code += [_jump(_EQUAL, numbers[name], 0, len(block)), *block] if name in numbers else []
+    block = [_at(_LOAD, _FIFTH), _jump(_EQUAL, 0, 0, 2), _at(_LOAD, _FIFTH + 4), _jump(_EQUAL, 0, 1, 0)]
+    block += [_at(_RETURN, _ASK), _at(_LOAD, 0)]
+    return [*code, _jump(_EQUAL, numbers["sendto"], 0, len(block)), *block]
 
 
 def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:

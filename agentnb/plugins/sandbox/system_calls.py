@@ -71,6 +71,19 @@ def set_filter(program: bytes, number: int, *, listens: bool = False) -> int:
     return call(number, set_mode_filter, new_listener if listens else 0, ctypes.byref(given))
 
 
+def take_descriptor(pid: int, number: int) -> int:
+    """A copy of the descriptor *number* of process *pid* (``pidfd_getfd(2)``).
+
+    Raises:
+        OSError: If the system does not allow it, or there is none.
+    """
+    handle = call(434, pid, 0)
+    try:
+        return call(438, handle, number, 0)
+    finally:
+        os.close(handle)
+
+
 def unshare(flags: int) -> None:
     """Leave namespaces (``unshare(2)``).
 

@@ -141,10 +141,12 @@ def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_mem
     datagrams.setblocking(False)
     outside, path = folder.parent / "outside.txt", folder.parent / "socket"
     outside.write_text("kept")
-    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
         unix.bind(str(path))
         abstract.bind(f"\0agentnb-confined-{os.getpid()}")
         tcp.bind(("127.0.0.1", 0))
+        udp.bind(tcp.getsockname())
         for each in (unix, abstract, tcp):
             each.listen()
             each.setblocking(False)

@@ -66,15 +66,20 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
     secret.write_text(_SECRET)
     outside.write_text("kept")
     name = f"agentnb-escapes-{os.getpid()}"
-    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
         unix.bind(str(path))
         abstract.bind(f"\0{name}")
         tcp.bind(("127.0.0.1", 0))
+        udp.bind(tcp.getsockname())
         for each in (unix, abstract, tcp):
             each.listen()
             each.setblocking(False)
         words = [*(str(outside), str(secret), str(tcp.getsockname()[1])), str(path), name, str(os.getpid())]
         yield Around(tmp_path / "work", outside, [unix, abstract, tcp], words)
+        udp.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            udp.recv(1)
 
 
 @pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
@@ -91,7 +96,7 @@ def test_nothing_gets_out(around: Around, kind: str, where: str) -> None:
     assert way == ("namespaces" if _HERE.way == "namespaces" and not prefix and kind != "agent" else "Landlock"), done
     assert [line for line in lines if line.startswith("ESCAPED")] == []
     assert "done" in lines, done
-    assert len([line for line in lines if line.startswith("refused")]) >= 38
+    assert len([line for line in lines if line.startswith("refused")]) >= 39
     assert _SECRET not in done.stdout
     assert around.outside.read_text() == "kept"
     for each in around.sockets:

@@ -31,3 +31,26 @@ def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it
     assert len(tried) >= 34
     assert huge[1:] == ["False", "It could not be closed in", "this kernel has 105 MB open in a file without a name."]
     assert first == ["first", "1000"]  # where memory runs out, the kernel is not what is ended
+
+
+# Namespaces show files by their contents: what sets permissions and times alone changes nothing there.
+_UNSEEN = {"namespaces": {"permissions", "times"}, "Landlock": set()}
+
+
+@pytest.mark.parametrize("way", ["namespaces", "Landlock"])
+def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what_it_wanted(
+    tmp_path: Path, way: str
+) -> None:
+    """Each attempt of `tests/agents/writes_into_open_files.py`; none of them would change nothing."""
+    script = str(ROOT / "tests/agents/writes_into_open_files.py")
+    command = [*(_WITHOUT if way == "Landlock" else []), sys.executable, script]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp_path / "work").mkdir()
+    done = subprocess.run(command, cwd=tmp_path / "work", env=env, capture_output=True, text=True, check=False)
+    if way == "Landlock" and done.returncode == 77:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    tried = [line.split(" | ") for line in done.stdout.splitlines()]
+    assert len(tried) >= 46
+    assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
+    assert {each[1] for each in tried if each[3] == "Would change nothing."} <= _UNSEEN[way]
