@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes.coverage import Limits
-from agentnb.changes.model import FileChange, Step, Version
+from agentnb.changes.model import FOLDER, FileChange, Step, Version
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
@@ -138,6 +138,43 @@ def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: Chang
     assert (workspace / "d/x").read_text() == "1\n"
     store.apply(backward(undone))
     assert (workspace / "d").read_text() == "the agent's\n"
+
+
+@pytest.mark.parametrize("link", ["d", "d/e"])
+def test_a_link_to_a_folder_with_files_when_undo_makes_an_empty_folder_of_it_comes_back_with_redo(
+    store: ChangeStore, workspace: Path, link: str
+) -> None:
+    """What it leads to is not in it. Below it, too: the folder that it stands for may have had an empty one."""
+    (workspace / "full/e").mkdir(parents=True)
+    (workspace / "full/e/x").write_text("x\n")
+    (workspace / link).mkdir(parents=True)
+    before = store.take()
+    (workspace / link).rmdir()
+    (workspace / link).symlink_to(workspace / "full")
+    undone = store.apply(backward(store.changes(before, store.take())))
+    assert [(each.path, each.before and each.before.mode, each.after) for each in undone] == [(link, "link", FOLDER)]
+    assert [*(workspace / link).iterdir()] == []
+    store.apply(backward(undone))
+    assert (workspace / link).readlink() == workspace / "full"
+
+
+def test_an_empty_folder_in_a_folder_that_became_a_link_comes_back_and_goes_again(
+    store: ChangeStore, workspace: Path
+) -> None:
+    """Although the folder that the link leads to has one of that name, with a file in it."""
+    (workspace / "full/e").mkdir(parents=True)
+    (workspace / "full/e/x").write_text("x\n")
+    (workspace / "d/e").mkdir(parents=True)
+    before = store.take()
+    (workspace / "d/e").rmdir()
+    (workspace / "d").rmdir()
+    (workspace / "d").symlink_to("full")
+    undone = store.apply(backward(store.changes(before, store.take())))
+    assert {each.path: each.after for each in undone} == {"d": None, "d/e": FOLDER}
+    assert [*(workspace / "d/e").iterdir()] == []
+    store.apply(backward(undone))
+    assert (workspace / "d").readlink() == Path("full")
+    assert (workspace / "full/e/x").read_text() == "x\n"
 
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
