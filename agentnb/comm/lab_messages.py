@@ -360,11 +360,13 @@ class SavedParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         path: The file's path on the Jupyter server.
         type: What happened (``IChangedArgs`` of JupyterLab's contents).
         was: Its path before it was renamed.
+        is_automatic: Whether JupyterLab saved it by itself.
     """
 
     path: Annotated[str, msgspec.Meta(max_length=4_096)]
     type: Literal["save", "new", "rename", "delete"]
     was: Annotated[str, msgspec.Meta(max_length=4_096)] | None = None
+    is_automatic: bool = False
 
 
 class SavedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="method", tag="saved"):

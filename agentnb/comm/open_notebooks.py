@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.comm.lab import Lab
+    from agentnb.comm.lab_messages import SavedParams
     from agentnb.comm.notebook import Notebook
 
 EDITOR = "your browser"
@@ -83,14 +84,24 @@ class OpenNotebooks:
             since: The first moment, in milliseconds since 1970.
             until: The last one.
         """
+        return bool(self._saved(path, since, until))
+
+    def was_autosaved(self, path: str, since: int, until: int) -> bool:
+        """Whether JupyterLab saved the file *path* by itself between two moments, and the user did nothing to it."""
+        saved = self._saved(path, since, until)
+        return bool(saved) and all(each.is_automatic for each in saved)
+
+    def _saved(self, path: str, since: int, until: int) -> list[SavedParams]:
+        """What was done to the file *path*, or to a folder that it is in."""
         root = self._server_root()
-        done = [said for said, at in self._lab.saved if since <= at * 1000 <= until]
-        told = {(each, said.type in _OF_FOLDERS) for said in done for each in (said.path, said.was) if each}
         places = [path, *map(str, PurePosixPath(path).parents)]
-        return any(
-            any(_names(place, each.strip("/"), root) for place in (places if is_folder else [path]))
-            for each, is_folder in told
-        )
+
+        def concerns(said: SavedParams) -> bool:
+            names = [each.strip("/") for each in (said.path, said.was) if each]
+            of = places if said.type in _OF_FOLDERS else [path]
+            return any(_names(place, each, root) for place in of for each in names)
+
+        return [said for said, at in self._lab.saved if since <= at * 1000 <= until and concerns(said)]
 
     def _server_root(self) -> Path | None:
         """The folder that the server's paths begin at, where a notebook's path says it."""

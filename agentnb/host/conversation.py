@@ -294,6 +294,7 @@ class Conversation:
             patterns=lambda: self.policy.situation().patterns,
             answered=self.turns.answered,
             was_saved=environment.was_saved,
+            was_autosaved=environment.was_autosaved,
             cwd=self.cwd,
             kernel=self._kernel_changes,
             recording=TurnRecording(self.lifecycle, environment),

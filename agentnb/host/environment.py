@@ -79,7 +79,11 @@ class Editors(Protocol):
         ...
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
-        """Whether the user saved the file *path*, absolute, between two moments (milliseconds since 1970)."""
+        """Whether the file *path*, absolute, was saved between two moments (milliseconds since 1970)."""
+        ...
+
+    def was_autosaved(self, path: str, since: int, until: int) -> bool:
+        """Whether it was, and each time by the editor itself."""
         ...
 
 
@@ -221,6 +225,10 @@ class Environment:
     def was_saved(self, path: str, since: int, until: int) -> bool:
         """Whether the user saved the file *path* in an editor between two moments (milliseconds since 1970)."""
         return self.editors is not None and self.editors.was_saved(path, since, until)
+
+    def was_autosaved(self, path: str, since: int, until: int) -> bool:
+        """Whether an editor saved the file *path* between two moments, and the user did not."""
+        return self.editors is not None and self.editors.was_autosaved(path, since, until)
 
     def default_changes(self) -> tuple[bool, bool]:
         """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""

@@ -44,6 +44,7 @@ def change(*steps):
     threading.Thread(target=lambda: changed.append(asyncio.run(edit))).start()
 changed = []"""
 """Defines what undo of cells asks the page for."""
+SAVES = "[[each.path, each.is_automatic] for each, _ in __import__('agentnb.comm.lab', fromlist=['lab']).lab().saved]"
 UNDO_CELLS = "notebook:undo-cell-action"
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells
   .map(({ id, cell_type }) => ({ id, cell_type }))"""
@@ -162,6 +163,17 @@ def test_an_empty_conversation_is_there_after_a_restart_of_the_kernel(lab: Lab, 
     expect(side.chat.get_by_role("tab")).to_have_count(1)
     expect(side.chat.get_by_text("a first thought")).to_have_count(0)  # nor is it offered beside
     lab.picture("sidebar-restarted-empty")
+
+
+def test_what_jupyterlab_saves_by_itself_is_told_apart_from_what_the_user_saves(lab: Lab, side: Side) -> None:
+    """Autosave saves as a notebook's context does; the user's keys and menus run a command."""
+    lab.open("side-saves.ipynb", notebook("x = 1", kernel=KERNEL))
+    side.open()
+    side.start()
+    lab.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
+    lab.expect_in_kernel(SAVES, [["side-saves.ipynb", True]])
+    lab.save()
+    lab.expect_in_kernel(SAVES, [["side-saves.ipynb", True], ["side-saves.ipynb", False]])
 
 
 def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:

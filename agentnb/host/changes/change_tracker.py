@@ -20,6 +20,7 @@ from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
 from agentnb.host.changes.attribution import attributed, by_others, named_files, runs_commands, split_by_workspace
 from agentnb.host.changes.items import file_item, kernel_item, numbers, stored_content
+from agentnb.host.changes.notebook_cells import SUFFIX, count_cell_lines
 from agentnb.host.changes.open_notebook import cells_in, is_cells_only, missing_in_page, notice
 from agentnb.host.changes.records import (
     ConversationRecord,
@@ -144,6 +145,7 @@ class ChangeTracker:
         patterns: The sensitive files, as the policy says now.
         answered: Waits until the agent has answered the last prompt: a cancelled one may still write.
         was_saved: Whether the user saved a file (its absolute path) between two moments (milliseconds since 1970).
+        was_autosaved: The same, of what JupyterLab saved by itself and the user did not.
         cwd: The workspace.
         kernel: What the agent changes in the kernel and the notebook.
         recording: Puts the files of turns into the cassette that is recorded.
@@ -163,6 +165,7 @@ class ChangeTracker:
         patterns: Callable[[], Patterns],
         answered: Callable[[], Awaitable[None]],
         was_saved: Callable[[str, int, int], bool],
+        was_autosaved: Callable[[str, int, int], bool] = lambda _path, _since, _until: False,
         cwd: Path,
         kernel: KernelChanges | None,
         recording: TurnRecording,
@@ -177,7 +180,7 @@ class ChangeTracker:
         self._loop = loop
         self._patterns = patterns
         self._answered = answered
-        self._was_saved = was_saved
+        self._was_saved, self._was_autosaved = was_saved, was_autosaved
         self._attached = attached
         self.workspace = cwd if store is None else store.workspace
         self.kernel = kernel
@@ -327,7 +330,14 @@ class ChangeTracker:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
         found, counted = await store.run(lambda store: _compared(store, before, after, between))
-        found = tuple(each for each in found if not self.recording.owns(store.workspace / each.path))
+        found = tuple(
+            each
+            for each in found
+            if not self.recording.owns(store.workspace / each.path)
+            and not (
+                each.path not in named and self._was_only_autosaved(str(store.workspace / each.path), running, ended_at)
+            )
+        )
         others = store.named_by_others(session, running.began_at)
 
         def by(change: FileChange) -> tuple[By, ...]:
@@ -369,6 +379,10 @@ class ChangeTracker:
         self.kernel.offer(turn_id, missing or ())
         detail = _OLD_CELLS if missing is None or missing else _OLD_OUTPUTS
         return _WrittenNotebook(change, detail, notice(path_to_json(change.path), missing))
+
+    def _was_only_autosaved(self, path: str, running: _Running, until: int) -> bool:
+        """Whether JupyterLab alone wrote the file *path*: it asks the user where another program had written it."""
+        return self._was_autosaved(path, running.began_at, until) and self._was_saved_since(path)
 
     def _was_saved_since(self, path: str) -> bool:
         """Whether the user saved the file *path* when it had been written: then it is what the page shows."""
@@ -462,7 +476,11 @@ def _compared(
     """What changed, and the lines that came and went, by path."""
     found = store.changes(before, after, between)
     with store.reading():
-        return found, {change.path: store.lines(change) for change in found[:MOST_COUNTED]}
+        return found, {change.path: _counted(store, change) for change in found[:MOST_COUNTED]}
+
+
+def _counted(store: ChangeStore, change: FileChange) -> tuple[int | None, int | None]:
+    return count_cell_lines(store, change) if change.path.endswith(SUFFIX) else store.lines(change)
 
 
 def _paths(change: FileChange) -> tuple[str, ...]:

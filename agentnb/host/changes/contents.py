@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from agentnb.changes.model import path_to_json
 from agentnb.changes.text_diff import begins_as_text, text_of
 from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable, UsageError
+from agentnb.host.changes.notebook_cells import SUFFIX, cells_as_text
 from agentnb.host.files.workspace_files import for_page, snippet
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import Workspace
@@ -47,6 +48,8 @@ async def piece_for_page(
 ) -> Piece:
     """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets.
 
+    Of a notebook's file it is the text of its cells, but for what is in the workspace now.
+
     Args:
         tracker: What is known of the changes.
         item: The change.
@@ -58,7 +61,7 @@ async def piece_for_page(
     Raises:
         UsageError: If a cell or a variable is wanted as it is now.
         ContentNotStored: If its contents are not stored.
-        FileUnavailable: If it may hold secrets, or cannot be read.
+        FileUnavailable: If it may hold secrets, cannot be read, or is no notebook although it is called one.
     """
     for path in () if item.file is None else (item.file.path, item.file.was):
         if path is not None and (pattern := secret_pattern(path, patterns)) is not None:
@@ -69,7 +72,7 @@ async def piece_for_page(
             raise UsageError("Only files can be read as they are now.", hint="Look at the notebook.")
         found = for_page(snippet(Workspace(tracker.workspace), item.file.path, offset=first, length=length), patterns)
         return _piece(found.data, found.size, first, found.data)
-    content = await _content(tracker, item, after=side == "after")
+    content = _readable(item.name, await _content(tracker, item, after=side == "after"))
     return _piece(content[first : first + length], len(content), first, content)
 
 
@@ -93,6 +96,16 @@ async def _content(tracker: ChangeTracker, item: Item, *, after: bool) -> bytes:
     return await store.run(lambda opened: opened.content(version))
 
 
+def _readable(name: str, content: bytes) -> bytes:
+    """The content of a file as a person reads it: of a notebook, its cells."""
+    if not name.endswith(SUFFIX) or not content:
+        return content
+    cells = cells_as_text(content)
+    if cells is None:
+        raise FileUnavailable(f"{name!r} is no notebook that can be read.", hint="Open the file in a text editor.")
+    return cells
+
+
 def _piece(data: bytes, size: int, first: int, beginning: bytes) -> Piece:
     return Piece(data, size, first + len(data) < size, not begins_as_text(beginning))
 
@@ -102,7 +115,14 @@ def _told(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:
     versions = {"base": conflict.base, "current": conflict.current, "target": conflict.target}
     texts = {name: _text(store, version) for name, version in versions.items()}
     texts["merged"] = conflict.merged
+    if path.endswith(SUFFIX):
+        texts = {name: None if text is None else _cells(text) for name, text in texts.items()}
     return {"id": f"file:{path}", "path": path, **{name: text for name, text in texts.items() if text is not None}}
+
+
+def _cells(notebook: str) -> str | None:
+    cells = cells_as_text(notebook.encode("utf-8", "replace"))
+    return None if cells is None else cells.decode()
 
 
 def _text(store: ChangeStore, version: Version | None) -> str | None:

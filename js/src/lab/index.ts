@@ -146,9 +146,27 @@ function activate(
     });
   });
 
+  // A notebook that is saved while no such command runs is saved by JupyterLab itself.
+  let saving = 0;
+  app.commands.commandExecuted.connect((_, { id, result }) => {
+    if (!id.startsWith("docmanager:save")) return;
+    saving += 1;
+    const end = (): void => {
+      saving -= 1;
+    };
+    result.then(end, end);
+  });
+  const isOpen = (path: string): boolean => {
+    let found = false;
+    tracker.forEach(({ context }) => {
+      found ||= context.path === path;
+    });
+    return found;
+  };
   app.serviceManager.contents.fileChanged.connect((_, change) => {
     const saved = savedOf(change);
     if (!saved) return;
+    if (saved.type === "save" && saving === 0 && isOpen(saved.path)) saved.isAutomatic = true;
     sidebar.forEach((session) => {
       session.saved(saved);
     });

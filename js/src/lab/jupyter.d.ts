@@ -390,7 +390,7 @@ declare module "@codemirror/merge" {
 
 declare module "@jupyterlab/application" {
   import type { ServiceManager } from "@jupyterlab/services";
-  import type { Widget } from "@lumino/widgets";
+  import type { Signal, Widget } from "@lumino/widgets";
 
   export interface Command {
     label: string | ((args: Record<string, unknown>) => string);
@@ -414,6 +414,7 @@ declare module "@jupyterlab/application" {
       notifyCommandChanged(id: string): void;
       processKeydownEvent(event: KeyboardEvent): void;
       execute(id: string, args?: unknown): Promise<unknown>;
+      readonly commandExecuted: Signal<{ readonly id: string; readonly result: Promise<unknown> }>;
     };
     readonly shell: {
       add(widget: Widget, area: string, options?: unknown): void;

@@ -22,6 +22,8 @@ export interface Saved {
   path: string;
   type: string;
   was?: string;
+  /** JupyterLab saved it by itself. */
+  isAutomatic?: boolean;
 }
 
 /** What JupyterLab says of a file's change; undefined where nothing was done to a file that has a path. */

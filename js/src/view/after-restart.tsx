@@ -1,5 +1,5 @@
 /** A restart of the kernel ends its conversations: the one that was shown opens again, the others are offered. */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { readKept } from "./earlier-conversations";
@@ -66,7 +66,8 @@ export function useAfterRestart(
     event.preventDefault();
     void reopen(JSON.parse((event as CustomEvent<string>).detail)).catch(() => undefined); // of an older kernel
   };
-  useEffect(() => {
+  // Before the next look of the sidebar, which tries again when the chat has changed (js/src/lab/pending-prompt.ts).
+  useLayoutEffect(() => {
     shadow.host.addEventListener("agentnb-leaving", leaving);
     shadow.host.addEventListener("agentnb-reopen", onReopen);
     return () => {

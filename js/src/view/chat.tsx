@@ -1,6 +1,6 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
@@ -49,7 +49,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(resource);
     toBox();
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onOpen = (event: Event) => {
       const resource = (event as CustomEvent<unknown>).detail;
       const known = root?.sessions?.find((one) => one.resource === resource);
@@ -210,7 +210,7 @@ function usePanel() {
     if (!isShown) before.current = root.activeElement;
     show(name);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onPanel = (event: Event) => {
       event.preventDefault();
       open((event as CustomEvent<PanelName>).detail);

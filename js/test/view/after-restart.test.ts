@@ -1,5 +1,6 @@
 /** A restart of the kernel: what was open in its chat is open, or offered, in the next one's. */
 import { expect, test } from "vitest";
+import { PendingPrompt } from "../../src/lab/pending-prompt";
 import type { Leaving } from "../../src/view/after-restart";
 import { addSession, type MemoryStore, readyStore, SESSION, startTurn, summary } from "./memory-store";
 import { open, type Page } from "./page";
@@ -22,15 +23,19 @@ async function next(
 ): Promise<{ store: MemoryStore; page: Page }> {
   const store = readyStore();
   store.hostId.value = "another";
-  store.root.value = { agents: store.root.value?.agents ?? [], sessions: [] };
+  const root = { agents: store.root.value?.agents ?? [], sessions: [] };
+  store.root.value = undefined;
   store.answer = async (method) => {
     const answer = answers[method] ?? {};
     if (answer instanceof Error) throw answer;
     return answer;
   };
   const page = open(store, { kind: "chat" });
-  const event = () => new CustomEvent("agentnb-reopen", { detail, cancelable: true });
-  await page.until(() => expect(page.host.dispatchEvent(event())).toBe(false)); // taken
+  const pending = new PendingPrompt();
+  await pending.send(page.host.parentElement as HTMLElement, "", Promise.resolve(detail), "agentnb-reopen");
+  await page.until(() => expect(page.text()).toContain("Connecting"));
+  store.root.value = root;
+  await page.until(() => expect(pending.node.hidden).toBe(true)); // taken
   return { store, page };
 }
 

@@ -249,3 +249,16 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
         assert found == ["data.csv", "new.py", "old.py", "after/x", "before/d/x"]
         assert not known.was_saved(str(tmp_path / "work/data.csv"), 0, heard - 1000)
     assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)
+
+
+def test_a_file_was_autosaved_where_no_save_of_it_was_the_users(page: Page, tmp_path: Path) -> None:
+    """One save by the user among them, and it is theirs; a page of an older version says nothing of it."""
+    page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
+    known = notebooks(page, "")
+    path = str(tmp_path / "work/fit.ipynb")
+    found = [known.was_autosaved(path, 0, 2**60)]
+    for more in ({"isAutomatic": True}, {}):
+        params = {"path": "work/fit.ipynb", "type": "save", **more}
+        page.lab.heard(page.comm_id, {"content": {"data": {"v": 1, "method": "saved", "params": params}}})
+        found.append(known.was_autosaved(path, 0, 2**60))
+    assert (found, known.was_saved(path, 0, 2**60)) == ([False, True, False], True)

@@ -61,16 +61,19 @@ def open_session(host: Host, tmp_path: Path) -> Open:
 
 
 class Saved:
-    """An editor in which the user saved these files all the time."""
+    """An editor in which the user, or the editor by itself, saved these files all the time."""
 
-    def __init__(self, *paths: str) -> None:
-        self._paths = paths
+    def __init__(self, *paths: str, by_itself: bool = False) -> None:
+        self._paths, self._by_itself = paths, by_itself
 
     def unsaved(self, path: str) -> None:
         del path
 
     def was_saved(self, path: str, since: int, until: int) -> bool:
         return path in self._paths and since <= until
+
+    def was_autosaved(self, path: str, since: int, until: int) -> bool:
+        return self._by_itself and self.was_saved(path, since, until)
 
 
 def hosted(host: Host, session: Session) -> Conversation:

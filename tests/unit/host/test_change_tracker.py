@@ -129,6 +129,17 @@ def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
     assert sorted(path.name for path in tmp_path.iterdir()) == list(saved[1:])
 
 
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
+    attended: Host, open_session: Open, tmp_path: Path, claimed: bool
+) -> None:
+    """Unless a tool call names it, too."""
+    attended.environment.connect(editors=Saved(str(tmp_path.resolve() / "fit.ipynb"), by_itself=True))
+    steps = [["write", "fit.ipynb", "{}"], ["write", "agent.txt", "a"], *([["claim", "fit.ipynb"]] if claimed else [])]
+    turn = does(open_session("writes_files"), *steps)
+    assert [each.name for each in turn.changes] == ["agent.txt", *(["fit.ipynb"] if claimed else [])]
+
+
 def test_a_home_folder_when_an_agent_works_there_is_covered_by_named_files_only(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,3 +205,58 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
     for side in ("before", "after", "now"):
         with pytest.raises(FileUnavailable, match="may hold secrets"):
             ask(host, conversation, "read", changeset=uri, id="file:.env", side=side)
+
+
+def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
+    """The file of a notebook with these code cells, the first of which has these outputs."""
+    told = [
+        {
+            "cell_type": "code",
+            "id": f"c{at}",
+            "metadata": {},
+            "execution_count": None,
+            "source": [source],
+            "outputs": [],
+        }
+        for at, source in enumerate(cells)
+    ]
+    told[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": told}, indent=1)
+
+
+def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(
+    host: Host, open_session: Open, follow: Follow, tmp_path: Path
+) -> None:
+    """Sources and outputs, counted in lines of these; one that is no notebook says so and is not shown as it is."""
+    before = notebook("x = 1", "y = 2")
+    (tmp_path / "fit.ipynb").write_text(before)
+    session = open_session("writes_files")
+    after = notebook("x = 1\nx", "y = 2", outputs=("1\n",))
+    turn = does(session, ["write", "fit.ipynb", after], ["write", "no.ipynb", '{"cells": 7}'])
+    conversation = hosted(host, session)
+    followed = follow(f"{conversation.session.uri}/changes/{turn.id}")
+
+    def read(name: str, side: str) -> str:
+        answer = ask(host, conversation, "read", changeset=followed.uri, id=f"file:{name}", side=side)
+        return bytes(answer[1][0]).decode()
+
+    assert read("fit.ipynb", "before") == "# %%\nx = 1\n\n# %%\ny = 2\n"
+    assert read("fit.ipynb", "after") == "# %%\nx = 1\nx\n#> 1\n\n# %%\ny = 2\n"
+    assert followed.state.files[0].edit["diff"] == {"added": 2, "removed": 0}
+    with pytest.raises(FileUnavailable, match="no notebook"):
+        read("no.ipynb", "after")
+    turn.undo("fit.ipynb")
+    assert (tmp_path / "fit.ipynb").read_text() == before
+
+
+def test_a_conflict_over_a_notebooks_file_shows_its_cells(host: Host, open_session: Open, tmp_path: Path) -> None:
+    """All versions of it."""
+    (tmp_path / "fit.ipynb").write_text(notebook("x = 1"))
+    session = open_session("writes_files")
+    turn = does(session, ["write", "fit.ipynb", notebook("x = 2")])
+    (tmp_path / "fit.ipynb").write_text(notebook("x = 3"))
+    conversation = hosted(host, session)
+    uri = f"{conversation.session.uri}/changes/{turn.id}"
+    (conflict,) = ask(host, conversation, "invoke", changeset=uri, operationId="undo")["conflicts"]
+    texts = {name: conflict[name] for name in ("base", "current", "target")}
+    assert texts == {"base": "# %%\nx = 2\n", "current": "# %%\nx = 3\n", "target": "# %%\nx = 1\n"}
