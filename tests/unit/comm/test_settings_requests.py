@@ -14,10 +14,10 @@ from agentnb.agent.catalog import custom
 from agentnb.configuration.sources import Sources, read_settings
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.policy.rules import Rule
 from agentnb.policy.situation import Mode
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, XConfigOptionsChanged
 from tests.unit.comm.test_service import Page
+from tests.unit.host.test_permissions import Talk, write
 
 
 @pytest.fixture(autouse=True)
@@ -351,13 +351,17 @@ def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Pag
     ]
 
 
-def test_what_was_answered_in_open_conversations_is_listed_and_revoked(page: Page, host: Host, tmp_path: Path) -> None:
-    """With the conversation that it holds in."""
-    conversation = host.loop.call(lambda: host.open(custom(["unused"], name="asker"), cwd=tmp_path, title="Fit"))
-    grant = {"session": conversation.session.uri, "title": "Fit", "scope": "turn", "text": "allow edit"}
-    rule = Rule(action="allow", tool=("edit",))
-    host.loop.call(conversation.permissions._grants.take, rule, "turn")
-    assert page.ask("listSettings", {})["result"]["grants"] == [grant]
+def test_answers_on_cards_when_a_conversation_is_open_are_listed_and_revoked(
+    page: Page, host: Host, tmp_path: Path
+) -> None:
+    """Each answer has the conversation in which it holds, and a button that ends it."""
+    host.environment.connect(attached=lambda: True)
+    talk = Talk(host, tmp_path / "work", name="asker")
+    turn = talk.prompt(write(tmp_path / "work/a.txt"))
+    talk.answer(talk.questions()[0], "agentnb:session")
+    talk.done(turn)
+    (grant,) = page.ask("listSettings", {})["result"]["grants"]
+    assert (grant["session"], grant["scope"]) == (talk.conversation.session.uri, "session")
     page.ask("changePolicy", {"action": "revoke", "session": grant["session"], "text": grant["text"]})
     assert page.ask("listSettings", {})["result"]["grants"] == []
-    assert "error" in page.ask("changePolicy", {"action": "revoke", "session": "gone", "text": "allow edit"})
+    assert "error" in page.ask("changePolicy", {"action": "revoke", "session": "gone", "text": grant["text"]})
