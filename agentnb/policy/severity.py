@@ -13,6 +13,11 @@ beyond the workspace, or hides what it does. ``critical``: cannot be taken back.
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
+_TAKES_AWAY = ("Deletes", "Removes", "Throws", "Empties", "Overwrites", "Replaces", "The code deletes")
+"""How the reasons begin whose effect is gone for good, or hard to bring back."""
+_CHANGES = SEVERITIES.index("medium")
+_MOST_TOLD = 3
+
 
 class Finding(NamedTuple):
     """One thing to say about a command or a file."""
@@ -27,5 +32,21 @@ def rank(severity: Severity) -> int:
 
 
 def worst(findings: Iterable[Finding]) -> Finding | None:
-    """The worst of *findings*, the first one where several are as bad; None of none."""
-    return max(findings, key=lambda finding: rank(finding.severity), default=None)
+    """The worst of *findings*; of equals the first that takes something away, else the first; None of none."""
+    return max(findings, key=_badness, default=None)
+
+
+def together(findings: Iterable[Finding]) -> Finding | None:
+    """*findings* as one: the worst, and up to two others that change something, the worse ones first.
+
+    Example:
+        >>> together([Finding("medium", "Writes to a."), Finding("medium", "Deletes files."), Finding("low", "Looks.")])
+        Finding(severity='medium', reason='Deletes files. Writes to a.')
+    """
+    ordered = sorted(findings, key=_badness, reverse=True)
+    reasons = dict.fromkeys(each.reason for each in ordered if each is ordered[0] or rank(each.severity) >= _CHANGES)
+    return Finding(ordered[0].severity, " ".join(list(reasons)[:_MOST_TOLD])) if ordered else None
+
+
+def _badness(finding: Finding) -> tuple[int, bool]:
+    return rank(finding.severity), finding.reason.startswith(_TAKES_AWAY)

@@ -13,7 +13,7 @@ from agentnb.policy.commands.paths import Place
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.rules import Subject
 from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
-from agentnb.policy.severity import Finding, worst
+from agentnb.policy.severity import Finding, together, worst
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
@@ -45,7 +45,7 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
     about = _CELLS if request.kind == "cell" else _FILE  # an agent that calls a file a cell changes a file
     found = [_file(path, request.tool, situation, about) for path in request.files]
     if found:
-        risk = worst(finding for _, finding in found) or Finding("none", "")
+        risk = together(finding for _, finding in found) or Finding("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
     risk = Finding("low", "Only looks.") if request.tool in READING else Finding("medium", "Does what its title says.")
     if request.vague:
@@ -63,7 +63,7 @@ def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen
         places += command_targets([Place(".")], cwd)
     found = [_subject_of_target(each, request, situation) for each in places]
     known = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
-    risk = worst((known, *(finding for _, finding in found))) or known
+    risk = together((known, *(finding for _, finding in found))) or known
     sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
     units = tuple(
         _subject(request, situation, command=unit, severity=rating.severity, sensitive=sensitive, asks=rating.asks)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.conftest import ROOT
 
@@ -210,3 +210,46 @@ def test_selectors_show_what_they_choose(show: Show) -> None:
     names = page.locator(".selector select").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
     assert [name.rstrip(":") for name in shown] == names
     assert {"Model", "Effort"} <= set(names)
+
+
+SIZES = [(320, 400), (420, 700), (640, 1200)]
+"""Of a window: the card is taller than it, at the end of what scrolls, or has room below it."""
+
+
+def open_list(page: Page) -> Locator:
+    """Open *More options* of the card with the mouse, which stays where it was pressed."""
+    card = page.locator(".permission")
+    expect(card.locator(".permission-options")).to_have_attribute("data-armed", "true")
+    card.get_by_role("button", name="More options").click()
+    expect(card.get_by_role("menu")).to_be_visible()
+    return card
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_list_of_a_card_when_it_opens_is_not_under_the_pointer(show: Show, width: int, height: int) -> None:
+    """A hurried second click would choose what holds for good."""
+    page = show("permission-wider", width=width, height=height)
+    card = open_list(page)
+    card.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert card.evaluate("(card) => [...card.querySelectorAll(':hover')].at(-1).closest('button')?.textContent") in (
+        "More options",
+        None,
+    )
+    assert off_screen(page, ".permission-options button") == []
+
+
+def test_the_list_of_a_card_below_a_cell_is_seen_whole(show: Show) -> None:
+    """There is little above the card: the list scrolls instead of being cut off."""
+    page = show("turn-permission")
+    open_list(page)
+    assert off_screen(page, ".menu, .permission-options button") == []
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_first_click_on_reject_counts_while_the_list_is_open(show: Show, width: int, height: int) -> None:
+    """Nothing moves between press and release."""
+    page = show("permission-wider", width=width, height=height)
+    card = open_list(page)
+    card.get_by_role("button", name="Reject", exact=True).click(delay=100)
+    expect(card.get_by_role("menu")).to_have_count(0)
+    assert [action["approved"] for action in page.evaluate("store.sent.map((one) => one[1])")] == [False]

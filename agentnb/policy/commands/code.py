@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.policy.severity import Finding, worst
+from agentnb.policy.severity import Finding, together
 
 if TYPE_CHECKING:
     from agentnb.policy.commands.options import Options
@@ -102,7 +102,8 @@ def rate_code(code: str, harmless: str = "Runs code given on the command line.")
         'critical'
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
-    return worst(found) or Finding("medium", harmless)
+    plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same
+    return together(plain or found) or Finding("medium", harmless)
 
 
 def rate_awk(options: Options) -> Finding | None:

@@ -12,7 +12,7 @@ from agentnb.policy.commands.paths import Place
 from agentnb.policy.commands.system import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.severity import Finding, Severity, rank, worst
+from agentnb.policy.severity import Finding, Severity, rank, together
 from agentnb.policy.shell.parser import Unreadable
 from agentnb.policy.shell.words import MOST_WORDS, TooManyWords
 
@@ -61,7 +61,7 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)
     unused = [finding for walk in walks for finding in walk.unused]
-    found = worst([*findings, *unused]) or Finding("none", "")
+    found = together([*findings, *unused]) or Finding("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
     sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
     return Rating(

@@ -25,11 +25,14 @@ interface Props {
   disabled?: boolean;
   /** The button's class; an icon's by default. */
   className?: string;
-  /** Whether the list takes its room below the button, where a floating one would be cut off. */
-  inFlow?: boolean;
+  /**
+   * Where the list is, by default over what is below the button. `in-flow`: it takes its room below, where a floating one
+   * would be cut off. `above`: over what is above the row of buttons, which all stay in place and free.
+   */
+  placement?: "in-flow" | "above";
   /** Whether choosing does nothing yet. */
   inert?: boolean;
-  /** Whether choosing does nothing for the first half second: the list may come up under the pointer. */
+  /** Whether choosing does nothing for the first half second. */
   settles?: boolean;
   /** Of the button: -1 where the arrow keys go to it. */
   tabIndex?: number;
@@ -43,7 +46,7 @@ export function Menu({
   items,
   disabled = false,
   className = "icon-button",
-  inFlow,
+  placement,
   inert: inertNow,
   settles,
   tabIndex,
@@ -57,8 +60,17 @@ export function Menu({
   const entries = () => [...(holder.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
   useLayoutEffect(() => {
     if (!open) return;
+    const list = holder.current?.querySelector<HTMLElement>(".above > .menu");
+    const top = holder.current?.closest(".transcript, .root")?.getBoundingClientRect().top ?? 0;
+    if (list) list.style.maxHeight = `min(40vh, ${list.getBoundingClientRect().bottom - Math.max(0, top)}px)`;
     const all = entries();
     (all.find((one) => one.ariaCurrent === "true") ?? all[0])?.focus();
+    // Not when the focus leaves: what is pressed would move before the button is released, and the click be lost.
+    const onClick = (event: Event) => {
+      if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);
+    };
+    window.addEventListener("click", onClick, true);
+    return () => window.removeEventListener("click", onClick, true);
   }, [open]);
 
   const close = () => {
@@ -73,14 +85,12 @@ export function Menu({
     const step = STEP[event.key];
     const end = event.key === "Home" ? 0 : event.key === "End" ? all.length - 1 : undefined;
     const to = step === undefined ? end : (at + step + all.length) % all.length;
+    if (event.key === "Tab") return setOpen(false);
     if (event.key === "Escape") close();
     else if (to !== undefined) all[to]?.focus();
     else return;
     event.preventDefault();
     event.stopPropagation();
-  };
-  const onFocusOut = (event: FocusEvent) => {
-    if (!holder.current?.contains(event.relatedTarget as Node | null)) setOpen(false);
   };
   const choose = (item: MenuItem) => {
     if (inert) return;
@@ -89,7 +99,7 @@ export function Menu({
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its buttons are told
-    <div class={`menu-holder${inFlow ? " in-flow" : ""}`} ref={holder} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+    <div class={`menu-holder ${placement ?? ""}`} ref={holder} onKeyDown={onKeyDown}>
       <button
         type="button"
         class={className}

@@ -267,6 +267,9 @@ describe("the policy on a permission card", () => {
     page.button("Allow").click();
     expect(store.dispatched).toEqual([]);
     await vi.advanceTimersByTimeAsync(INERT_FOR);
+    page.button("More options").click();
+    await page.until(() => page.button("Allow all 2 edits once"));
+    await vi.advanceTimersByTimeAsync(INERT_FOR);
     await armed(page);
     page.button("Allow all 2 edits once").click();
     expect(store.dispatched.length).toEqual(2);
@@ -468,6 +471,18 @@ describe("a permission card", () => {
     askAlike(store, "b");
     await page.until(() => expect(page.all(".permission")).toHaveLength(2));
     expect(page.root.activeElement).toBe(item);
+  });
+
+  test("the list stays until a click outside is done, and goes with Tab", async () => {
+    const { page } = await askedAll(["a"]);
+    await moreOptions(page);
+    page.button("Reject").focus(); // what a press does; the click comes with the release
+    expect(page.find("[role=menu]").isConnected).toEqual(true);
+    page.find(".permission-risk").click();
+    await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
+    await moreOptions(page);
+    press(page.root.activeElement as Element, "Tab");
+    await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
   });
 
   test("has a menu that the keyboard opens, walks through and leaves", async () => {

@@ -408,3 +408,26 @@ def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command
     """Only a command's code stands on the command line; a cell's does not."""
     request = PolicyRequest(kind=kind, title="x", command=command, path="/w/a.ipynb" if command is None else "/w")
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("grep x sales.csv >> out.txt; rm sales.csv", "Deletes files. Writes to out.txt."),
+        (
+            "cp a b; pip install x; rm c; mv d e; rm f",
+            "Deletes files. Installs packages, which may run code of theirs. Moves files.",
+        ),
+        ("ls > out.txt; rm -r data", "Deletes folders and everything in them. Writes to out.txt."),
+        ("ls -a; rm a", "Deletes files."),
+        ("cat /home/ada/notes; rm a", "Outside the workspace: /home/ada/notes. Deletes files."),
+        (
+            "python -c 'subprocess.run(a); os.remove(b)'",
+            "The code deletes or empties files. The code starts other programs.",
+        ),
+    ],
+)
+def test_the_effects_of_a_command_that_has_several_are_on_the_card_the_worst_first(command: str, words: str) -> None:
+    """Of those that are as bad, a deletion comes first. More than three, and what only looks, are left out."""
+    request = PolicyRequest(kind="terminal", title="Run", command=command)
+    assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words

@@ -137,7 +137,7 @@ export function Row(props: Props) {
             <Icon name="delete" />
           </button>
         )}
-        <Menu label={`More: ${title}`} items={items} inFlow disabled={busy} tabIndex={tabIndex}>
+        <Menu label={`More: ${title}`} items={items} placement="in-flow" disabled={busy} tabIndex={tabIndex}>
           <Icon name="more" />
         </Menu>
       </div>

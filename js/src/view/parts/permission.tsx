@@ -131,7 +131,14 @@ export function Permission({ turnId, call }: Props) {
         {button(allow, isCritical ? "secondary danger" : "primary")}
         {!isCritical && button(reject, "secondary")}
         {others.length > 0 && (
-          <Menu label="More options" items={others} className="button secondary more" inFlow inert={!armed} settles>
+          <Menu
+            label="More options"
+            items={others}
+            className="button secondary more"
+            placement="above"
+            inert={!armed}
+            settles
+          >
             More options
             <Icon name="chevron" className="menu-mark" />
           </Menu>
