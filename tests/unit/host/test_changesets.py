@@ -209,7 +209,7 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
     """The file of a notebook with these code cells, the first of which has these outputs."""
-    told = [
+    cell_dicts: list[dict[str, Any]] = [
         {
             "cell_type": "code",
             "id": f"c{at}",
@@ -220,8 +220,8 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
         }
         for at, source in enumerate(cells)
     ]
-    told[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": told}, indent=1)
+    cell_dicts[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cell_dicts}, indent=1)
 
 
 def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(
