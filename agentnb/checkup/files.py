@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.agent.confinement import TRIED, way_here
+from agentnb.agent.confinement import TRIED, unchecked_here, way_here
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -39,7 +39,7 @@ def examine() -> list[Checkup]:
         kept(),
         policy(PolicyFiles()),
         cassette(current_environment().cassette),
-        confinement(str(settings.values["confine"].value), *way_here()),
+        confinement(str(settings.values["confine"].value), *way_here(), unchecked_here()),
     ]
 
 
@@ -121,13 +121,14 @@ def policy(files: PolicyFiles) -> Checkup:
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
 
 
-def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
+def confinement(chosen: str, way: Way | None, why: str, unchecked: str = "") -> Checkup:
     """Whether agents are confined: what is chosen, and what can do it here.
 
     Args:
         chosen: The setting ``confine``.
         way: What can confine an agent here, from :func:`agentnb.agent.confinement.way_here`; None: nothing.
         why: Why nothing can.
+        unchecked: What Landlock does not look at here (:func:`agentnb.agent.confinement.unchecked_here`).
     """
     title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:
@@ -143,6 +144,7 @@ def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
     if chosen != "where possible" or way in TRIED:
         which = "agents whose needs are known" if chosen == "where possible" else "agents"
         message = f"{way} keeps {which} in their workspace ({chosen})."
+        message += f" Not checked on this system: {unchecked}." if unchecked and way == "Landlock" else ""
         return checkup("confinement", "ready", None, message, title=title)
     message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
     return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)
