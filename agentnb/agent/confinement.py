@@ -23,7 +23,7 @@ import msgspec
 from agentnb.agent.readable_paths import readable_paths
 from agentnb.errors import AgentStartFailed
 from agentnb.folders import config_folder, data_folder, home
-from agentnb.plugins.sandbox import confined_program, landlock, seccomp
+from agentnb.plugins.sandbox import confined_program, landlock, own_mounts, seccomp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +44,8 @@ _XDG = (
     ("XDG_STATE_HOME", "~/.local/state/"),
 )
 _PROBE_SECONDS = 10
+_WITHOUT_MOUNTS = "permissions, times and attributes of your other files; your other terminals"
+"""What Landlock does not look at, and a file system of one's own prevents."""
 TRIED: tuple[Way, ...] = ("Landlock", "bubblewrap")
 """What confines agents where nobody has asked for that: these have been seen to work."""
 
@@ -92,13 +94,15 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     sockets: bool = False
     shown: tuple[str, ...] = ()
     version: int = 0
+    unchecked: str = ""
 
     @property
     def summary(self) -> str:
         """What it is confined to, in a line."""
         hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
         network = "; no network" if self.network == "none" else hosts
-        return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}"
+        unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
+        return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}{unchecked}"
 
     def command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* confined."""
@@ -126,6 +130,17 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
     if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
         return "sandbox-exec", ""
     return None, f"nothing here can do it ({platform.system()})"
+
+
+@lru_cache(maxsize=1)
+def unchecked_here() -> str:
+    """What confinement by Landlock does not look at here, in words; empty where the agent gets mounts of its own."""
+    command = [sys.executable, "-I", "-S", own_mounts.__file__]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return _WITHOUT_MOUNTS
+    return "" if done.returncode == 0 else _WITHOUT_MOUNTS
 
 
 def bubblewrap_here() -> tuple[str, bool]:
@@ -206,6 +221,7 @@ def confinement_of(
         sockets=needs.sockets or asked.sockets,
         shown=tuple(_shortened(each, folder) for each in shown),
         version=landlock.abi() if way == "Landlock" else 0,
+        unchecked=unchecked_here() if way == "Landlock" else "",
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.agent.confinement import TRIED, way_here
+from agentnb.agent.confinement import TRIED, unchecked_here, way_here
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -39,7 +39,7 @@ def examine() -> list[Checkup]:
         kept(),
         policy(PolicyFiles()),
         cassette(current_environment().cassette),
-        confinement(str(settings.values["confine"].value), *way_here()),
+        confinement(str(settings.values["confine"].value), *way_here(), unchecked_here()),
     ]
 
 
@@ -121,8 +121,8 @@ def policy(files: PolicyFiles) -> Checkup:
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
 
 
-def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
-    """Whether agents are confined: what is chosen, and what can do it here."""
+def confinement(chosen: str, way: Way | None, why: str, unchecked: str = "") -> Checkup:
+    """Whether agents are confined: what is chosen, what can do it here, and what is not checked."""
     title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:
         message = f"Agents do not start: they are to be confined ({chosen}), and cannot be: {why}."
@@ -137,6 +137,7 @@ def confinement(chosen: str, way: Way | None, why: str) -> Checkup:
     if chosen != "where possible" or way in TRIED:
         which = "agents whose needs are known" if chosen == "where possible" else "agents"
         message = f"{way} keeps {which} in their workspace ({chosen})."
+        message += f" Not checked on this system: {unchecked}." if unchecked and way == "Landlock" else ""
         return checkup("confinement", "ready", None, message, title=title)
     message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
     return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)

@@ -69,7 +69,7 @@ TRIES = {
     "end the log": "logger.warning('zz'); logging.shutdown()",
     "close compressed": "packed.close()",
     "close an archive": "archive.close()",
-    "at exit": "import atexit; atexit._run_exitfuncs()",
+    "leave": "raise SystemExit",
     "commit": "db.execute('insert into t values (2)'); db.execute('commit')",
     "roll back": "db.execute('rollback')",
     "close a database": "db.close()",

@@ -12,10 +12,12 @@ import pytest
 from agentnb.agent import subreaper, watchdog
 from agentnb.kernel import bridge
 from agentnb.plugins.rehearsal import command_program
-from agentnb.plugins.sandbox import confined_program
+from agentnb.plugins.sandbox import confined_program, own_mounts
 from tests.conftest import ROOT
 
-PROGRAMS = [Path(str(each.__file__)) for each in (bridge, command_program, confined_program, subreaper, watchdog)]
+PROGRAMS = [
+    Path(str(each.__file__)) for each in (bridge, command_program, confined_program, own_mounts, subreaper, watchdog)
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)

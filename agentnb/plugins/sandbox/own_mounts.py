@@ -3,6 +3,7 @@
 Landlock looks at what opens, makes and removes files. It does not look at calls that change permissions, owners, times
 and extended attributes, and it cannot tell the terminals of others from one's own. In a mount namespace everything but
 the folders that may be changed is read-only, and ``/dev/pts`` is empty. System V's shared memory is one's own as well.
+Run as a program, it says by its exit code whether the system allows that.
 
 See mount_namespaces(7), mount_setattr(2) and https://docs.kernel.org/filesystems/devpts.html.
 """
@@ -11,6 +12,10 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/agentnb/")[0])
 
 from agentnb.plugins.sandbox.namespaces import (
     BIND,
@@ -79,3 +84,7 @@ def _enter(write: Sequence[str]) -> None:
 def _set(path: str, on: int, off: int) -> None:
     """Set and clear flags of the mount at *path* and of all below it."""
     call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, struct.pack("QQQQ", on, off, 0, 0), 32)
+
+
+if __name__ == "__main__":
+    sys.exit(not enter(()))

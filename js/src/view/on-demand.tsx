@@ -41,9 +41,9 @@ export function OnDemand<C>({ name, what, context, className = "" }: Props<C>) {
     let isGone = false;
     moduleOf(store, name).then(
       ({ default: mount }) => {
-        if (isGone) return;
+        if (isGone || into.current === null) return;
         setState("shown");
-        unmount = (mount as Mount<C>)(into.current as HTMLElement, latest.current);
+        unmount = (mount as Mount<C>)(into.current, latest.current);
       },
       (error) => isGone || setState(new Error(reason(error))),
     );

@@ -8,8 +8,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -165,6 +167,87 @@ def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_mem
     assert outside.read_text() == "kept"
     with datagrams, pytest.raises(BlockingIOError):
         datagrams.recv(1)
+
+
+_ORDINARY_USER = 65534
+_SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+@needs_landlock
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(not os.access(_SYSTEM_PYTHON, os.X_OK), reason="another user may not run this Python")
+@pytest.mark.parametrize("has_namespaces", [True, False], ids=["with namespaces", "without namespaces"])
+def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
+    folder: Path, terminal: str, shared_memory: int, *, has_namespaces: bool
+) -> None:
+    """Where no file system of its own can be had, what Landlock does not look at is in the summary."""
+    home, outside, own = folder.parent, folder.parent / "outside.txt", folder.parent / "own"
+    outside.write_text("kept")
+    shutil.copytree(ROOT / "agentnb/sandbox", own / "agentnb/sandbox")
+    (own / "agentnb/__init__.py").touch()
+    for name in ("escapes", "without_namespaces"):
+        shutil.copy(ROOT / f"tests/agents/{name}.py", own)
+
+    ordinary: Any = {"user": _ORDINARY_USER, "group": _ORDINARY_USER, "extra_groups": ()}
+    datagrams, unix, tcp = (socket.socket(*kind) for kind in ((1, 2), (1,), (2,)))
+    with datagrams, unix, tcp, subprocess.Popen(["sleep", "1000"], **ordinary) as other:
+        datagrams.bind(str(home / "datagrams"))
+        unix.bind(str(home / "socket"))
+        unix.listen()
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        for path in (Path(terminal), home, *home.rglob("*")):
+            os.chown(path, _ORDINARY_USER, _ORDINARY_USER)
+        for path in home.parents:
+            if path.is_relative_to(tempfile.gettempdir()):
+                path.chmod(path.stat().st_mode | 0o011)  # pytest's folders are for root alone
+        made = confinement_of(Needs(reads=(str(own),)), _SYSTEM_PYTHON, folder, Confine(network="none"), os.environ)
+        words = [str(outside), str(home / ".ssh/id_test"), str(tcp.getsockname()[1]), str(home / "socket"), "none"]
+        words += [str(other.pid), str(home / "datagrams"), terminal, str(shared_memory)]
+        command = made.command([_SYSTEM_PYTHON, "-I", str(own / "escapes.py"), *words])
+        command[0], command[3] = _SYSTEM_PYTHON, str(own / "agentnb/sandbox/confined_program.py")
+        prefix = [] if has_namespaces else [_SYSTEM_PYTHON, str(own / "without_namespaces.py")]
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": str(own)}
+        done = subprocess.run(
+            [*prefix, *command],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **ordinary,
+        )
+        other.kill()
+    if done.returncode == 77:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    escaped = {line.removeprefix("ESCAPED ") for line in done.stdout.splitlines() if line.startswith("ESCAPED")}
+    kinds = {"permissions outside", "times outside", "attributes outside", "other terminal", "keys of another terminal"}
+    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+    assert escaped == (set() if has_namespaces else kinds)
+    assert outside.read_text() == "kept"
+
+
+@needs_landlock
+def test_confinement_names_what_is_not_checked_where_no_namespaces_can_be_made(folder: Path) -> None:
+    """In the summary of the session, and in what `agentnb doctor` says."""
+    code = """
+import os
+from pathlib import Path
+from agentnb.agent.confinement import Confine, Needs, confinement_of, unchecked_here
+from agentnb.checkup.files import confinement
+print(confinement_of(Needs(), "/bin/sh", Path.cwd(), Confine(), os.environ).summary)
+print(confinement("on", "Landlock", "", unchecked_here()).message)
+"""
+    program, env = str(ROOT / "tests/agents/without_namespaces.py"), {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, program, sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode == 77:
+        pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
+    named = "permissions, times and attributes of your other files; your other terminals"
+    summary, doctor = done.stdout.splitlines() or ("", done.stderr)
+    assert summary.endswith(f"it writes only in ~/{folder.name} (not checked on this system: {named})")
+    assert doctor.endswith(f"Not checked on this system: {named}.")
 
 
 @needs_landlock
