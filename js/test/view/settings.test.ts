@@ -490,3 +490,11 @@ test("what is typed into a form is there when the settings are opened again, and
   await ready(into);
   expect(named("Name of the agent")).toBeNull();
 });
+
+test("what is no number is sent as it was typed, to be refused: nothing resets the setting", async () => {
+  const { into, named, changes, page } = shown();
+  await ready(into);
+  type(named("Keep"), "soon");
+  page.close();
+  expect(changes()).toEqual([expect.objectContaining({ name: "log_days", value: "soon" })]);
+});

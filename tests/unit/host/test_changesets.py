@@ -209,7 +209,7 @@ def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
     """The file of a notebook with these code cells, the first of which has these outputs."""
-    cell_dicts: list[dict[str, Any]] = [
+    told: list[dict[str, Any]] = [
         {
             "cell_type": "code",
             "id": f"c{at}",

@@ -134,7 +134,7 @@ export function typed(value: unknown): string {
 
 /** What was typed as the kind of value that the setting takes. */
 export function readTyped(kind: string, said: string): unknown {
-  if (kind === "number") return said.trim() === "" ? Number.NaN : Number(said);
+  if (kind === "number") return said.trim() === "" ? null : Number.isNaN(Number(said)) ? said : Number(said); // refused
   if (kind !== "names") return said;
   return said
     .split(",")

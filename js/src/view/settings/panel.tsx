@@ -442,7 +442,7 @@ function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents
     const said = box.current?.value;
     if (said === undefined || said === before) return;
     known.current = said;
-    onChange(kind === "number" && said.trim() === "" ? null : readTyped(kind, said));
+    onChange(readTyped(kind, said));
   };
   const leave = () => {
     if (box.current?.value !== known.current) commit();
