@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes.coverage import Limits
-from agentnb.changes.model import FileChange, Step, Version
+from agentnb.changes.model import FOLDER, FileChange, Step, Version
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
@@ -138,6 +138,22 @@ def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: Chang
     assert (workspace / "d/x").read_text() == "1\n"
     store.apply(backward(undone))
     assert (workspace / "d").read_text() == "the agent's\n"
+
+
+def test_a_link_to_a_folder_when_undo_makes_an_empty_folder_of_it_comes_back(
+    store: ChangeStore, workspace: Path
+) -> None:
+    """The files behind the link are not the empty folder's."""
+    (workspace / "d").mkdir()
+    (workspace / "d/x").write_text("1\n")
+    (workspace / "empty").mkdir()
+    before = store.take()
+    (workspace / "empty").rmdir()
+    (workspace / "empty").symlink_to("d")
+    undone = store.apply(backward(store.changes(before, store.take())))
+    assert [(each.path, each.after) for each in undone] == [("empty", FOLDER)]
+    store.apply(backward(undone))
+    assert (workspace / "empty").is_symlink()
 
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
