@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from agentnb.changes.coverage import file_mode
 from agentnb.changes.file_operations import read_entry
 from agentnb.changes.journal import Content, Operation
-from agentnb.changes.model import FOLDER, UNKNOWN, Conflict, FileChange, Mode, Step, Version, path_to_json
+from agentnb.changes.model import (
+    FOLDER,
+    UNKNOWN,
+    Conflict,
+    FileChange,
+    Mode,
+    Step,
+    Version,
+    folders_above,
+    path_to_json,
+)
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import merge
 from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, OutsideWorkspace
@@ -303,7 +313,11 @@ class Planner:
         if any(each.path.startswith(f"{wish.path}/") for each in written):
             return False
         if wish.entry is None or wish.entry.mode != "folder":
+<<<<<<< HEAD
             return True  # what a link leads to is not below it
+=======
+            return True  # a link may lead to a folder, whose files are not below this one
+>>>>>>> undo
         for folder, folders, files in os.walk(self._workspace / wish.path):
             inside = os.path.relpath(folder, self._workspace)
             if any(f"{inside}/{each}" not in going for each in (*folders, *files)):
@@ -380,9 +394,3 @@ def conflict(conflicts: list[Conflict]) -> FilesConflict:
 def _is_replaced(wish: Wish) -> bool:
     """Whether what is there has to go first: everything but a folder that holds the wished files."""
     return wish.entry is not None and not (wish.entry.mode == "folder" and wish.mode == "folder")
-
-
-def folders_above(path: str) -> list[str]:
-    """The folders on the way to *path*, the uppermost first."""
-    parts = path.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -26,7 +26,7 @@ from agentnb.changes.coverage import (
     signature,
 )
 from agentnb.changes.ignore import read_rules
-from agentnb.changes.model import Version, path_from_json, path_to_json
+from agentnb.changes.model import Version, folders_above, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
 from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_record
@@ -111,9 +111,10 @@ class CopyEngine:
         }
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
-        """The versions that *tree* has of *paths*."""
-        found = self._tree(tree)
-        return {path: found[path] for path in paths if path in found}
+        """The versions that *tree* has of *paths*, and of what is below them."""
+        wanted = frozenset(paths)
+        found = self._tree(tree).items()
+        return {path: version for path, version in found if path in wanted or wanted.intersection(folders_above(path))}
 
     def read(self, blob: str) -> bytes:
         """The content *blob*."""

@@ -32,7 +32,7 @@ class Engine(Protocol):
         """The files that two trees have in different versions."""
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
-        """The versions that *tree* has of *paths*."""
+        """The versions that *tree* has of *paths*, and of what is below them."""
 
     def read(self, blob: str) -> bytes:
         """The content *blob*; raises ContentNotStored where it is not stored any more."""

@@ -132,7 +132,7 @@ class GitEngine:
         }
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
-        """The versions that *tree* has of *paths*."""
+        """The versions that *tree* has of *paths*, and of what is below them."""
         wanted = list(paths)
         found: dict[str, Version] = {}
         for first in range(0, len(wanted), _ARGUMENTS):

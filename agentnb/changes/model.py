@@ -133,6 +133,12 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     merged: str | None = None
 
 
+def folders_above(path: str) -> list[str]:
+    """The folders on the way to *path*, the uppermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
 _ESCAPED = 0xF700
 """Private characters from here stand for undecodable bytes in JSON: U+F780 is the byte 0x80."""
 

@@ -23,7 +23,7 @@ from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
-from agentnb.changes.model import FileChange, Snapshot, Version, path_from_json, path_to_json
+from agentnb.changes.model import FOLDER, FileChange, Snapshot, Version, folders_above, path_from_json, path_to_json
 from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
 from agentnb.changes.records import Records
 from agentnb.changes.refusals import raise_if_refused, too_wide, unavailable
@@ -137,6 +137,24 @@ class ChangeStore:
             wanted, manifest = frozenset(paths), self._records.read(snapshot.id)
             left = wanted - manifest.others.keys() - {path_from_json(path) for path in manifest.named}
             return left - self._engine.find(manifest.tree, left).keys() if manifest.tree and left else left
+
+    def folders(self, snapshot: Snapshot, paths: Iterable[str]) -> frozenset[str]:
+        """Which of *paths* are folders in *snapshot*, empty or not.
+
+        Args:
+            snapshot: One of this store.
+            paths: Relative to the workspace.
+
+        Raises:
+            ChangesError: If it is stored no longer.
+        """
+        with self._explained():
+            wanted, manifest = frozenset(paths), self._records.read(snapshot.id)
+            others = manifest.others
+            files = {*others, *(self._engine.find(manifest.tree, wanted) if manifest.tree and wanted else ())}
+            return wanted & {above for path in files for above in folders_above(path)}.union(
+                path for path, version in others.items() if version == FOLDER
+            )
 
     def content(self, version: Version) -> bytes:
         """The content of *version*; where a link leads to, for a link."""

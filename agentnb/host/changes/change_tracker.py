@@ -356,11 +356,23 @@ class ChangeTracker:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
             notes.append(_COMMANDS)
-        record = replace(record, items=items, notes=tuple(notes))
+        made, removed = await self._folders(store, before, after, found)
+        record = replace(record, items=items, made_folders=made, removed_folders=removed, notes=tuple(notes))
         if items:
             await self.save(self.record.with_turn(record))
             await store.prune()
         return record
+
+    async def _folders(
+        self, store: WorkspaceStore, before: Snapshot, after: Snapshot, changes: Sequence[FileChange]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The folders that *changes* made and removed with what is in them, of those that turns have as empty ones."""
+        paths = {path for each in changes for path in _paths(each)}
+        above = self.record.once_empty(paths) - paths
+        if not above:
+            return (), ()
+        was, now = await store.run(lambda opened: [opened.folders(each, above) for each in (before, after)])
+        return tuple(sorted(now - was)), tuple(sorted(was - now))
 
     async def _written_notebook(
         self, turn_id: str, store: WorkspaceStore, changes: Sequence[FileChange]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.model import FOLDER, FileChange, Snapshot, path_from_json, path_to_json
+from agentnb.changes.model import FOLDER, FileChange, Snapshot, folders_above, path_from_json, path_to_json
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
@@ -89,6 +89,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         after: The snapshot at its end.
         between: Snapshots before something ran that named files which the first does not cover.
         items: The changes.
+        made_folders: Folders that it made with something in them, where an earlier turn has an empty folder.
+        removed_folders: Folders that it removed with what was in them, likewise.
         notes: What is not covered, or cannot be undone: whole sentences.
     """
 
@@ -97,6 +99,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     after: Snapshot | None = None
     between: tuple[Snapshot, ...] = ()
     items: tuple[Item, ...] = ()
+    made_folders: tuple[str, ...] = ()
+    removed_folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def item(self, item_id: str) -> Item | None:
@@ -170,21 +174,55 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
     def empty_folders(self) -> frozenset[str]:
         """The folders that are empty ones when nothing is in them, as the last turns that say so have it."""
         folders: dict[str, bool] = {}
+        undone = set[str]()
         for turn in self.turns:
-            for item in turn.items:
-                file = item.file
-                if file is not None and file.was is None and FOLDER in (file.before, file.after):
-                    if item.state != "undone":
-                        folders[file.path] = file.after == FOLDER
-                    else:
-                        folders.setdefault(file.path, file.before == FOLDER)
+            for each in _folders(turn):
+                if not each.is_undone:
+                    folders[each.path] = each.after
+                    undone.discard(each.path)
+                elif each.path not in undone and each.before is not None:
+                    folders[each.path] = each.before
+                    undone.add(each.path)
         return frozenset(path for path, is_empty in folders.items() if is_empty)
+
+    def once_empty(self, paths: Iterable[str]) -> frozenset[str]:
+        """The folders above *paths* that are empty ones before or after some turn."""
+        files = (item.file for turn in self.turns for item in turn.items)
+        empty = {each.path for each in files if each is not None and FOLDER in (each.before, each.after)}
+        return frozenset(above for path in paths for above in folders_above(path) if above in empty)
 
     @property
     def snapshots(self) -> frozenset[str]:
         """The ids of the snapshots that it needs."""
         of_turns = ((turn.before, *turn.between, turn.after) for turn in self.turns)
         return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
+
+
+class _Folder(NamedTuple):
+    """Whether a path is an empty folder before a turn, as far as the turn says so, and after it."""
+
+    path: str
+    before: bool | None
+    after: bool
+    is_undone: bool
+
+
+def _folders(turn: TurnRecord) -> Iterator[_Folder]:
+    """What *turn* says of folders."""
+    files = [(item.file, item.state == "undone") for item in turn.items if item.file is not None]
+    for file, is_undone in files:
+        yield _Folder(file.path, file.was is None and file.before == FOLDER, file.after == FOLDER, is_undone)
+        if file.was is not None:
+            yield _Folder(file.was, before=False, after=False, is_undone=is_undone)
+    for path in (*turn.made_folders, *turn.removed_folders):
+        inside = {
+            is_undone
+            for file, is_undone in files
+            for each in (file.path, file.was or "")
+            if path in folders_above(each)
+        }
+        before = False if path in turn.made_folders else None
+        yield _Folder(path, before, after=False, is_undone=inside == {True})
 
 
 def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
@@ -241,6 +279,10 @@ def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> Con
     def item(each: Item) -> Item:
         return each if each.file is None else replace(each, file=file(each.file))
 
-    turns = tuple(replace(turn, items=tuple(map(item, turn.items))) for turn in record.turns)
+    def of_turn(turn: TurnRecord) -> TurnRecord:
+        made, removed = (tuple(map(change, each)) for each in (turn.made_folders, turn.removed_folders))
+        return replace(turn, items=tuple(map(item, turn.items)), made_folders=made, removed_folders=removed)
+
+    turns = tuple(map(of_turn, record.turns))
     undone = tuple(replace(each, files=tuple(map(file, each.files))) for each in record.undone)
     return replace(record, turns=turns, undone=undone)

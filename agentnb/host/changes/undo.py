@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from agentnb.changes.apply import folders_above
-from agentnb.changes.model import FOLDER, FileChange, Step, path_to_json
+from agentnb.changes.model import FOLDER, FileChange, Step, folders_above, path_to_json
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, SessionError, UsageError
 from agentnb.host.changes.attribution import is_left_alone

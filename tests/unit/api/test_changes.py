@@ -108,6 +108,25 @@ def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_othe
     assert files(tmp_path) == {"a.txt": "a2\n", "b.txt": "b1\n"}
 
 
+def test_a_folder_when_an_earlier_turn_made_it_empty_is_as_the_last_turn_had_it(
+    session: Session, tmp_path: Path
+) -> None:
+    """One turn removes it with a file of the user's; one makes it anew after the user removed it."""
+    folder = tmp_path / "e"
+    does(session, ["folder", "e"])
+    (folder / "x").write_text("1\n")
+    removed = does(session, ["move", "e", "f"])
+    removed.undo()
+    assert files(tmp_path) == {"e/x": "1\n"}
+    removed.redo()
+    assert not folder.exists()
+    does(session, ["folder", "e"])
+    folder.rmdir()
+    made = does(session, ["write", "e/x", "2\n"])
+    made.undo()
+    assert not folder.exists()
+
+
 def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_does_it_again(
     session: Session, tmp_path: Path
 ) -> None:
