@@ -313,11 +313,7 @@ class Planner:
         if any(each.path.startswith(f"{wish.path}/") for each in written):
             return False
         if wish.entry is None or wish.entry.mode != "folder":
-<<<<<<< HEAD
             return True  # what a link leads to is not below it
-=======
-            return True  # a link may lead to a folder, whose files are not below this one
->>>>>>> undo
         for folder, folders, files in os.walk(self._workspace / wish.path):
             inside = os.path.relpath(folder, self._workspace)
             if any(f"{inside}/{each}" not in going for each in (*folders, *files)):

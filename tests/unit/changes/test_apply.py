@@ -140,7 +140,6 @@ def test_a_file_when_undo_makes_a_folder_of_it_comes_back_with_redo(store: Chang
     assert (workspace / "d").read_text() == "the agent's\n"
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("link", ["d", "d/e"])
 def test_a_link_to_a_folder_with_files_when_undo_makes_an_empty_folder_of_it_comes_back_with_redo(
     store: ChangeStore, workspace: Path, link: str
@@ -176,22 +175,6 @@ def test_an_empty_folder_in_a_folder_that_became_a_link_comes_back_and_goes_agai
     store.apply(backward(undone))
     assert (workspace / "d").readlink() == Path("full")
     assert (workspace / "full/e/x").read_text() == "x\n"
-=======
-def test_a_link_to_a_folder_when_undo_makes_an_empty_folder_of_it_comes_back(
-    store: ChangeStore, workspace: Path
-) -> None:
-    """The files behind the link are not the empty folder's."""
-    (workspace / "d").mkdir()
-    (workspace / "d/x").write_text("1\n")
-    (workspace / "empty").mkdir()
-    before = store.take()
-    (workspace / "empty").rmdir()
-    (workspace / "empty").symlink_to("d")
-    undone = store.apply(backward(store.changes(before, store.take())))
-    assert [(each.path, each.after) for each in undone] == [("empty", FOLDER)]
-    store.apply(backward(undone))
-    assert (workspace / "empty").is_symlink()
->>>>>>> undo
 
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:

@@ -220,8 +220,8 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
         }
         for at, source in enumerate(cells)
     ]
-    cell_dicts[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cell_dicts}, indent=1)
+    told[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [each]} for each in outputs]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": told}, indent=1)
 
 
 def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(
