@@ -79,6 +79,12 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
     """Pair the kernel in the chat, see who is connected, answer what they ask for, end it."""
     press(side.chat.get_by_role("button", name="New conversation"))
     press(side.chat.get_by_role("menuitem", name="Pair a terminal agent"))
+    question = side.chat.get_by_role("alertdialog", name="Pair a terminal agent?")
+    expect(question).to_contain_text("Every program of yours on this machine")
+    lab.expect_in_kernel(IS_PAIRED, False)
+    yes = question.get_by_role("button", name="Pair")
+    expect(yes).not_to_have_attribute("aria-disabled", "true")
+    press(yes)
     side.expect_text("Paired. An agent in your terminal can connect")
     with McpClient(cwd=lab.server.folder) as client:
         assert "limits: dict" in client.call("variables")

@@ -12,6 +12,7 @@ import { Spacer, Waiting } from "./icons";
 import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
 import { Banner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
+import { PairQuestion } from "./pair-question";
 import { line, reason } from "./plain";
 import { Refusals } from "./rejected-actions";
 import { isArchived } from "./status";
@@ -76,7 +77,11 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   const remote = root?.config?.values.remoteClients;
   const isElsewhere = isRemote(root);
   const hasRemote = isElsewhere || (Array.isArray(remote) && remote.length > 0);
-  const pair = (pairing: boolean) => store.dispatch(ROOT, { type: "root/configChanged", config: { pairing } });
+  const [asksToPair, askToPair] = useState(false);
+  const pair = (pairing: boolean) => {
+    askToPair(false);
+    store.dispatch(ROOT, { type: "root/configChanged", config: { pairing } });
+  };
   const dead = connection === "connecting" || isOver(connection);
   const summary = sessions.find((session) => session.resource === active);
   const find = () => {
@@ -114,7 +119,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
               setAdding(true);
             }}
             onHistory={isElsewhere ? undefined : () => history.show("history")}
-            onPair={pairing === false ? () => pair(true) : undefined}
+            onPair={pairing === false ? () => askToPair(true) : undefined}
             disabled={dead}
           />
           {active && (
@@ -132,6 +137,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         </div>
       )}
       <Banner session={active} />
+      {asksToPair && pairing === false && <PairQuestion onYes={() => pair(true)} onNo={() => askToPair(false)} />}
       {(pairing === true || hasRemote) && (
         <OnDemand
           name="pairing"

@@ -27,8 +27,19 @@ test("the kernel is paired in the menu for new conversations, and unpaired below
   const page = open(store, { kind: "chat" });
   expect(page.text()).not.toContain("Paired");
   expect(await menu(page)).toContain("Pair a terminal agentWith this kernel");
-  page.all("[role=menuitem]")[2]?.click();
   const set = (pairing: boolean) => ({ type: "root/configChanged", config: { pairing } });
+  page.all("[role=menuitem]")[2]?.click();
+  await page.until(() => expect(page.text()).toContain("Every program of yours on this machine can then see"));
+  page.button("Cancel").click();
+  await page.until(() => expect(page.all("[role=alertdialog]")).toEqual([]));
+  expect(store.dispatched).toEqual([]);
+  await menu(page);
+  page.all("[role=menuitem]")[2]?.click();
+  await page.until(() => page.button("Pair"));
+  page.button("Pair").click(); // a double click on the entry answers nothing
+  expect(store.dispatched).toEqual([]);
+  await page.until(() => expect(page.button("Pair").getAttribute("aria-disabled")).toEqual("false"));
+  page.button("Pair").click();
   expect(store.dispatched.at(-1)).toEqual({ channel: ROOT, action: set(true) });
   await page.until(() => expect(page.text()).toContain("Paired. An agent in your terminal can connect"));
   page.button("Unpair").click();
