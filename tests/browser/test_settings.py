@@ -84,19 +84,19 @@ def test_what_is_half_typed_in_the_editor_of_jupyterlab_reaches_no_file(lab: Lab
     file.write_text('agent = "claude"\n', encoding="utf-8")
     lab.command("settingeditor:open", query="agentnb")
     expect(in_editor("agent")).to_have_value("claude")
-    in_editor("agent").press("End")
-    in_editor("agent").press_sequentially("-co")
+    in_editor("agent").press("Control+a")
+    in_editor("agent").press_sequentially("co")
     expect(in_editor("agent")).to_be_focused()
     file.write_text('agent = "claude"\nfont_size = "large"\n', encoding="utf-8")
     expect(in_editor("font_size")).to_have_value("2")
     assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude"
     expect(lab.page.locator(".jp-Dialog, .Toastify__toast--error")).to_have_count(0)
-    in_editor("agent").press_sequentially("de")
+    in_editor("agent").press_sequentially("dex")
     in_editor("agent").blur()
-    expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("claude-code")
-    assert parsed(file.read_text(encoding="utf-8"))["agent"] == "claude-code"
+    expect(panel.get_by_role("combobox", name="Default agent")).to_have_value("codex")
+    assert parsed(file.read_text(encoding="utf-8"))["agent"] == "codex"
     file.unlink()
-    expect(in_editor("agent")).not_to_have_value("claude-code")  # else the editor would write it again
+    expect(in_editor("agent")).not_to_have_value("codex")  # else the editor would write it again
     lab.command("application:close")
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 

@@ -230,7 +230,10 @@ def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_
     page.dispatch(second, {"type": "session/configChanged", "config": {"permissions": "deny"}})
     third = new()
     assert third not in (first, second)
-    assert new(tabId="5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b") not in (first, second, third)
+    tab = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b"
+    named = new(tabId=tab)
+    assert named not in (first, second, third)
+    assert new(tabId=tab, kernel="run") == named  # two windows open it again, after a restart of the kernel
 
 
 def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_turn(page: Page, tmp_path: Path) -> None:
