@@ -250,7 +250,8 @@ def _holds(row: dict[str, Any]) -> str:
 
 
 def _reason(verdict: Verdict) -> str:
-    return _text(verdict.reason)
+    # Nothing of this process and its folder: the page is the same wherever it is written.
+    return _text(verdict.reason.replace(f"/proc/{os.getpid()}/", "/proc/self/").replace(os.getcwd(), "/here"))
 
 
 def _code(text: str) -> str:
