@@ -250,8 +250,7 @@ def _holds(row: dict[str, Any]) -> str:
 
 
 def _reason(verdict: Verdict) -> str:
-    # Nothing of this process and its folder: the page is the same wherever it is written.
-    return _text(verdict.reason.replace(f"/proc/{os.getpid()}/", "/proc/self/").replace(os.getcwd(), "/here"))
+    return _text(verdict.reason)
 
 
 def _code(text: str) -> str:
@@ -262,6 +261,8 @@ def _text(text: str) -> str:
     """*text* that is text in Markdown, in a table's cell, in HTML, and no address."""
     from agentnb.ipython.fences import html_text
 
+    # Nothing of this process and its folder: the page is the same wherever it is written.
+    text = text.replace(f"/proc/{os.getpid()}/", "/proc/self/").replace(str(Path.cwd()), "/here")
     seen = "".join(char if char.isprintable() else "⏎" if char == "\n" else f"⟨U+{ord(char):04X}⟩" for char in text)
     return html_text(seen).replace(":", "&#58;").replace("www.", "www&#46;")
 
