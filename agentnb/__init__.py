@@ -12,8 +12,11 @@ Example:
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+# Not from typing: Python's import takes a package away for a moment at the end of its `__init__`, and a second thread
+# that imports a module of it then fails (KeyError). The less is loaded here, the rarer that is. And not the constant:
+# jedi takes for unreachable what is below an `if False`.
+TYPE_CHECKING = bool()  # noqa: UP018
 if TYPE_CHECKING:
     from typing import Any
 

@@ -45,6 +45,8 @@ FINE = {
     r"only root can become .*": "tests as another user need root's rights",
     r"the superuser writes to files that are read-only": "tests of what a user may not write need a user",
     r"no user namespaces here": NOT_ALLOWED,
+    r"another user may not run this Python": NOT_ALLOWED,
+    r"other users can write nothing there": NOT_ALLOWED,
     r"This system lets no user make namespaces: .*": NOT_ALLOWED,
     r"It could not be closed in: this system lets no user make namespaces .*": NOT_ALLOWED,
     r"namespaces cannot be forbidden here: .*": NOT_ALLOWED,

@@ -30,7 +30,8 @@ KEYS = {
 """Names that only ACP's messages have."""
 OWN = {
     "host/agents/extensions.py",  # what the protocol leaves to the two sides: the user's own JSON
-    "host/changes/open_notebook.py",  # a notebook's JSON
+    "host/changes/notebook_cells.py",  # a notebook's JSON
+    "host/changes/open_notebook.py",  # as well
     "host/conversation.py",
 }
 

@@ -183,8 +183,9 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
     """Where no file system of its own can be had, what Landlock does not look at is in the summary."""
     home, outside, own = folder.parent, folder.parent / "outside.txt", folder.parent / "own"
     outside.write_text("kept")
-    shutil.copytree(ROOT / "agentnb/sandbox", own / "agentnb/sandbox")
-    (own / "agentnb/__init__.py").touch()
+    shutil.copytree(ROOT / "agentnb/plugins/sandbox", own / "agentnb/plugins/sandbox")
+    for package in ("agentnb", "agentnb/plugins"):
+        (own / package / "__init__.py").touch()
     for name in ("escapes", "without_namespaces"):
         shutil.copy(ROOT / f"tests/agents/{name}.py", own)
 
@@ -205,7 +206,7 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
         words = [str(outside), str(home / ".ssh/id_test"), str(tcp.getsockname()[1]), str(home / "socket"), "none"]
         words += [str(other.pid), str(home / "datagrams"), terminal, str(shared_memory)]
         command = made.command([_SYSTEM_PYTHON, "-I", str(own / "escapes.py"), *words])
-        command[0], command[3] = _SYSTEM_PYTHON, str(own / "agentnb/sandbox/confined_program.py")
+        command[0], command[3] = _SYSTEM_PYTHON, str(own / "agentnb/plugins/sandbox/confined_program.py")
         prefix = [] if has_namespaces else [_SYSTEM_PYTHON, str(own / "without_namespaces.py")]
         env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": str(own)}
         done = subprocess.run(
