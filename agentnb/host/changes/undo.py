@@ -342,22 +342,29 @@ def _forward(selected: Iterable[Selected]) -> list[list[Step]]:
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undone]:
-    """What one undo did, apart for changes that share no path: so each can be taken back by itself."""
+    """What one undo did, apart for changes that share no path: so each can be taken back by itself.
+
+    A folder that was filled or emptied on the way belongs to all that are in it.
+    """
     parts: list[tuple[set[str], list[Selected]]] = []
     for each in done:
         paths = {step.path for step in _backward(each)}
         same = [part for part in parts if part[0] & paths]
         parts = [part for part in parts if part not in same]
         parts.append((paths.union(*(part[0] for part in same)), [*(one for part in same for one in part[1]), each]))
-    time = now_ms()
+    time, named = now_ms(), {path for paths, _ in parts for path in paths}
     return [
         Undone(
             time=time,
             items=tuple(each.key for each in of_part),
-            files=tuple(change for change in changed if change.path in paths),
+            files=tuple(each for each in changed if each.path in paths | (_above(paths) - named)),
         )
         for paths, of_part in parts
     ]
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    return {each for path in paths for each in folders_above(path)}
 
 
 def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
@@ -398,7 +405,7 @@ def _applied(
     try:
         for batch in batches:
             paths = {step.path for step in batch}
-            above = {each for path in paths for each in folders_above(path)} & folders - paths
+            above = _above(paths) & folders - paths
             stay = [Step(path=each, target=FOLDER) for each in sorted(above) if _is_folder(workspace / each)]
             done.append(store.apply([*batch, *stay], choices))
     except AgentnbError:
