@@ -158,12 +158,14 @@ def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_w
 
 
 def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(classic: Classic, lab: Lab) -> None:
-    """The restarted kernel gets agentnb again by itself; a code block is inserted, run, put in place; each undoably."""
+    """With its conversation; a code block is inserted, run, put in place; each undoably."""
     classic.open("classic-restart.ipynb", "x = 1")
     classic.button.click()
     classic.side.start()
+    classic.side.say("/say before")
+    classic.side.expect_answer("before")
     classic.restart()
-    classic.side.start()
+    classic.side.expect_answer("before")
     classic.side.say("/say ```python\nprint(6 * 7)\n```")
     classic.side.button("Insert below the active cell").click()
     assert sources(lab) == ["x = 1", "print(6 * 7)"]
