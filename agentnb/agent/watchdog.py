@@ -55,6 +55,8 @@ def _environment(pid: int) -> bytes:
 
 def group_alive(group: int) -> bool:
     """Whether a process of *group* is still running (a dead one that nobody has waited for does not count)."""
+    if not group:
+        return False
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
@@ -83,7 +85,9 @@ def _stat(pid: int) -> tuple[str, int]:
 
 
 def signal_group(group: int, number: int) -> None:
-    """Send signal *number* to *group*; one that is gone is fine."""
+    """Send signal *number* to *group*; one that is gone, or has not begun (0 is our own group), is fine."""
+    if not group:
+        return
     try:  # noqa: SIM105 - contextlib costs start-up time
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):

@@ -25,6 +25,7 @@ from tests.unit.acp.recording_listener import scripted, talking
 from tests.unit.api.conftest import PATIENCE
 
 KERNEL = Path(__file__).with_name("kernel.py")
+STARTS = Path(__file__).with_name("killed_while_starting.py")
 ROOT = Path(__file__).parents[3]
 
 
@@ -117,6 +118,20 @@ async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: P
         assert (alive(agent), now() - began < AT_ONCE) == (False, True)
         assert ("exit code 0" if way == "launcher ended" else "killed by signal 9") in str(talk.listener.error)
         await asyncio.gather(prompt, return_exceptions=True)
+
+
+async def test_a_start_whose_subreaper_is_killed_ends_nothing_else() -> None:
+    """Its program has no process id yet, and 0 names the group of the process that starts it: a kernel, a terminal."""
+    starts = await asyncio.create_subprocess_exec(
+        sys.executable,
+        STARTS,
+        stdout=-1,
+        stderr=-1,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    out, errors = await asyncio.wait_for(starts.communicate(), PATIENCE)
+    assert (starts.returncode, out.decode(), errors.decode()) == (0, "20 failed\n", "")
 
 
 @pytest.mark.parametrize("kind", ["one", "many"])
