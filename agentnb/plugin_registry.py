@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import threading
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.errors import AgentnbError, UsageError, unexpected
+from agentnb.errors import AgentnbError, PluginFailed, UsageError, unexpected
 from agentnb.folders import config_folder
 from agentnb.ports import PORTS, PORTS_VERSION, Plugin
 from agentnb.toml_file import parsed
@@ -38,13 +37,12 @@ class Plugins:
         self._found = sorted(found, key=lambda each: each.name)
         self._is_off = is_off
         self._problems: dict[str, Problem] = {}
-        self._load_lock = threading.Lock()
+        self._told: set[Problem] = set()
 
     @functools.cached_property
     def loaded(self) -> dict[str, Plugin]:
         """The plug-ins that work, by name."""
-        with self._load_lock:
-            plugins = [self._load(each) for each in self._found if not self._is_off(each.name)]
+        plugins = [self._load(each) for each in self._found if not self._is_off(each.name)]
         return {each.name: each for each in plugins if each is not None}
 
     @property
@@ -57,6 +55,12 @@ class Plugins:
         """Why plug-ins are not loaded, or failed in a port."""
         self.loaded  # noqa: B018 - loads them
         return tuple(self._problems.values())
+
+    def new_problems(self) -> list[Problem]:
+        """The problems that no chat has been told of; each is given once."""
+        problems = [each for each in self.problems if each not in self._told]
+        self._told.update(problems)
+        return problems
 
     def listing(self) -> str:
         """The plug-ins and what each adds, in lines; problems last."""
@@ -82,6 +86,16 @@ class Plugins:
         self._problems.setdefault(plugin, Problem(plugin, message))
         return message
 
+    @contextlib.contextmanager
+    def guard(self, plugin: str, port: str) -> Iterator[None]:
+        """Run code of *plugin* in *port*: its own errors are remembered and become a PluginFailed that names it."""
+        try:
+            yield
+        except AgentnbError:
+            raise
+        except Exception as error:  # somebody else's code
+            raise PluginFailed(self.failed(plugin, port, error)) from error
+
     def _load(self, entry: EntryPoint) -> Plugin | None:
         try:
             plugin = entry.load()
@@ -104,10 +118,12 @@ class Plugins:
 @functools.cache
 def plugins() -> Plugins:
     """The plug-ins of this process."""
-    return Plugins(entry_points(group=GROUP), switched_off())
+    from importlib.metadata import entry_points  # takes 50 ms
+
+    return Plugins(entry_points(group=GROUP), _is_off())
 
 
-def switched_off() -> Callable[[str], bool]:
+def _is_off() -> Callable[[str], bool]:
     """Which plug-ins `AGENTNB_PLUGINS` and the user's setting ``plugins_off`` switch off."""
     only, off = os.environ.get(VARIABLE), _setting()
     names = None if only is None else {each.strip() for each in only.split(",")}

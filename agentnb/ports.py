@@ -13,7 +13,7 @@ to write one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -100,14 +100,6 @@ class Exporter(NamedTuple):
     export: Callable[[str], str]
 
 
-class Launcher(Protocol):
-    """Wraps how an agent is started."""
-
-
-class Previewer(Protocol):
-    """Says what an action of an agent would do."""
-
-
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -121,8 +113,6 @@ class Plugin:
         tools: Tools for agents; each agent that takes MCP servers gets them from a server with the plug-in's name.
         requests: Requests of the protocol.
         exporters: Forms of export.
-        launchers: Wrap how agents are started.
-        previewers: Say what an action would do.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -137,15 +127,13 @@ class Plugin:
     tools: tuple[Tool, ...] = ()
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
-    launchers: tuple[Launcher, ...] = ()
-    previewers: tuple[Previewer, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
         """The names of its offers, by port; ports without an offer are left out."""
-        names = {port: [getattr(each, "name", type(each).__name__) for each in getattr(self, port)] for port in PORTS}
+        names = {port: [each.name for each in getattr(self, port)] for port in PORTS}
         return {port: offered for port, offered in names.items() if offered}
 
 
-PORTS = ("commands", "magics", "tools", "requests", "exporters", "launchers", "previewers")
+PORTS = ("commands", "magics", "tools", "requests", "exporters")
 """The names of the ports."""

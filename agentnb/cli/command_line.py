@@ -58,11 +58,10 @@ def _guarded(plugin: str, command: Command) -> Command:
 
     def run(arguments: argparse.Namespace) -> int:
         try:
-            return command.run(arguments)
+            with plugins().guard(plugin, f"`agentnb {command.name}`"):
+                return command.run(arguments)
         except AgentnbError as error:
             return complain(str(error))
-        except Exception as error:  # noqa: BLE001 - somebody else's code
-            return complain(plugins().failed(plugin, f"`agentnb {command.name}`", error))
 
     return command._replace(run=run)
 

@@ -7,6 +7,7 @@ channel.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +26,6 @@ from agentnb.comm.skill_requests import SkillRequests
 from agentnb.credentials import logger
 from agentnb.errors import (
     AgentnbError,
-    PluginFailed,
     ProtocolError,
     UnknownSession,
     UnsupportedVersion,
@@ -40,7 +40,7 @@ from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_actio
 from agentnb.state.versions import WINDOW, is_known_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.client import Client
@@ -117,6 +117,10 @@ class PageService:
         """The notifications that it takes."""
         return frozenset(self._notifications)
 
+    def _methods(self, name: str) -> Mapping[str, Callable[[str, bytes], Any]]:  # noqa: ARG002 - a host with plug-ins looks at it
+        """The requests among which *name* is looked for."""
+        return self._requests
+
     def join(self, client: Client, send: Send) -> None:
         """Take *client*, which comes over another transport.
 
@@ -146,7 +150,7 @@ class PageService:
         Raises:
             AgentnbError: If it cannot be done.
         """
-        return self._requests[method](client_id, msgspec.json.encode(params))
+        return self._methods(method)[method](client_id, msgspec.json.encode(params))
 
     def tell(self, client_id: str, method: str, params: dict[str, Any]) -> None:
         """Take a notification that a client sent over another transport; see :meth:`ask`."""
@@ -168,7 +172,7 @@ class PageService:
             self._take(message)
 
     def _answer(self, message: m.FromPage) -> None:
-        method = self._requests.get(message.method)
+        method = self._methods(message.method).get(message.method)
         if method is None:
             self._fail(message, METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
             return
@@ -310,8 +314,20 @@ class Service(PageService):
         self._requests["changeOwnAgent"] = OwnAgentRequests(host).change
         self._requests["changeSkillTrust"] = SkillRequests(host).change
         self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
-        self._requests |= {request.name: _of_plugin(plugin.name, request) for plugin, request in offered_requests()}
         self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
+
+    @functools.cached_property
+    def _of_plugins(self) -> dict[str, Callable[[str, bytes], Any]]:
+        return {request.name: _of_plugin(plugin.name, request) for plugin, request in offered_requests()}
+
+    @property
+    def requests(self) -> frozenset[str]:
+        """See :attr:`PageService.requests`."""
+        return super().requests | self._of_plugins.keys()
+
+    def _methods(self, name: str) -> Mapping[str, Callable[[str, bytes], Any]]:
+        """See :meth:`PageService._methods`; plug-ins are looked for when a page first asks one."""
+        return self._of_plugins if "/" in name else self._requests
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """See :meth:`PageService.carry_out`."""
@@ -334,15 +350,11 @@ def offered_requests() -> list[tuple[Plugin, Request]]:
 def _of_plugin(plugin: str, request: Request) -> Callable[[str, bytes], Any]:
     async def answer(_: str, raw: bytes) -> dict[str, Any]:
         params = msgspec.json.decode(raw, type=request.params)
-        try:
+        with plugins().guard(plugin, f"the request {request.name!r}"):
             result = request.answer(params)
             if inspect.isawaitable(result):
                 result = await result
             return {**msgspec.to_builtins(msgspec.convert(result, request.result, from_attributes=True))}
-        except AgentnbError:
-            raise
-        except Exception as error:  # somebody else's code
-            raise PluginFailed(plugins().failed(plugin, f"the request {request.name!r}", error)) from error
 
     return answer
 

@@ -13,7 +13,7 @@ from agentnb.api.history import forget, history, resume
 from agentnb.api.pairing import pair, unpair
 from agentnb.api.policy import policy, trust, untrust
 from agentnb.api.serving import serve, serving
-from agentnb.errors import AgentnbError, PluginFailed, UsageError
+from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.policy_table import PolicyTable
@@ -247,12 +247,8 @@ def commands() -> dict[str, Callable[[Tabs, str], Any]]:
 
 def _of_plugin(plugin: str, magic: Magic) -> Callable[[Tabs, str], Any]:
     def run(_: Tabs, words: str) -> Any:
-        try:
+        with plugins().guard(plugin, f"`%agents {magic.name}`"):
             return magic.run(words)
-        except AgentnbError:
-            raise
-        except Exception as error:  # somebody else's code
-            raise PluginFailed(plugins().failed(plugin, f"`%agents {magic.name}`", error)) from error
 
     return run
 

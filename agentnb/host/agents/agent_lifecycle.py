@@ -23,6 +23,7 @@ from agentnb.errors import (
     SessionError,
 )
 from agentnb.events.kinds import AGENT_RESTARTED, SESSION_FAILED, SESSION_READY
+from agentnb.plugin_registry import plugins
 from agentnb.state import (
     AgentProcess,
     ErrorInfo,
@@ -264,7 +265,7 @@ class AgentLifecycle:
             self.note(f"{self._configuration.spec.title} is confined {agent.confined}.")
         if (problem := self._asking.problem) is not None:
             self.note(f"{problem} {what_holds(agent.confined)}")
-        for broken in self._pool.new_plugin_problems():
+        for broken in plugins().new_problems():
             self.note(broken.message)
         self._was_ready = True
         self._tell("running", " ".join(self._notices) or None)

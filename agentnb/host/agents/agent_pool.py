@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary, WeakSet
 from agentnb.acp.agent import PATIENCE, Agent
 from agentnb.agent.process import AgentProcess
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
-from agentnb.plugin_registry import plugins
 from agentnb.plugins.chain.components.given import components
 from agentnb.plugins.chain.components.shipped_components import Surroundings
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
-    from agentnb.plugin_registry import Problem
     from agentnb.plugins.knowledge.research.findings import Research
 
 WARM = "warm"
@@ -89,13 +87,6 @@ class AgentPool:
         self._alive: set[Agent] = set()
         self._configured: WeakKeyDictionary[Agent, Configuration] = WeakKeyDictionary()
         self._dead: WeakSet[Agent] = WeakSet()
-        self._told_problems: set[Problem] = set()
-
-    def new_plugin_problems(self) -> list[Problem]:
-        """The problems of plug-ins that no session has been told of."""
-        problems = [each for each in plugins().problems if each not in self._told_problems]
-        self._told_problems.update(problems)
-        return problems
 
     async def acquire(self, configuration: Configuration, tab_id: str) -> Agent:
         """The agent of *configuration* for the tab *tab_id*, launched if it does not run."""

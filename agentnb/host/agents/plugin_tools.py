@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError
@@ -35,7 +36,8 @@ class PluginTools:
         """The MCP servers of the plug-ins that offer tools."""
         self.close()
         servers = []
-        for plugin in plugins().loaded.values():
+        loaded = await asyncio.to_thread(lambda: plugins().loaded)  # the first time it looks through all packages
+        for plugin in loaded.values():
             if plugin.tools:
                 served = ToolsForAgent(_about(plugin))
                 self._served.append(served)
@@ -61,11 +63,10 @@ class _Caller:
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         try:
-            result = await self._tools[name].call(self._session, dict(arguments or {}))
+            with plugins().guard(self._plugin.name, f"the tool {name!r}"):
+                result = await self._tools[name].call(self._session, dict(arguments or {}))
         except AgentnbError as error:
             return said(str(error), failed=True)
-        except Exception as error:  # noqa: BLE001 - somebody else's code
-            return said(plugins().failed(self._plugin.name, f"the tool {name!r}", error), failed=True)
         return result if isinstance(result, dict) else said(str(result))
 
 
