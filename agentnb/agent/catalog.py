@@ -10,7 +10,7 @@ import difflib
 import functools
 import os
 import sys
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -46,6 +46,15 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The capabilities that agentnb offers at ``initialize`` (ACP ``clientCapabilities``).
 
     All are offered unless an agent is known to behave worse with them.
+
+    Args:
+        read_text_file: Whether ``fs/read_text_file`` is offered.
+        write_text_file: Whether ``fs/write_text_file`` is offered.
+        terminal: Whether the ``terminal/*`` methods are offered.
+        elicitation: Whether questions to the user (``elicitation/create``, form and url) are offered.
+        boolean_options: Whether config options that are on or off are understood.
+        terminal_login: Whether logins that are a command to type are understood.
+        prompt_suggestions: Whether prompts that the agent suggests are shown (``prompt_suggestions_update``).
     """
 
     read_text_file: bool = True
@@ -58,7 +67,54 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one agent is started, installed and logged in to."""
+    """How one agent is started, installed and logged in to.
+
+    Args:
+        name: What the user types, lower case.
+        title: What the user reads.
+        about: What it is, in a line, where its name does not say it.
+        command: Program and arguments that speak ACP on stdio.
+        env: Environment variables added to the user's own.
+        install: The line to type to install it, if there is one.
+        requires: What the install line needs to be there, a few words: ``Node 22 or newer``.
+        upgrade: The line to type to get a newer version; by default that to install it.
+        login: The line to type to log in, if there is one.
+        logout: The line to type to log out, if there is one.
+        icon: An SVG document or a ``data:`` URI, if there is one.
+        homepage: Where to read about it.
+        rank: Its place in lists, after what is installed: lower numbers first, then by name. What is built in goes by
+            how many people use it, from 1; your own agents come first unless they say otherwise.
+        capabilities: What it is offered.
+        steering: Whether a prompt sent while another runs goes into that turn.
+        initialize_timeout: How long its start may take, in seconds; Python agents have been seen to need 37.
+        root_env: Environment variables that the agent wants where it runs as root, and that the user decides about.
+        min_version: The oldest version that works with us, where one is known.
+        seen: A version that was seen to work.
+        mcp_servers: MCP servers that every session with it gets, by name; see :func:`agentnb.agent.mcp.mcp_servers`.
+        takes_mcp: Whether it takes MCP servers at all.
+        mcp_transport: How it is given the tools of agentnb and of components where it does not take them over ACP:
+            ``"stdio"``, or ``"http"`` where it passes over servers on stdio.
+        counts_tokens: What the tokens are that it says at the end of a turn: those of the ``"turn"``, or of the
+            ``"session"`` so far, as ACP words it; None: found out by what it says.
+        components: Components that stand in a chain between you and it, the first one next to you: names of shipped
+            ones, or commands; see ``docs/how-to/components.md``.
+        reads: Environment variables that it reads, such as keys. It gets the user's whole environment; these are named
+            where something is missing, their values never.
+        registry: Its ids in the public ACP registry, the newest first; the name itself counts, too.
+        python: The Python that ``uvx`` runs it with, where it needs a certain one.
+        confinement: What it needs where it is confined, besides the system, its install and the workspace; None where
+            that is not known.
+        confine: Whether it is confined where nothing else says so: ``true``, ``false``, ``"no network"``, or the only
+            hosts that it reaches; see :mod:`agentnb.agent.confinement_choice`.
+        asks: How it is made to ask before it acts; None where that is not known.
+        runner: How it is run from a package index where it is not installed; by default as the registry says.
+        origin: Where the description comes from: ``"built in"``, ``"registry"``, ``"package"``, ``"user"``,
+            ``"project"`` or ``"command"``; set here, not in the file.
+
+    Example:
+        >>> AgentSpec(name="mine", title="Mine", command=("my-agent", "--acp")).initialize_timeout
+        60.0
+    """
 
     name: str
     title: str
@@ -228,7 +284,7 @@ def _own_runner(spec: AgentSpec) -> Runner | None:
 @functools.cache
 def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
     """What is built in and what packages add, and what is wrong with the latter."""
-    files = (file for file in resources.files("agentnb.agent").joinpath("catalog").iterdir() if _is_toml(file.name))
+    files = (file for file in Path(__file__).with_name("catalog").iterdir() if _is_toml(file.name))
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
     added, wrong = _from_packages()
     return {spec.name: spec for spec in (*specs, *added)}, wrong

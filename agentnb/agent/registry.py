@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
@@ -25,7 +25,6 @@ from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 LARGEST = 1024 * 1024
 """Bytes of a registry file; the public one has less than a tenth of that."""
@@ -181,7 +180,7 @@ def runner_of(agent: RegistryAgent, python: str | None = None) -> Runner | None:
 @functools.cache
 def snapshot() -> Registry:
     """The registry that ships with agentnb."""
-    return read_registry(resources.files("agentnb.agent").joinpath("registry.json").read_bytes())
+    return read_registry(Path(__file__).with_name("registry.json").read_bytes())
 
 
 def registry_file() -> Path:

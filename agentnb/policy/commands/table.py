@@ -11,7 +11,7 @@ import functools
 import re
 import sys
 from fnmatch import fnmatchcase
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -69,7 +69,9 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 @functools.cache
 def _read() -> _Table:
     """The file as it is."""
-    text = resources.files(__package__).joinpath("programs.toml").read_text("utf-8")
+    # Not by `importlib.resources`: it and `importlib.metadata`, which the host needs, import each other, so two threads
+    # that begin with one each can wait for each other (_DeadlockError).
+    text = Path(__file__).with_name("programs.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Table)
 
 
