@@ -1,8 +1,9 @@
 /** Back to before a message: undoes what its turn and all turns after it changed, once the reader has seen what that is. */
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../state/types.gen";
 import { useOperations } from "./change-operations";
 import { changesOf, inWords, many, tallyOf, tallyOfAll } from "./change-set";
+import { ConfirmCard } from "./confirm-card";
 import { usePlace, useView } from "./context";
 import { Icon } from "./icons";
 import { changesChannel } from "./identity";
@@ -52,7 +53,6 @@ export function GoBack({ turn }: { turn: Turn }) {
 function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; onDone: () => void }) {
   const { store } = useView();
   const { session } = usePlace();
-  const id = useId();
   const go = useRef<HTMLButtonElement>(null);
   const operations = useOperations(changesChannel(session, turn.id), onDone);
   const changes = new Map(
@@ -64,33 +64,24 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
   useLayoutEffect(() => go.current?.focus(), []);
   const named = [...changes.values()];
   const words = inWords(tallyOfAll(named)).join(", ");
+  const what = (
+    <>
+      <p>
+        Undoes what {many(later.length, "turn")} changed{words && `: ${words}`}. The messages stay. What was changed
+        since is not overwritten.
+      </p>
+      <ul class="change-notes">
+        {named.slice(0, NAMED).map((change) => (
+          <li key={change.id} class="path">
+            {change.name}
+          </li>
+        ))}
+        {named.length > NAMED && <li>and {named.length - NAMED} more</li>}
+      </ul>
+    </>
+  );
   return (
-    <div
-      class="confirm card"
-      role="alertdialog"
-      aria-labelledby={id}
-      aria-describedby={`${id}-what`}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        onDone();
-      }}
-    >
-      <strong id={id}>Back to before “{line(turn.message.text, 60)}”?</strong>
-      <div id={`${id}-what`}>
-        <p>
-          Undoes what {many(later.length, "turn")} changed{words && `: ${words}`}. The messages stay. What was changed
-          since is not overwritten.
-        </p>
-        <ul class="change-notes">
-          {named.slice(0, NAMED).map((change) => (
-            <li key={change.id} class="path">
-              {change.name}
-            </li>
-          ))}
-          {named.length > NAMED && <li>and {named.length - NAMED} more</li>}
-        </ul>
-      </div>
+    <ConfirmCard title={`Back to before “${line(turn.message.text, 60)}”?`} what={what} onNo={onDone}>
       {operations.failed && (
         <p class="note" role="alert">
           {operations.failed}
@@ -113,6 +104,6 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
           </button>
         </div>
       )}
-    </div>
+    </ConfirmCard>
   );
 }

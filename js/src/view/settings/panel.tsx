@@ -9,11 +9,12 @@ import { useRoot } from "../use-root";
 import { AgentOrder, HiddenAgents, HiddenModels } from "./agent-lists";
 import { FolderChooser } from "./folder";
 import { KeptContext } from "./kept";
-import { type Listed, type OfferedModel, readListed, readTyped, type Setting, shown, sourceName, typed } from "./list";
+import { type Listed, type OfferedModel, readListed, type Setting, shown, sourceName, typed } from "./list";
 import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
 import { McpServers, type Props as McpServersProps } from "./servers";
 import CSS from "./settings.css";
+import { TypedBox } from "./typed-box";
 
 /** What the settings need of the chat. */
 export interface SettingsContext {
@@ -427,61 +428,7 @@ function Control({ setting, agents, models, isFixed, label, onChange }: ControlP
     );
   }
   if (kind === "servers" && Array.isArray(value) && value.length > 0) return null;
-  return <Typed setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
-}
-
-/** What is typed counts with Enter, when the focus leaves the box, or when the settings are closed. */
-function Typed({ setting, isFixed, label, onChange }: Omit<ControlProps, "agents" | "models">) {
-  const { kind, value } = setting;
-  const before = typed(value);
-  const box = useRef<HTMLInputElement>(null);
-  const previous = useRef(before);
-  /** What the box had when the kernel was asked last, or when it said what is set. */
-  const known = useRef(before);
-  const commit = () => {
-    const said = box.current?.value;
-    if (said === undefined || said === before) return;
-    known.current = said;
-    onChange(readTyped(kind, said));
-  };
-  const leave = () => {
-    if (box.current?.value !== known.current) commit();
-  };
-  const latest = useRef(leave);
-  latest.current = leave;
-  useLayoutEffect(() => {
-    // Another value is set: it is shown, unless the reader has typed another one yet.
-    const said = box.current?.value ?? "";
-    if (box.current && (said === previous.current || typed(readTyped(kind, said)) === before)) {
-      box.current.value = before;
-      known.current = before;
-    }
-    previous.current = before;
-  }, [before]);
-  useLayoutEffect(() => () => latest.current(), []);
-  return (
-    <input
-      ref={box}
-      class="field"
-      inputMode={kind === "number" ? "decimal" : "text"}
-      aria-label={label}
-      defaultValue={before}
-      disabled={isFixed}
-      placeholder={
-        kind === "names"
-          ? "names, with commas"
-          : kind === "folder"
-            ? "the kernel's folder"
-            : kind === "servers"
-              ? "or the path of an mcp.json"
-              : ""
-      }
-      onKeyDown={(event) => {
-        if (event.key === "Enter" && !event.isComposing) commit();
-      }}
-      onBlur={leave}
-    />
-  );
+  return <TypedBox setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
 }
 
 /** What lets agents do more is asked first. */
