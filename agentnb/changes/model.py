@@ -31,7 +31,15 @@ UNKNOWN = "unknown"
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A path's content and kind at one moment."""
+    """A path's content and kind at one moment.
+
+    Args:
+        blob: The name of the stored content; None where the content is not stored, and for folders.
+        digest: Names the content, also where it is not stored: equal digests are equal contents. Of a sensitive file it
+            is keyed with a secret of the store, so that it says nothing to others. ``"unknown"`` equals nothing.
+        mode: What the path is. A link's content is the path that it leads to.
+        size: In bytes.
+    """
 
     blob: str | None = None
     digest: str = ""
@@ -124,7 +132,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A step that found neither its base nor its target at the path."""
+    """A step that found neither its base nor its target at the path.
+
+    Args:
+        path: Relative to the workspace.
+        base: What the step expected.
+        target: What it wants.
+        current: What is there.
+        merged: The three texts merged, with conflict marks; None where one of them is no text.
+    """
 
     path: str
     base: Version | None = None

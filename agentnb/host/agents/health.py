@@ -16,7 +16,24 @@ if TYPE_CHECKING:
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's process is."""
+    """How an agent's process is.
+
+    Args:
+        state: ``"starting"``, ``"running"``, ``"stopped"`` or ``"failed"``; ``"idle"`` where nobody has needed it yet.
+        pid: Its process id; None where it does not run.
+        version: What it says its version is.
+        seconds: How long it has been running.
+        tabs: How many tabs share the process.
+        deaths: How often it died in a row, unasked.
+        silent: Seconds since it last said anything in a turn that runs; None where none runs.
+        stray: How many lines on its stdout were no message.
+        message: What was said about its state, such as why it failed.
+        confined: What it is confined to, in a line; where it is not, ``no``, what that means and what to do; empty
+            while it does not run.
+        refused: What its confinement has refused, as far as that was told, such as ``writing ~/.bashrc``, and what to
+            do; empty where nothing was.
+        stderr: The last lines that it wrote to stderr, without secrets.
+    """
 
     state: str
     pid: int | None = None
@@ -45,7 +62,16 @@ def examined(
     now: float,
     heard: float | None,
 ) -> Health:
-    """How the agent of a session is; on the host's thread."""
+    """How the agent of a session is; on the host's thread.
+
+    Args:
+        channels: The session's state.
+        lifecycle: Its agent.
+        pool: Where that was launched.
+        configuration: With what.
+        now: The time on the host loop's clock, in seconds.
+        heard: When the agent was last active in a turn that runs; None where none runs.
+    """
     agent, process = lifecycle.agent, channels.session.state.agent_process
     return Health(
         state="idle" if process is None else process.state,

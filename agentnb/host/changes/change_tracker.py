@@ -334,8 +334,8 @@ class ChangeTracker:
             each
             for each in found
             if not self.recording.owns(store.workspace / each.path)
-            and not (
-                each.path not in named and self._was_only_autosaved(str(store.workspace / each.path), running, ended_at)
+            and (
+                each.path in named or not self._was_only_autosaved(str(store.workspace / each.path), running, ended_at)
             )
         )
         others = store.named_by_others(session, running.began_at)

@@ -1,9 +1,8 @@
 """What a rehearsal is refused, as its supervisor sees it: writes elsewhere, addresses, Unix sockets, other processes.
 
-Seccomp asks the supervisor about each call that could do such a thing. What it
-reads of a call can be changed meanwhile by another thread, so nothing depends on it but what is said: namespaces or
-Landlock refuse. Sockets that lead outside are not made: the process gets one that leads nowhere, so that it goes on and
-says whom it wants to reach.
+Seccomp asks the supervisor about each call that could do such a thing. Another thread can change what the supervisor
+reads of a call, so only the report depends on it: namespaces or Landlock refuse. Sockets that lead outside are not
+made: the process gets one that leads nowhere, so that it continues and names the address that it wants to reach.
 """
 
 from __future__ import annotations
