@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from agentnb.agent.jupyter_ports import jupyter_ports
 from agentnb.agent.readable_paths import readable_paths
 from agentnb.errors import AgentStartFailed
 from agentnb.folders import config_folder, data_folder, home
@@ -43,9 +44,14 @@ _XDG = (
     ("XDG_DATA_HOME", "~/.local/share/"),
     ("XDG_STATE_HOME", "~/.local/state/"),
 )
+_WEB = (80, 443)
+"""Ports that Landlock cannot refuse for one machine only, and that agents need for all others."""
 _PROBE_SECONDS = 10
+NEVER_CHECKED = "that your other files change (inotify); your other programs' command lines"
 _WITHOUT_MOUNTS = "permissions, times and attributes of your other files; your other terminals"
 """What Landlock does not look at, and a file system of one's own prevents."""
+_WITHOUT_PORTS = "your Jupyter server's port"
+"""What Landlock looks at from version 4 on (Linux 6.7)."""
 TRIED: tuple[Way, ...] = ("Landlock", "bubblewrap")
 """What confines agents where nobody has asked for that: these have been seen to work."""
 
@@ -91,6 +97,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     listed: tuple[str, ...] = ()
     network: Network = "all"
     proxy: str = ""
+    refused_ports: tuple[int, ...] = ()
     sockets: bool = False
     shown: tuple[str, ...] = ()
     version: int = 0
@@ -110,6 +117,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
             program = [sys.executable, "-I", "-S", confined_program.__file__]
             paths = [word for each in (self.read, self.write, self.listed) for word in (*each, confined_program.END)]
             network = self.network if isinstance(self.network, str) else self.proxy
+            if network == "all" and self.refused_ports:
+                network = f"all;{','.join(map(str, self.refused_ports))}"
             return [*program, network, "sockets" if self.sockets else "", *paths, *command]
         if self.way == "bubblewrap":
             return [*bubblewrap(self), *command]
@@ -134,13 +143,18 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
 
 @lru_cache(maxsize=1)
 def unchecked_here() -> str:
-    """What confinement by Landlock does not look at here, in words; empty where the agent gets mounts of its own."""
+    """What confinement by Landlock does not look at here but does elsewhere, in words; empty: nothing."""
+    ports = () if landlock.abi() >= landlock.SINCE["TCP"] else (_WITHOUT_PORTS,)
+    mounts = () if _has_mounts_of_its_own() else (_WITHOUT_MOUNTS,)
+    return "; ".join((*mounts, *ports))
+
+
+def _has_mounts_of_its_own() -> bool:
     command = [sys.executable, "-I", "-S", own_mounts.__file__]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+        return subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False).returncode == 0
     except (OSError, subprocess.SubprocessError):
-        return _WITHOUT_MOUNTS
-    return "" if done.returncode == 0 else _WITHOUT_MOUNTS
+        return False
 
 
 def bubblewrap_here() -> tuple[str, bool]:
@@ -218,6 +232,7 @@ def confinement_of(
         listed=_real([str(Path(__file__).parent.parent.parent)]),
         network=asked.network,
         proxy="" if proxy is None else proxy.address,
+        refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if asked.network == "all" else (),
         sockets=needs.sockets or asked.sockets,
         shown=tuple(_shortened(each, folder) for each in shown),
         version=landlock.abi() if way == "Landlock" else 0,
@@ -252,6 +267,7 @@ def profile(confinement: Confinement) -> str:
     ]
     if confinement.network == "all":
         lines.append("(allow network*)")
+        lines += [f'(deny network* (remote tcp "localhost:{port}"))' for port in confinement.refused_ports]
     return "\n".join(lines)
 
 

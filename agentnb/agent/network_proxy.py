@@ -23,6 +23,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from agentnb.agent.jupyter_ports import jupyter_ports
 from agentnb.agent.network_hosts import (
     address_of,
     host_and_port,
@@ -64,7 +65,8 @@ class NetworkProxy:
         self._hosts = hosts
         self._names = [each for each in hosts if not each.startswith("*")]
         self._outer = _outer_proxies(env)
-        self._here = dict([*servers_here(hosts).items()][:MOST_SERVERS])
+        here = [(key, host) for key, host in servers_here(hosts).items() if key[1] not in jupyter_ports()]
+        self._here = dict(here[:MOST_SERVERS])
         self._servers: list[asyncio.Server] = []
         self._serving: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_CONNECTIONS)
@@ -252,6 +254,8 @@ class NetworkProxy:
             address = address_of(text.partition("%")[0])
             if address is None or leads_astray(request.host, address):
                 self._refuse(request, f"the name leads to {text}, which has to be allowed as an address")
+            if request.port in jupyter_ports() and _is_own(text):
+                self._refuse(request, "may not use your Jupyter server")
             try:
                 return await asyncio.open_connection(text, request.port, limit=LONGEST_HEAD)
             except OSError as error:
@@ -266,6 +270,15 @@ class NetworkProxy:
         asked = f"{request.host}:{request.port}"
         skipped = urllib.request.proxy_bypass_environment(asked, self._outer)  # type: ignore[attr-defined,unused-ignore]
         return None if skipped else outer
+
+
+def _is_own(address: str) -> bool:
+    """True if *address* is one of this machine's: only to those a socket can be bound."""
+    family, kind, protocol, _, bound = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as trial, contextlib.suppress(OSError):
+        trial.bind(bound)
+        return True
+    return False
 
 
 def _outer_proxies(env: Mapping[str, str]) -> dict[str, str]:
