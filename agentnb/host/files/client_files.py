@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agentnb.clock import now_ms
 from agentnb.errors import PermissionDenied, SessionError
 from agentnb.host.agents.client_spec import client_spec
-from agentnb.host.conversation import Conversation, SessionOwner
+from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import SessionOptions
 from agentnb.host.turns.unprompted import UnpromptedTurns
 from agentnb.ids import new_id
 from agentnb.state import AgentProcess, SessionReady, XAgentChanged
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.host import Host
     from agentnb.policy.request import PolicyRequest
 
 PREFIX = "remote-"
@@ -35,19 +36,10 @@ ANSWER_SECONDS = 300.0
 """How long a card waits for an answer."""
 
 
-class FileHost(SessionOwner, Protocol):
-    """The part of the host that is needed here."""
-
-    @property
-    def conversations(self) -> Mapping[str, Conversation]:
-        """The open conversations."""
-        ...
-
-
 class ClientFiles:
     """The changes that clients make. On the host's thread."""
 
-    def __init__(self, host: FileHost) -> None:
+    def __init__(self, host: Host) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.answer_seconds = ANSWER_SECONDS
         self._host = host

@@ -7,7 +7,7 @@ call and ends when no call came for a while, so what a terminal agent did in one
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.served_calls import begun_call, ended_call
 from agentnb.clock import now_ms
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.pairing.pairing import Pairing
     from agentnb.kernel.paired_server import ClientInfo
     from agentnb.policy.request import PolicyRequest
 
@@ -49,29 +50,6 @@ _TITLES = {
     "gemini-cli-mcp-client": "Gemini CLI",
     "opencode": "opencode",
 }
-
-
-class ClientOwner(Protocol):
-    """The part of the pairing that a client needs (:class:`agentnb.host.pairing.pairing.Pairing`)."""
-
-    idle_seconds: float
-    progress_seconds: float
-
-    @property
-    def is_kernel_busy(self) -> bool:
-        """Whether the main thread runs a cell that does not wait for a turn."""
-        ...
-
-    async def describe(self) -> dict[str, Any]:
-        """What a program is told of the kernel before it chooses it."""
-        ...
-
-    def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
-        """The conversation of *client*, which has introduced itself as *spec*."""
-        ...
-
-    def left(self, client: PairedClient) -> None:
-        """*client* is not connected any more."""
 
 
 class PairedConversation(Conversation):
@@ -105,7 +83,7 @@ class PairedConversation(Conversation):
 class PairedClient:
     """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`)."""
 
-    def __init__(self, owner: ClientOwner) -> None:
+    def __init__(self, owner: Pairing) -> None:
         self.conversation: PairedConversation | None = None
         self.end_connection: Callable[[str], object] = lambda _reason: None
         self._owner = owner

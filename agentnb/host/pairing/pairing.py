@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError, NotOffered
 from agentnb.host.channels import PAIRED, PAIRING
-from agentnb.host.conversation import Conversation, SessionOwner
 from agentnb.host.pairing.paired_client import (
     IDLE_SECONDS,
     PROGRESS_SECONDS,
@@ -31,28 +30,9 @@ from agentnb.log.location import log_place
 from agentnb.state import RootConfigChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.channels import Channel
-    from agentnb.state import ActionOrigin, RootState
-
-
-class KernelHost(SessionOwner, Protocol):
-    """The part of the host that pairing needs."""
-
-    @property
-    def root(self) -> Channel[RootState]:
-        """The root channel."""
-        ...
-
-    @property
-    def conversations(self) -> Mapping[str, Conversation]:
-        """The open conversations."""
-        ...
-
-    def adopt(self, conversation: Conversation) -> None:
-        """Take a new conversation among the open ones."""
+    from agentnb.host.host import Host
+    from agentnb.state import ActionOrigin
 
 
 UNPAIRED = "The user ended the pairing of this kernel."
@@ -63,7 +43,7 @@ _NOTEBOOK_SECONDS = 2.0
 class Pairing:
     """The pairing of one host. Everything here runs on the host's thread."""
 
-    def __init__(self, host: KernelHost) -> None:
+    def __init__(self, host: Host) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.progress_seconds = PROGRESS_SECONDS
         self._host = host
