@@ -101,17 +101,7 @@ def _named(params: Any) -> Any:
 def difference(
     ask: Event, recorded: Event, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
-    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None.
-
-    Args:
-        ask: The agent's request.
-        recorded: The recorded answer.
-        result: Today's, where it is none of an error; cleaned and ruled, as *recorded* is.
-        error: Today's error, cleaned.
-        header: How strict to be.
-        written: What the recorded agent itself writes to the file that it asks for: it can be there already, from the
-            replay before.
-    """
+    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None."""
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)

@@ -202,21 +202,13 @@ class Environment:
         return bool(self._setting("changes")) and not are_off(), bool(self._setting("store_sensitive"))
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of a session that names none.
-
-        Raises:
-            UsageError: If the settings make no sense, or name a file that cannot be read.
-        """
+        """The MCP servers of a session that names none."""
         from agentnb.agent.mcp import mcp_servers
 
         return mcp_servers(self._setting("mcp_servers") or ())
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
-        """What the settings say of a new session with *spec* in *cwd*.
-
-        Raises:
-            UsageError: If the settings make no sense.
-        """
+        """What the settings say of a new session with *spec* in *cwd*."""
         from agentnb.host.session_options import SessionOptions
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
@@ -234,11 +226,7 @@ class Environment:
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """What stands between client and agent in a session that does not say.
-
-        Raises:
-            UsageError: If the settings name what is not there.
-        """
+        """What stands between client and agent in a session that does not say."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
             from agentnb.plugins.chain.components.named_things import missing
@@ -256,11 +244,7 @@ class Environment:
         return SETTINGS[name].default if self.settings is None else self.settings.sources()[name].value
 
     def default_workspace(self) -> Path:
-        """The workspace of a session that names none.
-
-        Raises:
-            UsageError: If the settings name a folder that is not there.
-        """
+        """The workspace of a session that names none."""
         from pathlib import Path
 
         named = str(self._setting("cwd"))
@@ -303,10 +287,6 @@ class Environment:
         """Whether the agent of a session that does not say is confined, and what it gets of the network then.
 
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
-
-        Args:
-            spec: The agent.
-            cwd: The workspace.
         """
         from agentnb.agent.confinement import is_confined_unasked, way_here
         from agentnb.agent.confinement_choice import checked_confining, confinement_choice
