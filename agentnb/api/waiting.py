@@ -12,14 +12,14 @@ from agentnb.errors import AgentError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from agentnb.host.host import Host
+    from agentnb.host.conversation import SessionOwner
 
 T = TypeVar("T")
 
 POLL_SECONDS = 0.25
 
 
-def within(host: Host, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
+def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
     """What comes of *work* on the host's thread; not to be called there.
 
     Args:
@@ -42,7 +42,7 @@ def within(host: Host, work: Coroutine[Any, Any, T], timeout: float, title: str)
         raise AgentError(message, hint="Restart the agent, or give it longer (timeout=…).") from error
 
 
-def with_main_thread(host: Host, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
+def with_main_thread(host: SessionOwner, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
     """As :func:`within`; meanwhile this thread, where it is the main one, does the jobs that *work* has for it.
 
     Args:

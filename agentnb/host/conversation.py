@@ -42,7 +42,7 @@ from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChang
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -50,9 +50,13 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import AgentnbError
     from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
+    from agentnb.host.agents.agent_pool import AgentPool
     from agentnb.host.agents.health import Health
-    from agentnb.host.channels import Channel, KernelAccess
-    from agentnb.host.host import Host
+    from agentnb.host.changes.workspace_store import WorkspaceStores
+    from agentnb.host.channels import Channel, KernelAccess, Listener
+    from agentnb.host.environment import Environment
+    from agentnb.host.loop import HostLoop
+    from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.plugins.knowledge.research.findings import Research
@@ -65,6 +69,8 @@ if TYPE_CHECKING:
         ChatState,
         Envelope,
         Message,
+        RootConfigChanged,
+        RootState,
         SessionState,
         SessionSummary,
         ToolCallState,
@@ -92,6 +98,80 @@ class ResearchService(Protocol):
     def session_of(self, found: Research) -> str | None:
         """The URI of the conversation that found it, while it is open."""
         ...
+
+
+class SessionOwner(Protocol):
+    """The part of the host that a conversation needs."""
+
+    @property
+    def loop(self) -> HostLoop:
+        """The thread that everything runs on."""
+        ...
+
+    @property
+    def agents(self) -> AgentPool:
+        """The agents' processes."""
+        ...
+
+    @property
+    def policy(self) -> HostPolicy:
+        """The policy files and the log of decisions."""
+        ...
+
+    @property
+    def environment(self) -> Environment:
+        """What surrounds the host."""
+        ...
+
+    @property
+    def root(self) -> Channel[RootState]:
+        """The root channel."""
+        ...
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """The open conversations."""
+        ...
+
+    @property
+    def stores(self) -> WorkspaceStores:
+        """The stores of changes, by workspace."""
+        ...
+
+    @property
+    def researches(self) -> ResearchService:
+        """Answers questions about packages."""
+        ...
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take a new *conversation* among the open ones."""
+
+    def add(self, conversation: Conversation) -> None:
+        """Take *conversation* among the open ones."""
+
+    def find(self, channel: str) -> Conversation:
+        """The open conversation with *channel*."""
+        ...
+
+    def closes(self, conversation: Conversation) -> None:
+        """*conversation* is being closed."""
+
+    def forget(self, conversation: Conversation) -> None:
+        """*conversation* is closed."""
+
+    def summarize(self, conversation: Conversation) -> None:
+        """Something about *conversation* may have changed."""
+
+    def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
+        """Let programs in a terminal connect, or end that, as a client wants with *action*."""
+
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Who hears of every envelope."""
+        ...
+
+    def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
+        """Tell the client that its action was not accepted."""
 
 
 class Conversation:
@@ -126,7 +206,7 @@ class Conversation:
 
     def __init__(
         self,
-        host: Host,
+        host: SessionOwner,
         configuration: Configuration,
         *,
         tab_id: str,
@@ -441,8 +521,7 @@ class Conversation:
         if self.closed:
             return
         self.lifecycle.closed = True
-        if self.host.recorder is not None:
-            self.host.recorder.closes(self)
+        self.host.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.host.channels import KernelAccess
-    from agentnb.host.conversation import Conversation
-    from agentnb.host.host import Host
+    from agentnb.host.conversation import Conversation, SessionOwner
     from agentnb.state import Action, Message
 
 PYTHON = "python"
@@ -62,7 +61,7 @@ class Rejected(AgentnbError):
     """The host does not accept what a client wants."""
 
 
-def carry_out(host: Host, channel: str, action: Action, origin: ActionOrigin) -> None:
+def carry_out(host: SessionOwner, channel: str, action: Action, origin: ActionOrigin) -> None:
     """Accept a client's *action* on *channel* and do what it asks."""
     if isinstance(action, RootConfigChanged):
         _root_config(host, channel, action, origin)
@@ -232,7 +231,7 @@ def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin:
     conversation.give_kernel_tools(access, origin, by)
 
 
-def _root_config(host: Host, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
+def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:
     on = action.config.get(PAIRING)
     if not isinstance(on, bool) or len(action.config) != 1 or channel != ROOT:
         _reject("Of the host's settings only whether the kernel is paired can be set.")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from agentnb.host.host import Host
+    from agentnb.host.conversation import SessionOwner
 
     Authorize = Callable[[PolicyRequest], Awaitable[PolicyRequest]]
 
@@ -54,7 +54,7 @@ GRACE = 3.0
 class Researches:
     """The researches of one host."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: SessionOwner) -> None:
         self.seconds = SECONDS
         self.tokens = TOKENS
         self._host = host
@@ -133,7 +133,7 @@ class ResearchRun:
 
     def __init__(
         self,
-        host: Host,
+        host: SessionOwner,
         parent: Configuration,
         find: Callable[[str, str | None], Awaitable[PackageSource]],
         source: PackageSource,

@@ -1,43 +1,56 @@
-"""One program that is connected to a paired kernel: its conversation, its turns and its calls.
+"""Pairing: whether programs in a terminal may use this kernel, and which of them are connected (``agentnb mcp``).
 
-It gets a conversation of its own, named after it. Its calls are the tool calls of turns: a turn begins with the first
-call and ends when no call came for a while, so what a terminal agent did in one go is undone in one go.
+A kernel is reachable only while it is paired. Then it listens on a Unix socket that only its user can open
+(:mod:`agentnb.kernel.socket_server`), and a file tells that user's programs where
+(:mod:`agentnb.kernel.paired_kernels`).
+
+Each program gets a conversation of its own, named after it. Its calls are the tool calls of turns: a turn begins with
+the first call and ends when no call came for a while, so what a terminal agent did in one go is undone in one go.
 """
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.served_calls import begun_call, ended_call
 from agentnb.clock import now_ms
-from agentnb.errors import PermissionDenied, SessionError
-from agentnb.host.agents.client_spec import client_spec
+from agentnb.errors import AgentnbError, NotOffered, PermissionDenied, SessionError
+from agentnb.host.channels import PAIRED, PAIRING
 from agentnb.host.conversation import Conversation
-from agentnb.host.turns.unprompted import UnpromptedTurns
-from agentnb.kernel.content import said
-from agentnb.kernel.tools import TOOLS
-from agentnb.policy.engine import NOBODY
-from agentnb.state import (
-    AgentProcess,
-    SessionReady,
-    XAgentChanged,
+from agentnb.host.outside_programs import (
+    ANSWER_SECONDS,
+    IDLE_SECONDS,
+    UnpromptedTurns,
+    answered_within,
+    client_spec,
+    open_for,
+    show_running,
 )
+from agentnb.host.session_options import SessionOptions
+from agentnb.ids import new_id
+from agentnb.kernel.content import said
+from agentnb.kernel.paired_connection import LINGER_SECONDS
+from agentnb.kernel.paired_kernels import register, unregister
+from agentnb.kernel.paired_server import PairedServer
+from agentnb.kernel.socket_server import SocketServer
+from agentnb.kernel.tools import TOOLS
+from agentnb.log.location import log_place
+from agentnb.policy.engine import NOBODY
+from agentnb.state import AgentProcess, RootConfigChanged, XAgentChanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.host.pairing.pairing import Pairing
+    from agentnb.host.conversation import SessionOwner
     from agentnb.kernel.paired_server import ClientInfo
     from agentnb.policy.request import PolicyRequest
+    from agentnb.state import ActionOrigin
 
 PREFIX = "terminal-"
 """How the names of these agents begin: a program that calls itself ``claude`` is not the agent of that name."""
-ANSWER_SECONDS = 300.0
-"""How long a card waits for the user's answer."""
-IDLE_SECONDS = 20.0
-"""After how long without a call a turn ends."""
 PROGRESS_SECONDS = 2.0
 """How often a client that wants it is told what its call waits for."""
 CANCELLED = "The program cancelled the call."
@@ -50,6 +63,9 @@ _TITLES = {
     "gemini-cli-mcp-client": "Gemini CLI",
     "opencode": "opencode",
 }
+UNPAIRED = "The user ended the pairing of this kernel."
+KERNEL_ENDED = "The kernel has ended or was restarted."
+_NOTEBOOK_SECONDS = 2.0
 
 
 class PairedConversation(Conversation):
@@ -64,20 +80,15 @@ class PairedConversation(Conversation):
         await super().close()
 
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
+        answer = super()._authorize_tool(request)
         try:
-            return await asyncio.wait_for(super()._authorize_tool(request), self.answer_seconds)
+            return await answered_within(self.answer_seconds, answer, request.title, "call")
         except PermissionDenied as denied:
             if NOBODY not in str(denied):
                 raise
             message = f"{request.title}: no page shows the notebook, so nobody could be asked. Nothing was done."
-            raise PermissionDenied(
-                message, hint="Ask the user to open the notebook in a browser; then call again."
-            ) from None
-        except asyncio.TimeoutError:
-            message = f"{request.title}: nobody answered the card in the notebook's chat for {self.answer_seconds:g} s."
-            raise PermissionDenied(
-                message, hint="Nothing was done. Ask the user to answer it, then call again."
-            ) from None
+            hint = "Ask the user to open the notebook in a browser; then call again."
+            raise PermissionDenied(message, hint=hint) from None
 
 
 class PairedClient:
@@ -113,9 +124,7 @@ class PairedClient:
         conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
         conversation.on_close = self.end
         self._turns = UnpromptedTurns(conversation, f"{conversation.spec.title} uses this kernel.")
-        running = AgentProcess(name=conversation.spec.title, version=info.version or None, state="running")
-        conversation.dispatch(SessionReady(time=now_ms()))
-        conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
+        show_running(conversation, info.version or None)
 
     def end(self, reason: str) -> None:
         """End the connection."""
@@ -192,3 +201,110 @@ def read_only(title: str) -> SessionError:
 def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, result: Any) -> None:
     if not conversation.closed:
         conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))
+
+
+class Pairing:
+    """The pairing of one host. Everything here runs on the host's thread."""
+
+    def __init__(self, host: SessionOwner) -> None:
+        self.idle_seconds = IDLE_SECONDS
+        self.progress_seconds = PROGRESS_SECONDS
+        self._host = host
+        self._server: SocketServer | None = None
+        self._folder: Path | None = None
+        self._clients: dict[PairedClient, PairedConversation] = {}
+        self._starting = asyncio.Lock()
+
+    @property
+    def on(self) -> bool:
+        """Whether this kernel is paired."""
+        return self._server is not None
+
+    @property
+    def connected(self) -> tuple[PairedConversation, ...]:
+        """The conversations of the programs that are connected, in the order in which they came."""
+        return tuple(self._clients.values())
+
+    @property
+    def is_kernel_busy(self) -> bool:
+        """Whether the main thread runs a cell that does not wait for a turn."""
+        job_queue = self._host.environment.job_queue
+        return job_queue.is_main_thread_busy() and not job_queue.has_waiter
+
+    async def start(self, origin: ActionOrigin | None = None) -> None:
+        """Let programs connect; no effect where they may already."""
+        async with self._starting:
+            if self._server is not None:
+                self._tell(origin)
+                return
+            if self._host.environment.code_runner() is None:
+                raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
+            server = await SocketServer.started(lambda: PairedServer(PairedClient(self)))
+            try:
+                self._folder = register(new_id(), *server.address)
+            except OSError as error:
+                server.close()
+                message = f"The kernel cannot be paired: its file cannot be written ({error})."
+                raise NotOffered(message, hint="Set AGENTNB_DATA_DIR to a folder that you can write.") from None
+            self._server = server
+            self._tell(origin)
+
+    def stop(self, reason: str = UNPAIRED, origin: ActionOrigin | None = None) -> None:
+        """End the pairing and all its connections; no effect where there is none."""
+        server, self._server = self._server, None
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            unregister(folder)
+        for client in [*self._clients]:
+            client.end(reason)
+        if server is not None:
+            server.close(LINGER_SECONDS)
+        self._tell(origin)
+
+    def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
+        """*client* has introduced itself as *spec*: its conversation, the one it had where that is free."""
+        taken = {each.tab_id for each in self._clients.values()}
+        same = [
+            each
+            for each in self._host.conversations.values()
+            if isinstance(each, PairedConversation) and each.spec.name == spec.name and each.closing is None
+        ]
+        free = [each for each in same if each.tab_id not in taken]
+        conversation = free[0] if free else self._opened(spec, len(same) + 1)
+        self._clients[client] = conversation
+        self._tell()
+        return conversation
+
+    def left(self, client: PairedClient) -> None:
+        """*client* is not connected any more."""
+        if self._clients.pop(client, None) is not None:
+            self._tell()
+
+    def _tell(self, origin: ActionOrigin | None = None) -> None:
+        """Show in the host's settings how it stands."""
+        values = {PAIRING: self.on, PAIRED: [each.session.uri for each in self.connected]}
+        self._host.root.accept(RootConfigChanged(config=values), origin)
+
+    async def describe(self) -> dict[str, Any]:
+        """What a program is told of this kernel before it chooses it."""
+        return {
+            "notebook": await self._notebook(),
+            "folder": str(Path.cwd()),
+            "busy": self.is_kernel_busy,
+            "connected": [each.channels.title for each in self.connected],
+        }
+
+    def _opened(self, spec: AgentSpec, number: int) -> PairedConversation:
+        options = SessionOptions(spec=spec, cwd=Path.cwd(), kernel_tools=True)
+        title = spec.title if number == 1 else f"{spec.title} {number}"
+        return open_for(PairedConversation, self._host, options, read_only(spec.title), title=title)
+
+    async def _notebook(self) -> str:
+        runner = self._host.environment.code_runner()
+        if runner is None:
+            return log_place()
+        try:
+            read = asyncio.to_thread(runner.notebook, outputs=False)
+            return (await asyncio.wait_for(read, _NOTEBOOK_SECONDS)).name
+        except (AgentnbError, OSError, asyncio.TimeoutError):
+            return log_place()
