@@ -15,7 +15,7 @@ from agentnb.ahp.versions import OWN_FORM, is_known_in
 from agentnb.comm.client import Client
 from agentnb.host.channels import ROOT
 from agentnb.host.intents import REMOTE
-from agentnb.log.merge import merge_envelopes
+from agentnb.log.channel_log import merge_envelopes
 from agentnb.state import RootTerminalsChanged, UnknownAction
 
 if TYPE_CHECKING:

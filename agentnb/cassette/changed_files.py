@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.cassette.marks import escaped
+from agentnb.cassette.marks import escaped, shapes
 from agentnb.cassette.recording import Exchange, FileState, RecordedFile
-from agentnb.cassette.secrets import shapes
 from agentnb.changes.apply import check_path
 from agentnb.changes.model import UNKNOWN, path_from_json, path_to_json
 from agentnb.changes.text_diff import text_of
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.session_marks import SessionMarks
@@ -39,6 +38,17 @@ MOST_BEFORE = 16 * 1024
 """Characters of an earlier text that is stored, for the difference in an error; of a longer one only a digest is."""
 
 Written = dict[str, str]
+FILES = "AGENTNB_CASSETTE_FILES"
+"""Environment: ``off`` leaves the files that agents write by themselves out of recordings and replays."""
+SWITCHES = ("on", "off")
+
+
+def keeps_files(environment: Mapping[str, str]) -> bool:
+    """Whether the files that agents write by themselves are recorded and written again."""
+    chosen = environment.get(FILES, "") or "on"
+    if chosen not in SWITCHES:
+        raise UsageError(f"{FILES}={chosen!r} is none of {', '.join(SWITCHES)}.", hint="Unset it.")
+    return chosen == "on"
 
 
 def recorded_files(changed: Iterable[ChangedFile], is_own: Callable[[str], bool]) -> list[RecordedFile]:
@@ -80,12 +90,7 @@ def cleaned_files(exchange: Exchange, marks: SessionMarks) -> list[RecordedFile]
 
 def written_by_requests(exchange: Exchange) -> Written:
     """The texts that *exchange* wrote last through the client (``fs/write_text_file``), by path as it named them."""
-    asked = (event for event in exchange.before if event.method == "fs/write_text_file")
-    return {
-        str(event.params.get("path")): str(event.params.get("content"))
-        for event in asked
-        if isinstance(event.params, dict)
-    }
+    return dict(event.write for event in exchange.before if event.write is not None)
 
 
 def runs_again(exchange: Exchange) -> bool:

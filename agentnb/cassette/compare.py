@@ -21,6 +21,10 @@ AGAIN = (
     "`agentnb record` elsewhere."
 )
 _LONGEST_DIFF = 60
+_CLASS = re.compile(r"(.*: [A-Za-z_]\w*)\.(?:\w+\.)*(\w+)((?:, (?:shape|length) .*)?)")
+"""The first line of a described value: its name, its class, and its size (:mod:`agentnb.api.describe`)."""
+_TEXT = re.compile(r"((?:  .*: |.*\bdtype:? ))(?:object|str|string)")
+_TIME = re.compile(r"\bdatetime64\[(?:s|ms|us|ns)(?=[],])")
 _UNNAMED = ("sessionId", "cwd", "_meta", "mcpServers")
 
 
@@ -70,6 +74,23 @@ def described(prompt: Any) -> list[str]:
     return lines
 
 
+def comparable(lines: list[str]) -> list[str]:
+    """*lines* of a prompt with one name for what has several: libraries call the same class and type by several names.
+
+    pandas 2 has ``pandas.core.frame.DataFrame`` and columns of ``object`` and ``datetime64[ns]`` where pandas 3 has
+    ``pandas.DataFrame``, ``str`` and ``datetime64[us]``.
+    """
+    return [_comparable(line) for line in lines]
+
+
+def _comparable(line: str) -> str:
+    if (named := _CLASS.fullmatch(line)) is not None:
+        return f"{named[1]}.{named[2]}{named[3]}"
+    if (typed := _TEXT.fullmatch(line)) is not None:
+        return f"{typed[1]}str"
+    return _TIME.sub("datetime64[us", line)
+
+
 def hash_of(text: str) -> str:
     """A few digits that tell *text* from others."""
     import hashlib
@@ -101,17 +122,7 @@ def _named(params: Any) -> Any:
 def difference(
     ask: Event, recorded: Event, result: Any, error: Any, *, header: Header, written: Collection[str] = ()
 ) -> str | None:
-    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None.
-
-    Args:
-        ask: The agent's request.
-        recorded: The recorded answer.
-        result: Today's, where it is none of an error; cleaned and ruled, as *recorded* is.
-        error: Today's error, cleaned.
-        header: How strict to be.
-        written: What the recorded agent itself writes to the file that it asks for: it can be there already, from the
-            replay before.
-    """
+    """How today's answer to the agent's request differs from the recorded one in a way that matters; else None."""
     if ask.method == "fs/read_text_file" and error is None and _content(result) in written:
         return None
     then, now = _outcome(ask, recorded.result, recorded.error), _outcome(ask, result, error)
@@ -122,7 +133,7 @@ def difference(
         if before != after:
             return f"{_what(ask)}: the file is not what it was.\n{diff(before.split(chr(10)), after.split(chr(10)))}"
     if ask.method == mcp.MESSAGE and header.answers == "content" and error is None:
-        ran, runs = mcp.ran(recorded.result), mcp.ran(result)
+        ran, runs = _ran(recorded.result), _ran(result)
         if ran is not None and ran != runs:
             return f"{_what(ask)}: the code gave or changed something else.\n{diff(ran, runs or [])}"
     return None
@@ -171,10 +182,29 @@ def _content(result: Any) -> str:
 def _what(ask: Event) -> str:
     params = ask.params if isinstance(ask.params, dict) else {}
     if ask.method == mcp.MESSAGE:
-        return mcp.title(params)
+        return mcp_title(params)
     call = params.get("toolCall")
     title = call.get("title") if isinstance(call, dict) else None
     about = (
         title or params.get("path") or params.get("command") or params.get("serverId") or params.get("message") or ""
     )
     return f"{ask.method} ({about})" if about else ask.method
+
+
+def mcp_title(params: dict[str, Any]) -> str:
+    """What an ``mcp/message`` is about, for people."""
+    inner = params.get("params")
+    about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
+    return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
+
+
+def _ran(result: Any) -> list[str] | None:
+    """What code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables.
+
+    None for answers of other tools, and for those that agentnb 0.1 and 0.2 recorded, which do not name the variables.
+    """
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    changed = meta.get(mcp.CHANGED) if isinstance(meta, dict) else None
+    if not isinstance(changed, list):
+        return None
+    return [*described(result.get("content") or []), *(f"@ variable {each}" for each in changed)]

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.cassette.changed_files import check_files
 from agentnb.cassette.large_content import LargeContent, folder_of
+from agentnb.cassette.marks import shapes
 from agentnb.cassette.recording import PROMPT, VERSION, Cassette, Event, Exchange, Header, RecordedFile, Section
-from agentnb.cassette.secrets import shapes
 from agentnb.cassette.text_streams import joined_texts
 from agentnb.errors import AgentnbError, CassetteBroken
 from agentnb.safe_json import read_json
@@ -244,8 +245,6 @@ class Reader:
 
     def _file(self, section: Section, row: dict[str, Any]) -> None:
         """A file that the last turn changed."""
-        from agentnb.cassette.changed_files import check_files  # here: most cassettes have no files
-
         exchange = section.exchanges[-1] if section.exchanges else None
         if exchange is None or exchange.method != PROMPT:
             raise self._broken("this file belongs to no turn.", _WHOLE)

@@ -7,7 +7,6 @@ by itself (stdio, http, sse) are not on this wire at all.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Any
 
@@ -66,33 +65,6 @@ def connected(answer: Any) -> str | None:
     """The connection that an answer to ``mcp/connect`` gives."""
     connection = answer.get("connectionId") if isinstance(answer, dict) else None
     return connection if isinstance(connection, str) else None
-
-
-def title(params: dict[str, Any]) -> str:
-    """What an ``mcp/message`` is about, for people."""
-    inner = params.get("params")
-    about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
-    return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
-
-
-def ran(result: Any) -> list[str] | None:
-    """What code in the kernel gave and changed, as lines: text, pictures by their hash, and the variables.
-
-    None for answers of other tools, and for those that agentnb 0.1 and 0.2 recorded, which do not name the variables.
-    """
-    meta = result.get("_meta") if isinstance(result, dict) else None
-    changed = meta.get(CHANGED) if isinstance(meta, dict) else None
-    if not isinstance(changed, list):
-        return None
-    lines: list[str] = []
-    for block in result.get("content") or ():
-        match block:
-            case {"type": "text", "text": str(text)}:
-                lines += text.split("\n")
-            case {"type": str(kind), "data": str(data)}:
-                digest = hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()[:12]
-                lines.append(f"@ {kind} {block.get('mimeType', '')}, {len(data)} characters, {digest}")
-    return [*lines, *(f"@ variable {each}" for each in changed)]
 
 
 def _servers(params: Any) -> list[dict[str, Any]]:

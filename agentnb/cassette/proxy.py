@@ -10,10 +10,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from agentnb.acp.stdio import CHUNK
-from agentnb.cassette.files_setting import keeps_files
+from agentnb.cassette.changed_files import keeps_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import Recorder, check_place
-from agentnb.cassette.stdio import say
+from agentnb.cassette.report import say
 from agentnb.cassette.turn_files import TurnFiles
 from agentnb.errors import CassetteBroken, UsageError
 

@@ -113,12 +113,11 @@ class _Reader:
 
 def _spoken(row: dict[str, Any]) -> tuple[str, str] | None:
     """Who speaks, and the piece of text, where *row* is one."""
-    params = row.get("params")
-    update = params.get("update") if isinstance(params, dict) else None
-    content = update.get("content") if isinstance(update, dict) else None
-    if isinstance(content, dict) and content.get("type") == "text" and isinstance(content.get("text"), str):
-        speaker = _SPEAKERS.get(str(update.get("sessionUpdate"))) if isinstance(update, dict) else None
-        return (speaker, content["text"]) if speaker else None
+    match row.get("params"):
+        case {"update": {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}}} if (
+            kind in _SPEAKERS
+        ):
+            return _SPEAKERS[kind], text
     return None
 
 

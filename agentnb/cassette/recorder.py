@@ -15,9 +15,9 @@ import msgspec
 
 from agentnb.cassette import file
 from agentnb.cassette.large_content import folder_of
+from agentnb.cassette.marks import Secrets
 from agentnb.cassette.recording import WRITER, Cassette, Exchange, Header, Section
 from agentnb.cassette.rerecording import FormerExchanges
-from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.session_cleaning import SessionCleaner
 from agentnb.cassette.wire_tap import WireTap
 from agentnb.errors import CassetteBroken, UsageError

@@ -28,6 +28,19 @@ class Event(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: Any = None
     delay: int = 0
 
+    @property
+    def update(self) -> dict[str, Any]:
+        """The update that it brings (ACP ``session/update``); empty where it brings none."""
+        update = self.params.get("update") if isinstance(self.params, dict) else None
+        return update if isinstance(update, dict) else {}
+
+    @property
+    def write(self) -> tuple[str, str] | None:
+        """The path and the text of a file that the agent writes through the client; None for anything else."""
+        if self.method != "fs/write_text_file" or not isinstance(self.params, dict):
+            return None
+        return str(self.params.get("path")), str(self.params.get("content"))
+
 
 class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A file before or after a turn."""
@@ -74,6 +87,11 @@ class Exchange(msgspec.Struct, kw_only=True):
     delay: int = 0
     line: int = 0
     files: list[RecordedFile] = msgspec.field(default_factory=list)
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened during it, and after it."""
+        return [*self.before, *self.after]
 
 
 class Section(msgspec.Struct, kw_only=True):

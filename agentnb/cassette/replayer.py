@@ -14,27 +14,64 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.acp import wire
 from agentnb.acp.failure import CASSETTE, RpcError
+from agentnb.acp.stdio import Output, read_input
 from agentnb.cassette import file, mcp
+from agentnb.cassette.changed_files import keeps_files
 from agentnb.cassette.compare import difference, mismatch
-from agentnb.cassette.files_setting import keeps_files
+from agentnb.cassette.marks import Secrets
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange
-from agentnb.cassette.report import REPORTS, Report
-from agentnb.cassette.secrets import Secrets
-from agentnb.cassette.stdio import Stdio, say
+from agentnb.cassette.replayed_files import ReplayedFiles
+from agentnb.cassette.report import REPORTS, Report, say
 from agentnb.cassette.store import ReplayedSession, Store
 from agentnb.errors import AgentnbError
 from agentnb.json_rpc_codes import METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
     from pathlib import Path
 
-    from agentnb.acp.wire import Message
-    from agentnb.cassette.replayed_files import ReplayedFiles
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
+
+
+class Stdio:
+    """Reads and writes messages."""
+
+    def __init__(self, source: int = 0, sink: int = 1) -> None:
+        self._source = source
+        self._sink = sink
+        self._output: Output | None = None
+
+    async def serve(self, on_message: Callable[[wire.Message], None]) -> None:
+        """Hand over each message as it comes, until there are no more."""
+        self._output = Output(sink=self._sink, name="agentnb-replay-write")
+        ended = asyncio.get_running_loop().create_future()
+        lines = wire.Lines()
+
+        def take(data: bytes) -> None:
+            block = lines.feed(data) if data else lines.rest()
+            if block:
+                for message in wire.decode(block)[0]:
+                    on_message(message)
+            if not data and not ended.done():
+                ended.set_result(None)
+
+        read_input(take, source=self._source, name="agentnb-replay-read")
+        await ended
+
+    def send(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Write *messages* at once."""
+        data = b"".join(wire.encode({"jsonrpc": "2.0", **message}) for message in messages)
+        if data and self._output is not None:
+            self._output.write(data)
+
+    def flush(self) -> None:
+        """Wait until everything is written, or nobody reads it."""
+        if self._output is not None:
+            self._output.finish()
 
 
 class Turn:
@@ -68,7 +105,7 @@ class Replayer:
             task.cancel()
         self._stdio.flush()
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: wire.Message) -> None:
         method = message.method
         if isinstance(method, str) and message.id is not None:
             self._keep(self._serve(method, message))
@@ -81,7 +118,7 @@ class Replayer:
             if waiting is not None and not waiting.done():
                 waiting.set_result((None if message.result is msgspec.UNSET else message.result, message.error))
 
-    async def _serve(self, method: str, message: Message) -> None:
+    async def _serve(self, method: str, message: wire.Message) -> None:
         params = message.params if isinstance(message.params, dict) else {}
         try:
             await self._answer(method, params, message.id)
@@ -142,8 +179,6 @@ class Replayer:
         """The files that the recorded agent wrote by itself in a turn; None where it did not, or they are left out."""
         if not exchange.files or not self._writes or playing.marks.cwd is None or isinstance(self._store, AgentnbError):
             return None
-        from agentnb.cassette.replayed_files import ReplayedFiles  # here: most cassettes have no files
-
         files = ReplayedFiles(exchange, playing.marks, self._store.ruled, self._store.left)
         files.begin()
         return files

@@ -108,3 +108,9 @@ class ExitReport:
         for line in self.lines():
             print(f"agentnb: {line}", file=sys.__stderr__)
         self._reports.cleanup()
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    sys.stderr.write(f"agentnb: {text}\n")
+    sys.stderr.flush()

@@ -111,13 +111,10 @@ def _merged(events: list[Event], lasting: Callable[[Any], Any]) -> Iterator[list
 
 def _piece(event: Event) -> tuple[list[Any], str] | None:
     """The stream that *event* is a piece of, and its text."""
-    update = event.params.get("update") if event.kind == "said" and isinstance(event.params, dict) else None
-    if not isinstance(update, dict) or update.get("sessionUpdate") not in _CHUNKS:
-        return None
-    content = update.get("content")
-    if not isinstance(content, dict) or content.get("type") != "text" or not isinstance(content.get("text"), str):
-        return None
-    return [update["sessionUpdate"], update.get("messageId")], content["text"]
+    match event.update if event.kind == "said" else None:
+        case {"sessionUpdate": str(kind), "content": {"type": "text", "text": str(text)}} if kind in _CHUNKS:
+            return [kind, event.update.get("messageId")], text
+    return None
 
 
 def _lasting(value: Any, name: str = "") -> Any:

@@ -6,7 +6,9 @@ once, however long the session becomes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from agentnb.cassette.changed_files import cleaned_files
 from agentnb.cassette.marks import each_text, escaped
@@ -17,11 +19,13 @@ from agentnb.cassette.text_streams import rewrite, streams
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.cassette.secrets import Secrets
+    from agentnb.cassette.marks import Secrets
     from agentnb.cassette.wire_tap import RawSection
 
 _IDS = {"toolCallId": "call", "messageId": "message", "planId": "plan", "elicitationId": "elicitation"}
 _LONG_ID = 6
+
+Said = TypeVar("Said", Event, Exchange)
 
 
 class SessionCleaner:
@@ -100,23 +104,11 @@ def _size(exchange: Exchange) -> tuple[int, int, int]:
 def _each(exchange: Exchange, change: Callable[[Any], Any]) -> Exchange:
     """*exchange* with everything that was said in it changed."""
 
-    def event(old: Event) -> Event:
-        params, result, error = change(old.params), change(old.result), change(old.error)
-        return Event(
-            kind=old.kind, method=old.method, params=params, id=old.id, result=result, error=error,
-            delay=old.delay,
-        )  # fmt: skip
+    def changed(old: Said) -> Said:
+        return replace(old, params=change(old.params), result=change(old.result), error=change(old.error))
 
-    return Exchange(
-        method=exchange.method,
-        params=change(exchange.params),
-        before=[event(old) for old in exchange.before],
-        after=[event(old) for old in exchange.after],
-        result=change(exchange.result),
-        error=change(exchange.error),
-        answered=exchange.answered,
-        delay=exchange.delay,
-    )
+    before, after = map(changed, exchange.before), map(changed, exchange.after)
+    return replace(changed(exchange), before=[*before], after=[*after], files=[])
 
 
 class _Ids:

@@ -19,13 +19,14 @@ from agentnb.cassette.marks import (
     TERMINAL,
     WORKSPACE,
     WORKSPACE_PARTS,
+    Secrets,
     each_text,
     escaped,
     filled,
     mark,
 )
 from agentnb.cassette.mcp import Tools
-from agentnb.cassette.secrets import Secrets, apart, replaced
+from agentnb.credentials import apart, replaced
 from agentnb.folders import home as user_home
 
 if TYPE_CHECKING:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette import mcp
-from agentnb.cassette.compare import described, diff, mismatch, ruled, same_request, shown
+from agentnb.cassette.compare import comparable, described, diff, mismatch, ruled, same_request, shown
 from agentnb.cassette.recording import OPENERS, PROMPT
 from agentnb.cassette.session_marks import SessionMarks
-from agentnb.cassette.value_forms import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentnb.cassette.marks import Secrets
     from agentnb.cassette.recording import Cassette, Exchange, FileState, Section
-    from agentnb.cassette.secrets import Secrets
 
 _LENIENT: dict[str, dict[str, Any]] = {
     "session/close": {},
@@ -226,10 +225,8 @@ def _written(sections: list[Section]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for section in sections:
         for exchange in section.exchanges:
-            for event in (*exchange.before, *exchange.after):
-                if event.method == "fs/write_text_file" and isinstance(event.params, dict):
-                    path, content = str(event.params.get("path")), str(event.params.get("content"))
-                    found.setdefault(path, []).append(content)
+            for path, content in (event.write for event in exchange.events if event.write is not None):
+                found.setdefault(path, []).append(content)
     return found
 
 

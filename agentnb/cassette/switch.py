@@ -14,14 +14,14 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from agentnb.agent.catalog import AgentSpec
 from agentnb.cassette import file
-from agentnb.cassette.description import description_of, recorded_spec
+from agentnb.cassette.changed_files import FILES, keeps_files
 from agentnb.cassette.file import AGAIN
-from agentnb.cassette.files_setting import FILES, keeps_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import check_place
 from agentnb.cassette.report import REPORTS, ExitReport, reports
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agentnb.acp.listener import Tap
-    from agentnb.agent.catalog import AgentSpec
     from agentnb.cassette.recorder import Recorder
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
@@ -40,6 +39,8 @@ TURNED = "AGENTNB_RECORDING"
 BUILTIN = "builtin"
 MODES = ("auto", "record", "replay", "off", BUILTIN)
 PACES = ("instant", "recorded")
+_KEPT = ("title", "login", "logout", "capabilities", "steering")
+"""The fields of an agent's description that a replay needs: nothing of the machine, as its command is."""
 
 State = Literal["record", "replay", "off"]
 
@@ -81,7 +82,7 @@ class Switch:
             state, path = self.state()
             if state == "replay" and path is not None:
                 recorded = file.read_agents(path).items()
-                return {name: recorded_spec(name, about) if about else None for name, about in recorded}
+                return {name: _recorded_spec(name, about) if about else None for name, about in recorded}
         return {}
 
     def standing_in(self, spec: AgentSpec) -> AgentSpec:
@@ -155,7 +156,7 @@ class Switch:
             takes_files = keeps_files(self._environment)
             recorder = self._recorder if self._recorder is not None else self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
-            return spec, recorder.tap(spec.name, {**spec.env, **env}, description_of(spec), takes_files=takes_files)
+            return spec, recorder.tap(spec.name, {**spec.env, **env}, _description_of(spec), takes_files=takes_files)
 
     @contextlib.contextmanager
     def scope(self, path: Path | None, mode: str) -> Iterator[None]:
@@ -264,3 +265,22 @@ def _close_with_word(recorder: Recorder) -> None:
     recorder.close()
     if recorder.word is not None:
         print(f"agentnb: {recorder.word}", file=sys.__stderr__)
+
+
+def _description_of(spec: AgentSpec) -> dict[str, Any]:
+    """The fields of *spec* that a replay needs, as JSON; those with their default value are left out."""
+    every = msgspec.to_builtins(spec)
+    usual = msgspec.to_builtins(AgentSpec(name="", title="", command=()))
+    kept = {name: every[name] for name in _KEPT if every[name] != usual[name]}
+    if isinstance(offered := kept.get("capabilities"), dict):
+        kept["capabilities"] = {name: is_on for name, is_on in offered.items() if is_on != usual["capabilities"][name]}
+    return kept
+
+
+def _recorded_spec(name: str, description: dict[str, Any]) -> AgentSpec | None:
+    """The agent called *name*, as a cassette describes it; None where that makes no sense to this version."""
+    kept = {field: value for field, value in description.items() if field in _KEPT}
+    try:
+        return msgspec.convert({"title": name, **kept, "name": name, "command": [name]}, AgentSpec)
+    except msgspec.ValidationError:
+        return None

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from agentnb.cassette.recording import Exchange
+    from agentnb.cassette.recording import Event, Exchange
 
     Spans = Callable[[str], list[tuple[int, int, str]]]
 
 _PLACES = (("content", "text"), ("_meta", "terminal_output", "data"))
 
 
-class Piece:
-    """One piece of a stream: the object that holds its text."""
+class Piece(NamedTuple):
+    """One piece of a stream: the object that holds its text, in the field *name*."""
 
-    def __init__(self, holder: dict[str, Any], name: str) -> None:
-        self._holder = holder
-        self._name = name
+    holder: dict[str, Any]
+    name: str
 
     @property
     def text(self) -> str:
-        """What it says."""
-        return str(self._holder[self._name])
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self._holder[self._name] = text
+        """The text."""
+        return str(self.holder[self.name])
 
 
 def streams(exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchange, list[Piece]]]:
     """Every text that is sent in pieces within one of *exchanges*, by the exchange."""
     for exchange in exchanges:
         found: dict[tuple[Any, ...], list[Piece]] = {}
-        for event in (*exchange.before, *exchange.after):
-            update = event.params.get("update") if event.kind == "said" and isinstance(event.params, dict) else None
-            if isinstance(update, dict):
-                for place in _PLACES:
-                    if (piece := _piece(update, place)) is not None:
-                        key = (update.get("sessionUpdate"), update.get("toolCallId"), update.get("messageId"), place)
-                        found.setdefault(key, []).append(piece)
+        for update in (event.update for event in exchange.events if event.kind == "said"):
+            for place in _PLACES:
+                if (piece := _piece(update, place)) is not None:
+                    key = (update.get("sessionUpdate"), update.get("toolCallId"), update.get("messageId"), place)
+                    found.setdefault(key, []).append(piece)
         yield from ((exchange, pieces) for pieces in found.values())
 
 
@@ -50,10 +43,9 @@ def joined_texts(exchanges: Sequence[Exchange]) -> Iterator[tuple[Exchange, str]
     for exchange, pieces in streams(exchanges):
         yield exchange, "".join(piece.text for piece in pieces)
     for exchange in exchanges:
-        for value in (exchange.params, exchange.result, exchange.error):
-            yield from ((exchange, text) for text in _texts(value))
-        for event in (*exchange.before, *exchange.after):
-            for value in (event.params, event.result, event.error):
+        messages: list[Event | Exchange] = [exchange, *exchange.events]
+        for each in messages:
+            for value in (each.params, each.result, each.error):
                 yield from ((exchange, text) for text in _texts(value))
         for file in exchange.files:
             texts = [file.path, *(each.text for each in (file.before, file.after) if each is not None)]
@@ -68,7 +60,7 @@ def rewrite(pieces: list[Piece], spans: Spans) -> None:
         return
     at = 0
     for piece, text in zip(pieces, texts, strict=True):
-        piece.text = _part(text, at, found)
+        piece.holder[piece.name] = _part(text, at, found)
         at += len(text)
 
 

@@ -129,8 +129,8 @@ def _named(turn: Exchange, workspace: Path) -> set[str]:
 
 def _paths(turn: Exchange) -> Iterator[str]:
     for event in turn.before:
-        update = event.params.get("update") if isinstance(event.params, dict) else None
-        if not isinstance(update, dict) or update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
+        update = event.update
+        if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             continue
         content, places = update.get("content"), update.get("locations")
         named: list[Any] = [each for each in _dicts(content) if each.get("type") == "diff"]

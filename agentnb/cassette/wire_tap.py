@@ -69,7 +69,7 @@ class RawSection:
         They can cross the client's next prompt on the way. Until the first turn has ended the commands belong to the
         opening; later, and the others, to the turn before, unless the agent has said something in this one.
         """
-        kind = _update(event) if event.kind == "said" else None
+        kind = event.update.get("sessionUpdate") if event.kind == "said" else None
         said = [each for each in self.section.exchanges if each.method != mcp.MESSAGE]
         first = next((each for each in said if each.method == PROMPT), None)
         if kind == "available_commands_update" and said and (first is None or first is self.prompt):
@@ -242,14 +242,9 @@ class WireTap:
         return next(reversed(busy or found), None)
 
 
-def _update(event: Event) -> str | None:
-    update = event.params.get("update") if isinstance(event.params, dict) else None
-    return update.get("sessionUpdate") if isinstance(update, dict) else None
-
-
 def _withdraws(event: Event) -> bool:
     """Whether an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
-    return bool(event.params["update"].get("suggestions") == [])
+    return bool(event.update.get("suggestions") == [])
 
 
 def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:

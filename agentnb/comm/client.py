@@ -16,7 +16,7 @@ from agentnb.comm import window
 from agentnb.comm.content_refs import with_references
 from agentnb.comm.continued_text import ContinuedText
 from agentnb.comm.messages import VERSION, notification
-from agentnb.log.merge import merge_envelopes
+from agentnb.log.channel_log import merge_envelopes
 from agentnb.state import ChatTruncated, Envelope, encode
 from agentnb.state.versions import is_reduced_by_page
 

@@ -67,6 +67,11 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
         return self.layers[0].source
 
     @property
+    def is_of_kernel(self) -> bool:
+        """True if it was set in this kernel, by ``%config`` or ``ipython_config.py``."""
+        return self.source in ("%config", "startup")
+
+    @property
     def where(self) -> str:
         """The file or the variable that it comes from; empty for the default."""
         return self.layers[0].where

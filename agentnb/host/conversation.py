@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from agentnb.host.changes.workspace_store import WorkspaceStores
     from agentnb.host.channels import Channel, KernelAccess, Listener
     from agentnb.host.environment import Environment
-    from agentnb.host.history.recorder import Recorder
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
         Envelope,
         Message,
         RootConfigChanged,
+        RootState,
         SessionState,
         SessionSummary,
         ToolCallState,
@@ -124,8 +124,13 @@ class SessionOwner(Protocol):
         ...
 
     @property
-    def recorder(self) -> Recorder | None:
-        """The session log; None where sessions are not kept."""
+    def root(self) -> Channel[RootState]:
+        """The root channel."""
+        ...
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """The open conversations."""
         ...
 
     @property
@@ -147,6 +152,9 @@ class SessionOwner(Protocol):
     def find(self, channel: str) -> Conversation:
         """The open conversation with *channel*."""
         ...
+
+    def closes(self, conversation: Conversation) -> None:
+        """*conversation* is being closed."""
 
     def forget(self, conversation: Conversation) -> None:
         """*conversation* is closed."""
@@ -379,12 +387,7 @@ class Conversation:
         return await self.lifecycle.reopen(session_id, insist=insist)
 
     async def login(self, method: str | None = None) -> None:
-        """Log in at the agent in the way called *method*, without asking; then open the session.
-
-        Raises:
-            UsageError: If there is no such way, or none that the agent can do by itself.
-            AgentError: If the agent cannot be started, or does not accept the login.
-        """
+        """Log in at the agent in the way called *method*, without asking; then open the session."""
         await log_in_with(await self.host.agents.acquire(self.configuration, self.tab_id), method)
         await self.ready()
 
@@ -395,12 +398,7 @@ class Conversation:
         await self.lifecycle.restart()
 
     async def extend(self, method: str, params: dict[str, Any], *, notify: bool, timeout: float) -> Any:
-        """Ask the agent an extension method, or with *notify* tell it; the session is named where *params* name none.
-
-        Raises:
-            UsageError: If *method* is no extension.
-            AgentError: If the agent cannot be started, refuses, or does not answer within *timeout* seconds.
-        """
+        """Ask the agent an extension method, or with *notify* tell it; *params* need not name the session."""
         extension(method)
         agent = await self.ready()
         session_id = self.session_id or ""
@@ -426,10 +424,6 @@ class Conversation:
         """Start or queue a turn; False for one that is already known, which is left as it is (AHP: idempotent).
 
         With *look* what the message mentions with ``@`` is attached before it is sent.
-
-        Raises:
-            SessionClosed: If the session is closed.
-            SessionError: If it is only to be read.
         """
         if self.closed:
             message_ = f"The session {self.channels.title!r} is closed."
@@ -446,13 +440,7 @@ class Conversation:
         return True
 
     def permit(self, mode: Mode, origin: ActionOrigin, by: str) -> None:
-        """Let *mode* answer permission requests from now on; the user decided that, and the log says so.
-
-        Args:
-            mode: ``"ask"``, ``"allow"`` or ``"deny"``. What is asked already stays open.
-            origin: The client that wants it.
-            by: Who that is, for the log.
-        """
+        """Let *mode* answer permission requests from now on; the user decided that, and the log says so."""
         if mode != self.mode:
             self.policy.record_mode(mode, by)
         self.permissions.callback = None
@@ -461,13 +449,7 @@ class Conversation:
         self.host.loop.spawn(self.lifecycle.make_ask())
 
     def let_use_kernel(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
-        """Set what the agent may do with its kernel tools from now on; the user decided that, and the log says so.
-
-        Args:
-            access: ``"off"``, ``"look"`` or ``"run"``. What runs already goes on.
-            origin: The client that wants it.
-            by: Who that is, for the log.
-        """
+        """Set what the agent may do with its kernel tools from now on; the user decided that, and the log says so."""
         if access != self.channels.kernel_access:
             self.policy.record_kernel_access(access, by)
         self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
@@ -478,11 +460,6 @@ class Conversation:
 
         Agents take MCP servers with a session only. So the agent is started again, and resumes or loads its session;
         where it can do neither, the next turn says that it has forgotten.
-
-        Args:
-            access: ``"look"`` or ``"run"``.
-            origin: The client that wants it.
-            by: Who that is, for the log.
         """
         self.configuration = replace(self.configuration, kernel=new_id())
         self.kernel = self._kernel_tools()
@@ -497,16 +474,7 @@ class Conversation:
         return self.host.policy.review(self.cwd, self.host.environment.cell_review())
 
     def set_review(self, review: CellReview, origin: ActionOrigin | None, by: str) -> None:
-        """Set when changes of cells are reviewed in this kernel, from the next change on; the policy's log says so.
-
-        Args:
-            review: ``"first"`` (before a change is made) or ``"after"``.
-            origin: The client that wants it.
-            by: Who that is, for the log.
-
-        Raises:
-            PolicyError: If the project's policy file does not let the user choose that.
-        """
+        """Set when changes of cells are reviewed in this kernel, from the next change on; the policy's log says so."""
         if self.host.policy.review(self.cwd, review) != review:
             message = "This project's policy file says that changes of cells are reviewed first."
             raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
@@ -531,36 +499,19 @@ class Conversation:
             self.show_customizations()
 
     def stop_tool_call(self, call_id: str) -> None:
-        """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on.
-
-        Raises:
-            SessionError: If it runs none.
-        """
+        """Stop the code that the tool call *call_id* runs in the kernel; the turn goes on."""
         call = self.permissions.kernel_calls.call_of(call_id)
         if call is None or self.kernel is None or not self.kernel.stop(call):
             message = "That tool call runs no code in the kernel now."
             raise SessionError(message, hint="A cell that waits behind another can be stopped once it runs.")
 
     async def rehearse(self, call_id: str, edited: str | None = None) -> Rehearsal:
-        """Preview what the open question on the tool call *call_id* is about, and wait for that.
-
-        Args:
-            call_id: The tool call.
-            edited: The command as the user has changed it.
-
-        Raises:
-            SessionError: If the question is not open, or there is nothing that could be previewed.
-        """
+        """Preview what the open question on the tool call *call_id* is about, and wait for that."""
         self.inactivity.record_activity()
         return await asyncio.shield(self.permissions.rehearse(call_id, edited))
 
     def restored(self, agent_session: str | None, barred: SessionError | None) -> None:
-        """This session was had in an earlier kernel.
-
-        Args:
-            agent_session: The agent's id of it, which it may take up.
-            barred: Why it is only to be read.
-        """
+        """This session was had in an earlier kernel."""
         self._has_title = True
         self.lifecycle.had(agent_session)
         self.lifecycle.barred = barred
@@ -570,8 +521,7 @@ class Conversation:
         if self.closed:
             return
         self.lifecycle.closed = True
-        if self.host.recorder is not None:
-            self.host.recorder.closes(self)
+        self.host.closes(self)
         for waiting in self.chat.state.queued_messages or ():
             self.turns.cancel(waiting.id)
         if (active := self.chat.state.active_turn) is not None:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import msgspec
 
+from agentnb.configuration.sources import read_settings
+from agentnb.configuration.table import SETTINGS
 from agentnb.errors import UsageError
 from agentnb.host.changes.location import are_off
 from agentnb.kernel.job_queue import JobQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from typing_extensions import Unpack
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from agentnb.acp.listener import Unsaved
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement_choice import ConfinementChoice
-    from agentnb.agent.mcp import Given, McpServer
+    from agentnb.agent.mcp import McpServer
     from agentnb.cassette.switch import Switch
     from agentnb.configuration.sources import Sources
     from agentnb.host.session_options import SessionOptions
@@ -87,8 +89,8 @@ class Editors(Protocol):
         ...
 
 
-class Settings(Protocol):
-    """The defaults of new sessions. They are read when a session is opened, so a change counts from the next one on."""
+class KernelSettings(Protocol):
+    """The settings of this kernel. They are read when a session is opened, so a change counts from the next one on."""
 
     def sources(self) -> Sources:
         """All settings as they are now, and where each comes from."""
@@ -96,38 +98,6 @@ class Settings(Protocol):
 
     def choose(self, name: str, value: Any) -> None:
         """Set one in this kernel alone; None: nothing is said here any more."""
-        ...
-
-    def default_workspace(self) -> str:
-        """The workspace of a session that names none; empty: the kernel's current folder."""
-        ...
-
-    def default_mode(self) -> Mode:
-        """What answers the permission requests of a session that does not say."""
-        ...
-
-    def default_mcp_servers(self) -> Given:
-        """The MCP servers of a session that names none."""
-        ...
-
-    def default_kernel_access(self) -> bool:
-        """Whether agents have access to the kernel where a session does not say."""
-        ...
-
-    def default_components(self) -> Sequence[str]:
-        """What stands between client and agent in a session that does not say."""
-        ...
-
-    def default_variables(self, agent: str) -> Mapping[str, str]:
-        """The variables that an agent gets in a session that does not give them."""
-        ...
-
-    def cell_review(self) -> CellReview | None:
-        """When changes of cells are reviewed; None where only the policy file says. Counts at once."""
-        ...
-
-    def choose_cell_review(self, review: CellReview) -> None:
-        """Set when changes of cells are reviewed."""
         ...
 
 
@@ -152,8 +122,7 @@ class Parts(TypedDict, total=False):
     arrival: Callable[[], Awaitable[bool]]
     editors: Editors | None
     shell: Shell | None
-    settings: Settings | None
-    changes: Callable[[], tuple[bool, bool]]
+    settings: KernelSettings | None
 
 
 class Environment:
@@ -165,7 +134,6 @@ class Environment:
         editors: Knows unsaved changes of files.
         shell: Runs code, and finds what a prompt mentions.
         settings: The defaults of new sessions.
-        changes: Says whether what turns change is followed, and whether that stores contents with secrets.
         job_queue: Does agents' work on the main thread when the user's own code leaves it free.
         changed: Called, on any thread, when a setting has changed that counts for open sessions.
 
@@ -181,8 +149,7 @@ class Environment:
         self.arrival: Callable[[], Awaitable[bool]] = _nobody
         self.editors: Editors | None = None
         self.shell: Shell | None = None
-        self.settings: Settings | None = None
-        self.changes: Callable[[], tuple[bool, bool]] = lambda: (True, False)
+        self.settings: KernelSettings | None = None
         self.job_queue = JobQueue()
         self.changed: Callable[[], None] = lambda: None
         self._cell_review: CellReview | None = None
@@ -232,25 +199,16 @@ class Environment:
 
     def default_changes(self) -> tuple[bool, bool]:
         """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
-        follows, stores_secrets = self.changes()
-        return follows and not are_off(), stores_secrets
+        return bool(self._setting("changes")) and not are_off(), bool(self._setting("store_sensitive"))
 
     def default_mcp_servers(self) -> tuple[McpServer, ...]:
-        """The MCP servers of a session that names none.
-
-        Raises:
-            UsageError: If the settings make no sense, or name a file that cannot be read.
-        """
+        """The MCP servers of a session that names none."""
         from agentnb.agent.mcp import mcp_servers
 
-        return mcp_servers(self.settings.default_mcp_servers()) if self.settings is not None else ()
+        return mcp_servers(self._setting("mcp_servers") or ())
 
     def default_options(self, spec: AgentSpec, cwd: Path) -> SessionOptions:
-        """What the settings say of a new session with *spec* in *cwd*.
-
-        Raises:
-            UsageError: If the settings make no sense.
-        """
+        """What the settings say of a new session with *spec* in *cwd*."""
         from agentnb.host.session_options import SessionOptions
 
         servers, kernel = self.default_mcp_servers(), self.default_kernel_access()
@@ -268,12 +226,8 @@ class Environment:
         )
 
     def default_components(self) -> tuple[str, ...]:
-        """What stands between client and agent in a session that does not say.
-
-        Raises:
-            UsageError: If the settings name what is not there.
-        """
-        chain = () if self.settings is None else tuple(self.settings.default_components())
+        """What stands between client and agent in a session that does not say."""
+        chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
             from agentnb.plugins.chain.components.named_things import missing
 
@@ -283,38 +237,43 @@ class Environment:
 
     def sources(self) -> Sources:
         """All settings as they are now, and where each comes from."""
-        from agentnb.configuration.sources import read_settings
-
         return read_settings() if self.settings is None else self.settings.sources()
 
-    def default_workspace(self) -> Path:
-        """The workspace of a session that names none.
+    def _setting(self, name: str) -> Any:
+        """The setting *name* as it is now; where no settings are connected, its default."""
+        return SETTINGS[name].default if self.settings is None else self.settings.sources()[name].value
 
-        Raises:
-            UsageError: If the settings name a folder that is not there.
-        """
+    def default_workspace(self) -> Path:
+        """The workspace of a session that names none."""
         from pathlib import Path
 
-        said = "" if self.settings is None else self.settings.default_workspace()
-        if not said:
+        named = str(self._setting("cwd"))
+        if not named:
             return Path.cwd()
-        folder = Path(said).expanduser().absolute()
+        folder = Path(named).expanduser().absolute()
         if not folder.is_dir():
-            message = f"{self.sources()['cwd'].origin}: The working folder {said!r} is not a folder."
+            message = f"{self.sources()['cwd'].origin}: The working folder {named!r} is not a folder."
             raise UsageError(message, hint="Choose another one: `%config Agentnb.cwd`, or in the settings.")
         return folder.resolve()
 
     def default_mode(self) -> Mode:
         """What answers the permission requests of a session that does not say; the user, where no settings are."""
-        return "ask" if self.settings is None else self.settings.default_mode()
+        mode: Mode = self._setting("permissions")
+        return mode
 
     def default_variables(self, agent: str) -> dict[str, str]:
-        """The variables that *agent* gets in a session that does not give them: what the settings say of it."""
-        return {} if self.settings is None else dict(self.settings.default_variables(agent))
+        """The variables that *agent* gets in a session that does not give them: what is set in this kernel."""
+        if agent != "local" or self.settings is None:
+            return {}
+        own = (each for each in self.settings.sources().values.values() if each.setting.group == "local")
+        return {each.setting.variable: each.value for each in own if each.is_of_kernel and each.value}
 
     def cell_review(self) -> CellReview | None:
         """When changes of cells are reviewed; None where only the policy file says."""
-        return self._cell_review if self.settings is None else self.settings.cell_review()
+        if self.settings is None:
+            return self._cell_review
+        review = self.settings.sources()["cell_review"]
+        return review.value if review.is_of_kernel else None
 
     def choose_cell_review(self, review: CellReview) -> None:
         """Set when changes of cells are reviewed; where there are no settings yet, it is kept for them."""
@@ -322,16 +281,12 @@ class Environment:
             self._cell_review = review
             self.changed()
         else:
-            self.settings.choose_cell_review(review)
+            self.settings.choose("cell_review", review)
 
     def default_confinement(self, spec: AgentSpec, cwd: Path) -> ConfinementChoice:
         """Whether the agent of a session that does not say is confined, and what it gets of the network then.
 
         While a policy file cannot be read, which could say so, the agent is confined where that is possible.
-
-        Args:
-            spec: The agent.
-            cwd: The workspace.
         """
         from agentnb.agent.confinement import is_confined_unasked, way_here
         from agentnb.agent.confinement_choice import checked_confining, confinement_choice
@@ -352,7 +307,7 @@ class Environment:
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""
-        return self.settings is not None and self.settings.default_kernel_access()
+        return bool(self._setting("kernel_tools"))
 
 
 async def _nobody() -> bool:

@@ -38,7 +38,7 @@ from agentnb.host.files.client_files import ClientFiles
 from agentnb.host.history.recorder import Recorder
 from agentnb.host.history.storage import keep_limits
 from agentnb.host.loop import HostLoop
-from agentnb.host.pairing.pairing import KERNEL_ENDED, Pairing
+from agentnb.host.pairing import KERNEL_ENDED, Pairing
 from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
@@ -172,6 +172,11 @@ class Host:
             return self.channel(uri)
         except UnknownSession:
             return None
+
+    def closes(self, conversation: Conversation) -> None:
+        """*conversation* is being closed: the log says so at once."""
+        if self.recorder is not None:
+            self.recorder.closes(conversation)
 
     def forget(self, conversation: Conversation) -> None:
         """Take a closed conversation out of the root channel."""

@@ -18,7 +18,7 @@ from agentnb.plugins.chain.components.given import described
 from agentnb.policy.situation import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,35 +63,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def bare(self) -> Configuration:
         """The same without components and further folders."""
-        return configuration(self.spec, self.cwd, self.env, own=False, network=self.network)
-
-
-def configuration(
-    spec: AgentSpec,
-    cwd: Path,
-    env: Mapping[str, str] | None = None,
-    *,
-    components: Iterable[McpServer] = (),
-    directories: Iterable[Path] = (),
-    own: bool = True,
-    kernel_tools: bool = False,
-    chain: Iterable[Any] = (),
-    network: Network | None = None,
-    is_unasked: bool = False,
-) -> Configuration:
-    """The configuration of a session."""
-    given = together(mcp_servers(spec.mcp_servers) if own else (), components)
-    return Configuration(
-        spec=spec,
-        cwd=cwd,
-        env=dict(env or {}),
-        components=given,
-        directories=tuple(directories),
-        kernel=new_id() if kernel_tools else "",
-        chain=(*chain, *spec.components) if own else (),
-        network=network,
-        is_unasked=is_unasked,
-    )
+        return Configuration(spec=self.spec, cwd=self.cwd, env=self.env, network=self.network)
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,14 +84,14 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def configuration(self, cassette: Mapping[str, str]) -> Configuration:
         """What the agent is started with."""
-        return configuration(
-            self.spec,
-            self.cwd,
-            {**self.env, **cassette},
-            components=self.mcp_servers,
+        return Configuration(
+            spec=self.spec,
+            cwd=self.cwd,
+            env={**self.env, **cassette},
+            components=together(mcp_servers(self.spec.mcp_servers), self.mcp_servers),
             directories=self.directories,
-            kernel_tools=self.kernel_tools,
-            chain=self.chain,
+            kernel=new_id() if self.kernel_tools else "",
+            chain=(*self.chain, *self.spec.components),
             network=self.network,
             is_unasked=self.is_unasked,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError
 from agentnb.host.environment import current_environment
@@ -20,8 +20,6 @@ from agentnb.ipython.tokens import AgentCommand
 
 if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
-    from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode
 
 _ATTRIBUTE = "_agentnb_extension"
 _TABS = "_agentnb_tabs"
@@ -54,52 +52,6 @@ class Extension:
         """Set one in this kernel, as ``%config`` does; None: nothing is said here any more."""
         self.settings.choose(name, value)
 
-    def default_workspace(self) -> str:
-        """The folder of a session that names none, as the settings are now; empty: the kernel's."""
-        self.settings.refresh()
-        return str(self.settings.cwd)
-
-    def default_mode(self) -> Mode:
-        """What answers the permission requests of a session that does not say, as the settings are now."""
-        self.settings.refresh()
-        return cast("Mode", self.settings.permissions)
-
-    def default_mcp_servers(self) -> Any:
-        """The MCP servers for a session that names none, as the settings are now."""
-        self.settings.refresh()
-        return self.settings.mcp_servers or ()
-
-    def default_components(self) -> list[str]:
-        """What stands between client and agent in a session that does not say, as the settings are now."""
-        self.settings.refresh()
-        return list(self.settings.components)
-
-    def default_kernel_access(self) -> bool:
-        """Whether agents have access to the kernel where a session does not say, as the settings are now."""
-        self.settings.refresh()
-        return bool(self.settings.kernel_tools)
-
-    def default_variables(self, agent: str) -> dict[str, str]:
-        """The variables that *agent* gets in a session that does not give them, as the settings are now."""
-        if agent != "local":
-            return {}
-        said = {name: getattr(self.settings, f"local_{name}") for name in ("url", "model", "key_variable")}
-        return {f"AGENTNB_LOCAL_{name.upper()}": value for name, value in said.items() if value}
-
-    def cell_review(self) -> CellReview | None:
-        """When changes of cells are reviewed, as the settings are now; None: as the policy file says."""
-        chosen: Any = self.settings.cell_review
-        return None if chosen == "policy" else cast("CellReview", chosen)
-
-    def choose_cell_review(self, review: CellReview) -> None:
-        """Set when changes of cells are reviewed, as ``%config Agentnb.cell_review`` does."""
-        self.settings.choose("cell_review", review)
-
-    def default_changes(self) -> tuple[bool, bool]:
-        """Whether what turns change is followed, and whether that stores the contents of files with secrets, too."""
-        self.settings.refresh()
-        return bool(self.settings.changes), bool(self.settings.store_sensitive)
-
     def refresh(self, *_: Any) -> None:
         """IPython's ``pre_run_cell``: the user's file may have changed."""
         self.settings.refresh()
@@ -117,9 +69,9 @@ class Extension:
         connect_shell(shell)
         environment = current_environment()
         chosen = environment.cell_review()  # in a page, before the extension was there
-        environment.connect(settings=self, changes=self.default_changes)
+        environment.connect(settings=self)
         if chosen is not None:
-            self.choose_cell_review(chosen)
+            self.choose("cell_review", chosen)
         self.settings.observe(_settings_changed, names="cell_review")
         formatter = shell.display_formatter.ipython_display_formatter
         formatter.for_type_by_name("agentnb.api.session", "Turn", self.magics.show)

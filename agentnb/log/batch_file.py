@@ -41,15 +41,7 @@ def count_batches(log: Path) -> int:
 
 
 def delete_batches(log: Path, *, before: float | None = None) -> int:
-    """Delete batches that do not run, and give their room back; says how many.
-
-    Args:
-        log: The log's file.
-        before: Those in which nothing has ended since then, in seconds since 1970; all by default.
-
-    Raises:
-        sqlite3.Error: If the file cannot be written.
-    """
+    """Delete batches that do not run, and give their room back; says how many."""
     if not batch_file(log).exists():
         return 0
     with contextlib.closing(_opened(log)) as connection:

@@ -7,13 +7,15 @@ fallen out of it is not lost, it is in the channel's state; a client that is fur
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from agentnb.state import TEXT_DELTAS, encode
+from msgspec.structs import replace
+
+from agentnb.state import TEXT_DELTAS, Envelope, encode
 
 if TYPE_CHECKING:
-    from agentnb.state import Envelope
+    from collections.abc import Iterable, Iterator
 
 MAX_ENTRIES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
@@ -22,11 +24,6 @@ ENVELOPE_BYTES = 120  # what an envelope weighs round its text
 
 class ChannelLog:
     """The latest envelopes of one channel.
-
-    Args:
-        max_entries: Envelopes kept, at most.
-        max_bytes: Encoded bytes kept, at most (the newest envelope is always kept).
-        begins_after: The index of the last envelope that is not in it.
 
     Example:
         >>> log = ChannelLog()
@@ -74,3 +71,32 @@ def _size(envelope: Envelope) -> int:
     if isinstance(action, TEXT_DELTAS):
         return ENVELOPE_BYTES + len(action.content)
     return ENVELOPE_BYTES + len(encode(action))
+
+
+def merge_envelopes(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    """Join neighbouring deltas of one part into one envelope that spans ``first..index``."""
+    return [_join(list(group)) for _, group in groupby(_numbered(envelopes), key=lambda pair: pair[0])]
+
+
+def _numbered(envelopes: Iterable[Envelope]) -> Iterator[tuple[object, Envelope]]:
+    for envelope in envelopes:
+        action = envelope.action
+        if isinstance(action, TEXT_DELTAS) and envelope.origin is None and action.meta is None:
+            yield (type(action), action.turn_id, action.part_id, action.time is None), envelope
+        else:
+            yield envelope.index, envelope
+
+
+def _join(group: list[tuple[object, Envelope]]) -> Envelope:
+    envelopes = [envelope for _, envelope in group]
+    if len(envelopes) == 1:
+        return envelopes[0]
+    first, last = envelopes[0], envelopes[-1]
+    deltas = [envelope.action for envelope in envelopes if isinstance(envelope.action, TEXT_DELTAS)]
+    text = "".join(delta.content for delta in deltas)
+    return Envelope(
+        channel=first.channel,
+        first=first.first if first.first is not None else first.index,
+        index=last.index,
+        action=replace(deltas[-1], content=text),
+    )

@@ -8,13 +8,13 @@ import shutil
 import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentnb.errors import LogDamaged, LogUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 FileId: TypeAlias = "tuple[int, int] | None"
 """Which file a path leads to (device and number); None where it leads to none."""
@@ -90,12 +90,7 @@ class Connection(sqlite3.Connection):
 
 
 def connect(path: Path) -> Connection:
-    """Open the log's file, made and brought up to date where need be.
-
-    Raises:
-        LogUnavailable: If it cannot be opened, or a newer agentnb wrote it.
-        LogDamaged: If it is no database, or not a sound one.
-    """
+    """Open the log's file, made and brought up to date where need be."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with opening_alone(path):
@@ -120,12 +115,16 @@ def _opened(path: Path) -> Connection:
     return connection
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Look through the whole file.
+def empty() -> sqlite3.Connection:
+    """A log without sessions, in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.create_function("folded", 1, str.casefold, deterministic=True)
+    _migrate(connection, Path(":memory:"))
+    return connection
 
-    Raises:
-        LogDamaged: If something in it is not as it should be.
-    """
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Look through the whole file."""
     with explained(path):
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
@@ -142,15 +141,7 @@ def file_at(path: Path) -> FileId:
 
 
 def put_aside(path: Path, file: FileId) -> Path | None:
-    """Rename a damaged file, with what belongs to it, so that a new one can take its place.
-
-    Args:
-        path: Where it lies.
-        file: Which file was found to be damaged.
-
-    Returns:
-        Its new name; None where *path* leads to another file by now, which is left alone.
-    """
+    """Rename a damaged file, with what belongs to it, so that a new one can take its place."""
     with opening_alone(path):
         if file is None or file_at(path) != file:
             return None
@@ -234,12 +225,7 @@ def make_private(path: Path) -> None:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say what SQLite and the file system say in words that help.
-
-    Raises:
-        LogUnavailable: If the file cannot be used.
-        LogDamaged: If it is no database, or not a sound one.
-    """
+    """Say what SQLite and the file system say in words that help."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -19,13 +19,6 @@ NAME = "sessions.db"
 def log_location(environ: Mapping[str, str] = os.environ) -> Path | None:
     """The file of the durable log.
 
-    Args:
-        environ: The environment. ``AGENTNB_LOG`` is ``off``, a file or a folder; where it is not set the file is
-            ``sessions.db`` in agentnb's data folder (:func:`agentnb.folders.data_folder`).
-
-    Returns:
-        The file, which need not exist; None where the log is off.
-
     Example:
         >>> log_location({"AGENTNB_LOG": "off"}) is None
         True

@@ -15,8 +15,7 @@ import msgspec
 from agentnb.errors import LogError, LogUnavailable
 from agentnb.log import database
 from agentnb.log.record import turn_record
-from agentnb.log.replay import replay
-from agentnb.log.writer import sound
+from agentnb.log.writer import replay, sound
 from agentnb.state import ChatState, reduce_chat
 
 if TYPE_CHECKING:
@@ -62,21 +61,13 @@ def files_of(path: Path) -> list[Path]:
 
 
 def sizes(path: Path) -> dict[str, int]:
-    """Bytes of each session's data, by its channel.
-
-    Raises:
-        LogError: If the file cannot be read.
-    """
+    """Bytes of each session's data, by its channel."""
     with _opened(path) as connection:
         return dict(connection.execute(_SIZES))
 
 
 def faults(path: Path) -> list[str]:
-    """What is wrong with the file: sentences, a few at most; none where all is well.
-
-    Raises:
-        LogUnavailable: If it cannot be opened.
-    """
+    """What is wrong with the file: sentences, a few at most; none where all is well."""
     connection = _raw(path)
     with contextlib.closing(connection):
         try:
@@ -97,9 +88,6 @@ def repair(path: Path) -> Repaired:
     The texts that the search looks through are made anew from the conversations where they are missing.
 
     Kernels that have the old one open write what is open there into the new one.
-
-    Raises:
-        LogError: If the new file cannot be written.
     """
     fresh = path.with_name(f"{path.name}.repaired-{os.getpid()}")
     file = database.file_at(path)
@@ -120,11 +108,7 @@ def repair(path: Path) -> Repaired:
 
 
 def compact(path: Path) -> None:
-    """Give the room of what was deleted back to the disk; waits for other kernels to have written.
-
-    Raises:
-        LogError: If the file cannot be written, or there is no room for a copy.
-    """
+    """Give the room of what was deleted back to the disk; waits for other kernels to have written."""
     index = path.with_name(f"{path.stem}-search.db")
     with _opened(path) as connection:
         connection.execute("DELETE FROM changes WHERE kind = 'removed'")
@@ -147,11 +131,7 @@ _UNCHANGED = "Nothing was changed. Name a file that `agentnb storage --export` h
 
 
 def copy_out(path: Path, to: Path) -> int:
-    """Write the whole log, as it is at one moment, to a new file; says how many sessions it has.
-
-    Raises:
-        LogError: If it cannot be read, or the new file is there already or cannot be written.
-    """
+    """Write the whole log, as it is at one moment, to a new file; says how many sessions it has."""
     if to.exists():
         raise LogUnavailable(f"{to} is there already.", hint="Name a new file.")
     if not to.parent.is_dir():
@@ -163,14 +143,7 @@ def copy_out(path: Path, to: Path) -> int:
 
 
 def take_in(path: Path, source: Path) -> tuple[int, int]:
-    """Add the sessions of another log's file that are not here yet; the file is left as it is.
-
-    Returns:
-        How many were added, and how many were here already.
-
-    Raises:
-        LogError: If it is no sound log, or this one cannot be written.
-    """
+    """Add the sessions of another log's file that are not here yet; the file is left as it is."""
     if not source.is_file():
         raise LogUnavailable(f"{source} is no file.", hint="Name a file that `agentnb storage --export` has written.")
     copy = path.with_name(f"{path.name}.import-{os.getpid()}")

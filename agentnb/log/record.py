@@ -78,13 +78,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def turn_record(uri: str, number: int, turn: Turn) -> TurnRecord:
-    """A finished turn as text.
-
-    Args:
-        uri: The session's channel.
-        number: 0 for the session's first.
-        turn: The turn.
-    """
+    """A finished turn as text."""
     answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
     return TurnRecord(
         uri=uri, number=number, turn_id=turn.id, prompt=turn.message.text, answer=answer[:SEARCHED_CHARACTERS]

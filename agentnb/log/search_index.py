@@ -94,22 +94,13 @@ class Matches(NamedTuple):
 
 
 class SearchIndex:
-    """The index that belongs to one log. A new connection for each call; safe from any thread and process.
-
-    Args:
-        log: The log's file.
-    """
+    """The index that belongs to one log. A new connection for each call; safe from any thread and process."""
 
     def __init__(self, log: Path) -> None:
         self.path = log.with_name(f"{log.stem}-search.db")
 
     def find(self, log: sqlite3.Connection, text: str) -> Matches:
-        """Where *text* stands in prompts and answers.
-
-        Args:
-            log: The log, open; with the function ``folded``.
-            text: What to look for, not empty; capitals do not matter.
-        """
+        """Where *text* stands in prompts and answers."""
         if len(text) >= SHORTEST:
             with contextlib.suppress(sqlite3.Error, OSError):
                 return self._found_in_index(log, text)

@@ -10,16 +10,14 @@ from msgspec.structs import replace
 
 from agentnb.errors import UnknownSession
 from agentnb.log import database
-from agentnb.log.duplicate import copied
-from agentnb.log.process import alive
-from agentnb.log.record import SessionRecord, StoredSession, TurnRecord
-from agentnb.log.replay import replay
+from agentnb.log.record import Batch, SessionRecord, StoredSession, TurnRecord
 from agentnb.log.search_index import SearchIndex
 from agentnb.log.usage import add_up
 from agentnb.log.watch import LogWatch
-from agentnb.log.writer import Writer, enter, insert
+from agentnb.log.writer import Writer, alive, enter, insert, replay
 from agentnb.safe_json import without_half_characters
-from agentnb.state import ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
+from agentnb.state import ChatOrigin, ChatState, SessionState, SessionStatus, reduce_chat, reduce_session
+from agentnb.state.change import iso_time
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from agentnb.errors import LogError
-    from agentnb.log.record import Batch
     from agentnb.log.search_index import Hit
     from agentnb.log.usage import By, Used, WhichTurns
 
@@ -40,6 +37,7 @@ _UNKNOWN = "The session log has no session {!r}."
 _LISTS = "agentnb.sessions() lists those that it has."
 
 _COLUMNS = "s.uri, agent, title, cwd, place, agent_session, host_id, open, created_at, modified_at, gap"
+_FIELDS = (*(name.removeprefix("s.") for name in _COLUMNS.split(", ")), "turns", "status", "pinned", "archived")
 _COUNT = "coalesce((SELECT max(number) + 1 FROM turns t WHERE t.uri = s.uri), 0)"
 """Turns are numbered without gaps: the last number is found at once, counting them would read their texts."""
 _MARKS = "coalesce(m.status, 0), coalesce(m.pinned, 0), coalesce(m.archived, 0)"
@@ -77,6 +75,7 @@ _ACTIVITY = {
     "failed": SessionStatus.ERROR,
 }
 _LATEST_TURNS = "SELECT number, turn_id, prompt, answer FROM turns WHERE uri = ? ORDER BY number DESC LIMIT ?"
+_HOLDER = "SELECT host_id, open FROM sessions WHERE uri = ?"
 _HOSTS = "SELECT host_id, machine, pid, started FROM hosts"
 
 
@@ -110,17 +109,9 @@ class Which(TypedDict, total=False):
     offset: int
 
 
-_EVERY: Which = {
-    "cwd": None,
-    "place": None,
-    "agent": None,
-    "since": None,
-    "until": None,
-    "state": "",
-    "archived": False,
-    "limit": LISTED,
-    "offset": 0,
-}
+_EVERY: dict[str, Any] = {
+    **dict.fromkeys(Which.__annotations__), "state": "", "archived": False, "limit": LISTED, "offset": 0
+}  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -138,13 +129,7 @@ class Found(NamedTuple):
 
 
 class Store:
-    """The log of one kernel in the file that it shares with others. Safe from any thread.
-
-    Args:
-        path: The file; made at the first write.
-        host_id: The kernel's host.
-        on_done: Called on the writer's thread after every batch: None, or why it was not written.
-    """
+    """The log of one kernel in the file that it shares with others. Safe from any thread."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None] = lambda _: None) -> None:
         self.path = path
@@ -173,121 +158,61 @@ class Store:
         return self.find(search, **which).sessions
 
     def find(self, search: str = "", **which: Unpack[Which]) -> Found:
-        """The sessions with at least one finished turn, the latest first, and where in them the text stands.
-
-        Args:
-            search: What is to be found in titles, agents, folders, prompts or answers; capitals do not matter.
-            which: Which of them, as :class:`Which` says.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """The sessions with at least one finished turn, the latest first, and where in them the text stands."""
         search = without_half_characters(search)
         with self._reading() as connection:
-            if connection is None:
-                return Found([], {}, 0)
-            hits, left = self._index.find(connection, search) if search else ({}, 0)
+            hits, left = self._index.find(connection, search) if search and self.path.exists() else ({}, 0)
             wanted = {**_EVERY, **without_half_characters(dict(which))}
             asked: dict[str, Any] = {**wanted, "search": search.casefold(), "found": json.dumps([*hits])}
             sessions = _listed(connection, asked)
         return Found(sessions, {each.uri: hits[each.uri] for each in sessions if each.uri in hits}, left)
 
     def known(self, agent: str, ids: list[str]) -> set[str]:
-        """Which of an agent's own sessions, by its ids of them, the log has.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """Which of an agent's own sessions, by its ids of them, the log has."""
         with self._reading() as connection:
-            if connection is None:
-                return set()
             return {name for (name,) in connection.execute(_KNOWN, {"agent": agent, "ids": json.dumps(ids)})}
 
     def named(self, beginning: str) -> list[SessionRecord]:
-        """The sessions whose tab id begins so; two at most.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """The sessions whose tab id begins so; two at most."""
         with self._reading() as connection:
-            if connection is None or not beginning:
-                return []
-            return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))]
+            return [_record(row) for row in connection.execute(_NAMED, (f"/{beginning}",))] if beginning else []
 
     def latest_turns(self, uri: str, limit: int) -> list[TurnRecord]:
-        """The last finished turns of a session as text, oldest first; none where the log does not have it.
-
-        Args:
-            uri: Its channel.
-            limit: How many, at most.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """The last finished turns of a session as text, oldest first; none where the log does not have it."""
         with self._reading() as connection:
-            if connection is None:
-                return []
             rows = connection.execute(_LATEST_TURNS, (uri, limit)).fetchall()
-        turns = (
-            TurnRecord(uri=uri, number=number, turn_id=turn, prompt=prompt, answer=answer)
-            for number, turn, prompt, answer in rows
-        )
-        return [*turns][::-1]
+        fields = ("number", "turn_id", "prompt", "answer")
+        return [TurnRecord(uri=uri, **dict(zip(fields, row, strict=True))) for row in reversed(rows)]
 
     def usage(self, by: By, limit: int, **which: Unpack[WhichTurns]) -> list[Used]:
-        """What turns used, added up; the latest first.
-
-        Args:
-            by: What the turns of a row have in common.
-            limit: How many rows, at most.
-            **which: Which turns.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """What turns used, added up; the latest first."""
         with self._reading() as connection:
-            return [] if connection is None else add_up(connection, by, which, limit)
+            return add_up(connection, by, which, limit)
 
     def load(self, uri: str) -> StoredSession:
-        """Read a session back.
-
-        Args:
-            uri: Its channel.
-
-        Raises:
-            UnknownSession: If the log has none of that URI.
-            LogError: If the file cannot be read, or the session is damaged from its beginning.
-        """
+        """Read a session back."""
         with self._reading() as connection:
-            row = None if connection is None else connection.execute(_ONE, (uri,)).fetchone()
-            if connection is None or row is None:
+            row = connection.execute(_ONE, (uri,)).fetchone()
+            if row is None:
                 raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
             session, session_index, missing = replay(connection, uri, SessionState, reduce_session)
             chat, chat_index, gap = replay(connection, f"{uri}/chat", ChatState, reduce_chat)
         record = _record(row)
-        session = replace(
-            session, summary=replace(session.summary, title=record.title)
-        )  # it may have been renamed here
+        session = replace(session, summary=replace(session.summary, title=record.title))  # it may have been renamed
         return StoredSession(
             record=record,
             session=session,
             session_index=session_index,
             chat=chat,
             chat_index=chat_index,
-            gap=gap or missing or row[10],
+            gap=gap or missing or record.gap,
         )
 
     def held(self, records: Iterable[SessionRecord]) -> set[str]:
-        """The URIs of those that another kernel which still lives has open.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """The URIs of those that another kernel which still lives has open."""
         theirs = [record for record in records if record.open and record.host_id != self._host_id]
         with self._reading() as connection:
-            if connection is None or not theirs:
-                return set()
-            alive_hosts = _alive(connection)
+            alive_hosts = _alive(connection) if theirs else set()
         return {record.uri for record in theirs if record.host_id in alive_hosts}
 
     def mine(self, records: Iterable[SessionRecord]) -> set[str]:
@@ -295,143 +220,81 @@ class Store:
         return {record.uri for record in records if record.open and record.host_id == self._host_id}
 
     def claim(self, uri: str) -> bool:
-        """Make the session this kernel's, looked at and taken in one step.
-
-        Returns:
-            False where another kernel that still lives has it open.
-
-        Raises:
-            LogError: If the file cannot be written.
-        """
-        with self._reading() as connection:
-            if connection is None:
+        """Make the session this kernel's, in one step; False where another kernel that lives has it open."""
+        with self._reading() as connection, database.transaction(connection):
+            row = connection.execute(_HOLDER, (uri,)).fetchone()
+            if row is not None and row[1] and row[0] != self._host_id and row[0] in _alive(connection):
                 return False
-            with database.transaction(connection):
-                row = connection.execute("SELECT host_id, open FROM sessions WHERE uri = ?", (uri,)).fetchone()
-                if row is not None and row[1] and row[0] != self._host_id and _lives(connection, row[0]):
-                    return False
-                enter(connection, self._host_id)
-                connection.execute("UPDATE sessions SET host_id = ?, open = 1 WHERE uri = ?", (self._host_id, uri))
+            enter(connection, self._host_id)
+            connection.execute("UPDATE sessions SET host_id = ?, open = 1 WHERE uri = ?", (self._host_id, uri))
         return True
 
     def release(self, uri: str) -> None:
-        """Give back what was claimed and is not opened after all.
-
-        Raises:
-            LogError: If the file cannot be written.
-        """
+        """Give back what was claimed and is not opened after all."""
         with self._reading() as connection:
-            if connection is not None:
-                mine = (uri, self._host_id)
-                connection.execute("UPDATE sessions SET open = 0 WHERE uri = ? AND host_id = ?", mine)
+            connection.execute("UPDATE sessions SET open = 0 WHERE uri = ? AND host_id = ?", (uri, self._host_id))
 
     def rename(self, uri: str, title: str) -> bool:
-        """Give a session that is not open another title.
-
-        Returns:
-            False where a kernel that still lives has it open: that one writes the title.
-
-        Raises:
-            UnknownSession: If the log does not have it.
-            LogError: If the file cannot be written.
-        """
+        """Give a session another title; False where a kernel that lives has it open: that one writes the title."""
         with self._changing(uri) as (connection, host_id, is_open):
-            if is_open and _lives(connection, host_id):
+            if is_open and host_id in _alive(connection):
                 return False
             connection.execute("UPDATE sessions SET title = ? WHERE uri = ?", (title, uri))
         return True
 
     def mark(self, uri: str, *, pinned: bool | None = None, archived: bool | None = None) -> None:
-        """Pin or archive a session, or take that back; None leaves it as it is.
-
-        Raises:
-            UnknownSession: If the log does not have it.
-            LogError: If the file cannot be written.
-        """
+        """Pin or archive a session, or take that back; None leaves it as it is."""
         with self._changing(uri) as (connection, _, _):
             for name, value in (("pinned", pinned), ("archived", archived)):
                 if value is not None:
                     connection.execute(_MARK.format(name), (uri, int(value)))
 
     def duplicate(self, uri: str, copy: str, title: str, now: int) -> SessionRecord:
-        """Copy what was said in a session to a new one that is not open. The agent does not remember it there.
-
-        Args:
-            uri: What is copied.
-            copy: The new session's channel.
-            title: Its title.
-            now: Milliseconds since 1970.
-
-        Raises:
-            UnknownSession: If the log does not have it.
-            LogError: If the file cannot be read or written, or the session is damaged from its beginning.
-        """
+        """Copy what was said in a session to a new one that is not open. The agent does not remember it there."""
         stored = self.load(uri)
         turns = self.latest_turns(uri, -1)
-        batch = copied(stored, turns, copy, title, now)
-        with self._reading() as connection:
-            if connection is not None:
-                with database.transaction(connection):
-                    insert(connection, batch, self._host_id)
+        batch = _copied(stored, turns, copy, title, now)
+        with self._reading() as connection, database.transaction(connection):
+            insert(connection, batch, self._host_id)
         return batch.sessions[copy]
 
     def forget(self, uri: str) -> bool:
-        """Delete a session from the file; says whether there was one.
-
-        Raises:
-            LogError: If the file cannot be written.
-        """
-        with self._reading() as connection:
-            if connection is None:
-                return False
-            with database.transaction(connection):
-                found = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
-                for table in ("turns", "usage"):
-                    connection.execute(f"DELETE FROM {table} WHERE uri = ?", (uri,))  # noqa: S608
-                for table in ("snapshots", "entries"):
-                    connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
+        """Delete a session from the file; says whether there was one."""
+        with self._reading() as connection, database.transaction(connection):
+            count = connection.execute("DELETE FROM sessions WHERE uri = ?", (uri,)).rowcount
+            for table in ("turns", "usage"):
+                connection.execute(f"DELETE FROM {table} WHERE uri = ?", (uri,))  # noqa: S608
+            for table in ("snapshots", "entries"):
+                connection.execute(f"DELETE FROM {table} WHERE channel IN (?, ?)", (uri, f"{uri}/chat"))  # noqa: S608
         self._index.forget(uri)
-        return found > 0
+        return count > 0
 
     def watch(self) -> LogWatch | None:
-        """Notices from here on what any kernel changes in the file; None where there is no file yet.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """Notices from here on what any kernel changes in the file; None where there is no file yet."""
         self.flush()
         return LogWatch(self.path) if self.path.exists() else None
 
     @contextlib.contextmanager
     def _changing(self, uri: str) -> Iterator[tuple[sqlite3.Connection, str, bool]]:
         """A transaction about one session: with the kernel that had it last, and whether it had not been closed."""
-        with self._reading() as connection:
-            if connection is None:
+        with self._reading() as connection, database.transaction(connection):
+            row = connection.execute(_HOLDER, (uri,)).fetchone()
+            if row is None:
                 raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
-            with database.transaction(connection):
-                row = connection.execute("SELECT host_id, open FROM sessions WHERE uri = ?", (uri,)).fetchone()
-                if row is None:
-                    raise UnknownSession(_UNKNOWN.format(uri), hint=_LISTS)
-                yield connection, row[0], bool(row[1])
+            yield connection, row[0], bool(row[1])
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """A connection with all that was handed over so far; None where there is no file yet."""
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection with all that was handed over so far; to an empty log where there is no file yet."""
         self.flush()
-        if not self.path.exists():
-            yield None
-            return
-        with database.explained(self.path), contextlib.closing(database.connect(self.path)) as connection:
+        opened = database.connect(self.path) if self.path.exists() else database.empty()
+        with database.explained(self.path), contextlib.closing(opened) as connection:
             yield connection
 
 
 def _alive(connection: sqlite3.Connection) -> set[str]:
     """The kernels that still live."""
     return {host_id for host_id, *process in connection.execute(_HOSTS) if alive(*process)}
-
-
-def _lives(connection: sqlite3.Connection, host_id: str) -> bool:
-    return any(alive(*process) for known, *process in connection.execute(_HOSTS) if known == host_id)
 
 
 def _listed(connection: sqlite3.Connection, asked: dict[str, Any]) -> list[SessionRecord]:
@@ -447,22 +310,44 @@ def _listed(connection: sqlite3.Connection, asked: dict[str, Any]) -> list[Sessi
 
 
 def _record(row: tuple[Any, ...]) -> SessionRecord:
-    uri, agent, title, cwd, place, agent_session, host_id, is_open, created_at, modified_at, gap, turns, *marks = row
-    status, pinned, archived = marks
-    return SessionRecord(
-        uri=uri,
-        agent=agent,
+    values = dict(zip(_FIELDS, row, strict=True))
+    flags = {name: bool(values[name]) for name in ("open", "pinned", "archived")}
+    return SessionRecord(**{**values, **flags, "status": values["status"] & ACTIVITY_MASK})
+
+
+def _copied(stored: StoredSession, turns: Iterable[TurnRecord], copy: str, title: str, now: int) -> Batch:
+    """What to write for a copy under another name: without what waits, runs or is remembered by the agent."""
+    channel, chat = f"{copy}/chat", stored.chat
+    status = chat.status & ~ACTIVITY_MASK | (chat.status & SessionStatus.ERROR or SessionStatus.IDLE)
+    last = chat.turns[-1].id if chat.turns else None
+    transcript = ChatState(
+        resource=channel,
         title=title,
-        cwd=cwd,
-        place=place,
-        agent_session=agent_session,
-        host_id=host_id,
-        open=bool(is_open),
-        created_at=created_at,
-        modified_at=modified_at,
-        turns=turns,
-        gap=gap,
+        status=status,
+        modified_at=iso_time(now),
+        origin=ChatOrigin(kind="fork", chat=chat.resource, turn_id=last),
+        turns=chat.turns,
+        terminals=chat.terminals,
+    )
+    summary = replace(stored.session.summary, resource=copy, title=title, created_at=now, modified_at=now)
+    chats = tuple(
+        replace(each, resource=channel) for each in stored.session.chats if each.resource == stored.chat.resource
+    )
+    session = replace(stored.session, summary=summary, chats=chats, default_chat=channel, changesets=None)
+    record = replace(
+        stored.record,
+        uri=copy,
+        title=title,
+        agent_session=None,
+        open=False,
+        created_at=now,
+        modified_at=now,
         status=status & ACTIVITY_MASK,
-        pinned=bool(pinned),
-        archived=bool(archived),
+        pinned=False,
+        archived=False,
+    )
+    return Batch(
+        sessions={copy: record},
+        turns=[replace(turn, uri=copy) for turn in turns],
+        snapshots={copy: (1, session), channel: (1, transcript)},
     )

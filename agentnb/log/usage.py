@@ -9,20 +9,18 @@ if TYPE_CHECKING:
 
 By: TypeAlias = Literal["turn", "session", "day", "agent", "folder"]
 
-_KEYS: dict[By, str] = {
-    "turn": "u.uri || '#' || u.number",
-    "session": "u.uri",
-    "day": "date(u.ended_at / 1000, 'unixepoch', 'localtime')",
-    "agent": "s.agent",
-    "folder": "s.cwd",
+_DAY = "date(u.ended_at / 1000, 'unixepoch', 'localtime')"
+_GROUPS: dict[By, tuple[str, str]] = {
+    "turn": (
+        "u.uri || '#' || u.number",
+        "(SELECT t.prompt FROM turns t WHERE t.uri = u.uri AND t.number = u.number)",
+    ),
+    "session": ("u.uri", "s.title"),
+    "day": (_DAY, _DAY),
+    "agent": ("s.agent", "s.agent"),
+    "folder": ("s.cwd", "s.cwd"),
 }
-_NAMES: dict[By, str] = {
-    "turn": "(SELECT t.prompt FROM turns t WHERE t.uri = u.uri AND t.number = u.number)",
-    "session": "s.title",
-    "day": "date(u.ended_at / 1000, 'unixepoch', 'localtime')",
-    "agent": "s.agent",
-    "folder": "s.cwd",
-}
+"""The key and the name of a group."""
 _WHERE = """
     FROM usage u JOIN sessions s USING (uri)
     WHERE (:cwd IS NULL OR s.cwd = :cwd) AND (:agent IS NULL OR s.agent = :agent)
@@ -76,10 +74,10 @@ class WhichTurns(TypedDict, total=False):
 
 def add_up(connection: sqlite3.Connection, by: By, which: WhichTurns, limit: int) -> list[Used]:
     """The groups, the latest first, *limit* at most."""
-    asked = {"cwd": None, "agent": None, "uri": None, "since": None, "until": None, **which, "limit": limit}
-    key = _KEYS[by]
+    asked = {**dict.fromkeys(WhichTurns.__annotations__), **which, "limit": limit}
+    key, name_of = _GROUPS[by]
     groups = connection.execute(
-        f"SELECT {key} AS k, max({_NAMES[by]}), {_COLUMNS} {_WHERE} GROUP BY k ORDER BY max(u.ended_at) DESC, max(u.number) DESC, k LIMIT :limit",  # noqa: E501 - constants only
+        f"SELECT {key} AS k, max({name_of}), {_COLUMNS} {_WHERE} GROUP BY k ORDER BY max(u.ended_at) DESC, max(u.number) DESC, k LIMIT :limit",  # noqa: E501 - constants only
         asked,
     ).fetchall()
     costs: dict[str, dict[str, float]] = {}

@@ -32,12 +32,6 @@ class LogWatch:
 
     The number is SQLite's ``data_version``, which changes with each transaction of another connection; which sessions
     it was about, triggers of the file write down (:mod:`agentnb.log.database`). Not for two threads at once.
-
-    Args:
-        path: The log's file, which is there.
-
-    Raises:
-        LogError: If it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,11 +42,7 @@ class LogWatch:
             self._number = int(self._connection.execute(_LATEST).fetchone()[0])
 
     def look(self) -> Changes | None:
-        """What has changed since the last look; None where nothing has, or the file is another one by now.
-
-        Raises:
-            LogError: If the file cannot be read.
-        """
+        """What has changed since the last look; None where nothing has, or the file is another one by now."""
         with database.explained(self._path):
             version = self._data_version()
             if version == self._version:

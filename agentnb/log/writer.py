@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import sqlite3
+import sys
 import threading
 import zlib
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.errors import LogDamaged, LogError, LogUnavailable
+from agentnb.errors import LogDamaged, LogError, LogUnavailable, ProtocolError
 from agentnb.log import database
-from agentnb.log.merge import merge_envelopes
-from agentnb.log.process import machine, started
+from agentnb.log.channel_log import merge_envelopes
 from agentnb.safe_json import without_half_characters
-from agentnb.state import ChatState, encode
+from agentnb.state import ChatState, Envelope, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from agentnb.log.record import Batch, SessionRecord
-    from agentnb.state import Envelope
 
 _SESSION = """
     INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
@@ -40,15 +40,11 @@ _STATUS = """
 _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) DO UPDATE SET archived = 1"
 """Marks are only ever set with a session, and never taken back: another kernel may have set them since."""
 
+_ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
+
 
 class Writer:
-    """Writes batches in order, each whole or not at all.
-
-    Args:
-        path: The log's file.
-        host_id: Whose log it is.
-        on_done: Called on the writer's thread after every batch: None, or why it was not written.
-    """
+    """Writes batches in order, each whole or not at all."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None]) -> None:
         self.path = path
@@ -161,7 +157,7 @@ class Writer:
 
 def enter(connection: sqlite3.Connection, host_id: str) -> None:
     """Say which process this kernel is, in a transaction."""
-    host = (host_id, machine(), os.getpid(), started(os.getpid()))
+    host = (host_id, platform.node(), os.getpid(), _started(os.getpid()))
     connection.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host)
 
 
@@ -225,3 +221,54 @@ def _merged(envelopes: Iterable[Envelope]) -> list[Envelope]:
     for envelope in envelopes:
         by_channel.setdefault(envelope.channel, []).append(envelope)
     return [merged for of_one in by_channel.values() for merged in merge_envelopes(of_one)]
+
+
+def _started(pid: int) -> str:
+    """When process *pid* began, in the machine's own words; empty where it does not say, or there is none.
+
+    A number is given to a new process after the old one has ended; number and beginning together are not.
+    """
+    if sys.platform != "linux":
+        return ""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return fields[19] if len(fields) > 19 else ""  # noqa: PLR2004 - starttime, the 22nd of proc_pid_stat(5)
+
+
+def alive(on: str, pid: int, began: str) -> bool:
+    """Whether the process *pid* on the machine *on*, which began at *began*, still runs, as far as can be told here."""
+    if on != platform.node() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return _started(pid) == began
+
+
+def replay(
+    connection: sqlite3.Connection, channel: str, kind: type[Any], reduce: Callable[[Any, Any], Any]
+) -> tuple[Any, int, str | None]:
+    """A channel's state, its index, and what is missing of it, if anything is."""
+    row = connection.execute("SELECT at, state, checksum FROM snapshots WHERE channel = ?", (channel,)).fetchone()
+    if row is None or not sound(row[1], row[2]):
+        message = f"The session {channel.removesuffix('/chat')} cannot be read: its snapshot is missing or damaged."
+        raise LogDamaged(message, hint="agentnb.sessions() lists the others.")
+    index, state = row[0], _decoded(kind, row[1], channel)
+    for at, first, data, written in connection.execute(_ENTRIES, (channel, index)):
+        if first != index + 1 or not sound(data, written):
+            return state, index, f"What came after entry {index} of {channel} is damaged in the log."
+        state, index = reduce(state, _decoded(Envelope, data, channel).action), at
+    return state, index, None
+
+
+def _decoded(kind: type[Any], data: bytes, channel: str) -> Any:
+    try:
+        return decode(kind, data)
+    except ProtocolError as error:
+        message = f"The session {channel.removesuffix('/chat')} cannot be read: {error.message}"
+        raise LogUnavailable(message, hint="It may have been written by a newer agentnb; update.") from error

@@ -11,8 +11,7 @@ import pytest
 
 from agentnb.acp.change import write_request
 from agentnb.agent.process import Ring
-from agentnb.cassette.compare import diff
-from agentnb.cassette.mcp import title as mcp_title
+from agentnb.cassette.compare import diff, mcp_title
 from agentnb.credentials import Credentials
 from agentnb.errors import OutsideWorkspace
 from agentnb.host.permissions.permission_request import asked_request

@@ -62,16 +62,7 @@ def examined(
     now: float,
     heard: float | None,
 ) -> Health:
-    """How the agent of a session is; on the host's thread.
-
-    Args:
-        channels: The session's state.
-        lifecycle: Its agent.
-        pool: Where that was launched.
-        configuration: With what.
-        now: The time on the host loop's clock, in seconds.
-        heard: When the agent was last active in a turn that runs; None where none runs.
-    """
+    """How the agent of a session is; on the host's thread."""
     agent, process = lifecycle.agent, channels.session.state.agent_process
     return Health(
         state="idle" if process is None else process.state,

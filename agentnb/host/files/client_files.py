@@ -7,21 +7,24 @@ log of decisions under the client's name, and none of them is taken for an agent
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from agentnb.clock import now_ms
-from agentnb.errors import PermissionDenied, SessionError
-from agentnb.host.agents.client_spec import client_spec
+from agentnb.errors import SessionError
 from agentnb.host.conversation import Conversation, SessionOwner
+from agentnb.host.outside_programs import (
+    ANSWER_SECONDS,
+    IDLE_SECONDS,
+    UnpromptedTurns,
+    answered_within,
+    client_spec,
+    open_for,
+    show_running,
+)
 from agentnb.host.session_options import SessionOptions
-from agentnb.host.turns.unprompted import UnpromptedTurns
-from agentnb.ids import new_id
-from agentnb.state import AgentProcess, SessionReady, XAgentChanged
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from agentnb.agent.catalog import AgentSpec
@@ -29,25 +32,12 @@ if TYPE_CHECKING:
 
 PREFIX = "remote-"
 """How the names of these agents begin: a client that calls itself ``claude`` is not the agent of that name."""
-IDLE_SECONDS = 20.0
-"""After how long without a change a turn ends."""
-ANSWER_SECONDS = 300.0
-"""How long a card waits for an answer."""
-
-
-class FileHost(SessionOwner, Protocol):
-    """The part of the host that is needed here."""
-
-    @property
-    def conversations(self) -> Mapping[str, Conversation]:
-        """The open conversations."""
-        ...
 
 
 class ClientFiles:
     """The changes that clients make. On the host's thread."""
 
-    def __init__(self, host: FileHost) -> None:
+    def __init__(self, host: SessionOwner) -> None:
         self.idle_seconds = IDLE_SECONDS
         self.answer_seconds = ANSWER_SECONDS
         self._host = host
@@ -73,13 +63,9 @@ class ClientFiles:
 
     def _conversation(self, client: str, workspace: Path) -> Conversation:
         spec = spec_of(client)
-        configured = SessionOptions(spec=spec, cwd=workspace).configuration(self._host.environment.cassette.apart())
-        conversation = Conversation(self._host, configured, tab_id=new_id(), title=spec.title)
-        self._host.adopt(conversation)
-        conversation.restored(None, read_only(spec.title))
-        conversation.dispatch(SessionReady(time=now_ms()))
-        running = AgentProcess(name=spec.title, state="running")
-        conversation.dispatch(XAgentChanged(agent_process=running, time=now_ms()))
+        options = SessionOptions(spec=spec, cwd=workspace)
+        conversation = open_for(Conversation, self._host, options, read_only(spec.title), title=spec.title)
+        show_running(conversation)
         return conversation
 
 
@@ -92,13 +78,8 @@ class Authorize:
 
     async def __call__(self, request: PolicyRequest) -> None:
         """Ask about *request*."""
-        try:
-            await asyncio.wait_for(self._conversation.permissions.authorize(request), self._seconds)
-        except asyncio.TimeoutError:
-            message = f"{request.title}: nobody answered the card in the notebook's chat for {self._seconds:g} s."
-            raise PermissionDenied(
-                message, hint="Nothing was done. Ask the user to answer it, then try again."
-            ) from None
+        answer = self._conversation.permissions.authorize(request)
+        await answered_within(self._seconds, answer, request.title, "try")
 
 
 def spec_of(client: str) -> AgentSpec:

@@ -7,7 +7,7 @@ could not be written, whole states are written instead of what led to them: noth
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
@@ -18,13 +18,13 @@ from agentnb.state import SessionIsArchivedChanged, SessionStatus, XSessionRemov
 from agentnb.state.status import ACTIVITY_MASK
 
 if TYPE_CHECKING:
-    from agentnb.agent.catalog import AgentSpec
     from agentnb.errors import LogError
     from agentnb.host.channels import Channel
+    from agentnb.host.conversation import Conversation
     from agentnb.host.loop import HostLoop
     from agentnb.log.record import TurnRecord, TurnUsage
     from agentnb.log.store import Which
-    from agentnb.state import ChatState, Envelope, SessionState
+    from agentnb.state import Envelope
 
 log = logger("agentnb.log")
 
@@ -32,45 +32,6 @@ BATCH_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 SNAPSHOT_EVERY = 2_000  # entries of a channel, so that a session is read back quickly
 MAX_WAITING = 20_000  # envelopes; beyond that whole states are smaller
-
-
-class Recorded(Protocol):
-    """A session that is kept."""
-
-    @property
-    def session(self) -> Channel[SessionState]:
-        """Its session channel."""
-        ...
-
-    @property
-    def chat(self) -> Channel[ChatState]:
-        """Its chat channel."""
-        ...
-
-    @property
-    def spec(self) -> AgentSpec:
-        """Its agent."""
-        ...
-
-    @property
-    def cwd(self) -> Path:
-        """Its workspace."""
-        ...
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        ...
-
-    @property
-    def session_id(self) -> str | None:
-        """The agent's id of it, while the agent runs."""
-        ...
-
-    @property
-    def previous_session(self) -> str | None:
-        """The agent's id of it, for the next start."""
-        ...
 
 
 class Recorder:
@@ -83,7 +44,7 @@ class Recorder:
         self.place = place
         self._host_id = host_id
         self._loop = loop
-        self._conversations: dict[str, Recorded] = {}
+        self._conversations: dict[str, Conversation] = {}
         self._waiting: list[Envelope] = []
         self._touched: set[str] = set()
         self._closed: set[str] = set()
@@ -108,7 +69,7 @@ class Recorder:
         """What tells the sessions begun here: the notebook, or the folder where no server says what runs."""
         return {"place": self.place} if self.place else {"cwd": str(Path.cwd())}
 
-    def add(self, conversation: Recorded) -> None:
+    def add(self, conversation: Conversation) -> None:
         """A conversation was opened, or restored: from here on it is kept."""
         self.store.begin()
         uri = conversation.session.uri
@@ -120,7 +81,7 @@ class Recorder:
         self._usage[uri] = UsageWatch(conversation.session.state, conversation.chat.state)
         self._touch(uri)
 
-    def closes(self, conversation: Recorded) -> None:
+    def closes(self, conversation: Conversation) -> None:
         """A conversation is being closed: the file says so before its agent has let it go, which can take seconds."""
         if self._is_kept(conversation.session.uri):
             self._touched.add(conversation.session.uri)
@@ -252,7 +213,7 @@ class Recorder:
         for channel in (uri, f"{uri}/chat"):
             self._entries.pop(channel, None)
 
-    def _record(self, conversation: Recorded) -> SessionRecord:
+    def _record(self, conversation: Conversation) -> SessionRecord:
         summary = conversation.session.state.summary
         is_archived = bool(summary.status & SessionStatus.IS_ARCHIVED)
         return SessionRecord(
@@ -271,7 +232,7 @@ class Recorder:
             archived=summary.resource in self._archived,
         )
 
-    def _ended_turns(self, conversation: Recorded) -> list[TurnRecord]:
+    def _ended_turns(self, conversation: Conversation) -> list[TurnRecord]:
         uri, turns = conversation.session.uri, conversation.chat.state.turns
         first = self._turns.get(uri, 0)
         self._turns[uri] = len(turns)

@@ -16,10 +16,10 @@ from agentnb.agent.catalog import AgentSpec, known
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
+from agentnb.host import pairing
 from agentnb.host.channels import kept_access, session_config
 from agentnb.host.conversation import Conversation
 from agentnb.host.files import client_files
-from agentnb.host.pairing import paired_client
 from agentnb.state import (
     AgentProcess,
     ChatError,
@@ -170,7 +170,7 @@ def _why_not(stored: StoredSession) -> SessionError | None:
         return SessionError(ELSEWHERE.format(record.title), hint=f"Continue there, or close it there. {export}")
     if record.agent.startswith(client_files.PREFIX):
         return SessionError(f"{record.title} only changed files here.", hint=f"It can do so again. {export}")
-    if record.agent.startswith(paired_client.PREFIX):
+    if record.agent.startswith(pairing.PREFIX):
         return SessionError(f"{record.title} was used in its terminal.", hint=f"Pair the kernel again there. {export}")
     if not Path(record.cwd).is_dir():
         message = f"The workspace of {record.title!r} is gone: {record.cwd}."

@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.atomic_write import write_atomically
 from agentnb.cassette.large_content import answers_of
-from agentnb.cassette.secrets import Secrets
+from agentnb.cassette.marks import Secrets
 from agentnb.cassette.switch import MODE
 from agentnb.errors import CassetteBroken, CassetteMismatch
 from agentnb.host.environment import current_environment

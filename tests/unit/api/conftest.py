@@ -11,10 +11,24 @@ import pytest
 
 import agentnb
 from agentnb import Session
+from agentnb.configuration.sources import Layer, Sources, read_settings
 
 AGENTS = Path(__file__).parents[2] / "agents"
 PATIENCE = 120.0
 """After how many seconds a thing counts as hanging: no test waits so long for what comes."""
+
+
+class KernelSettings:
+    """The settings of a kernel in which the user's file counts, and before it *values*, as `%config` sets them."""
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+
+    def sources(self) -> Sources:
+        return read_settings({name: Layer("%config", value) for name, value in self.values.items()})
+
+    def choose(self, name: str, value: Any) -> None:
+        self.values[name] = value
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from agentnb.cassette import file
 from agentnb.cassette.large_content import LARGE, folder_of
+from agentnb.cassette.marks import Secrets
 from agentnb.cassette.recording import Exchange, Header, Rule
-from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.session_cleaning import SessionCleaner
 from agentnb.cassette.session_marks import SessionMarks
 from agentnb.errors import CassetteBroken

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.cassette import file
-from agentnb.cassette.secrets import shapes
+from agentnb.cassette.marks import shapes
 from agentnb.credentials import SHAPES
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import Conversation, lines, recorder

@@ -22,7 +22,10 @@ import sys, agentnb
 from pathlib import Path
 from agentnb.errors import CassetteMismatch
 sessions = [agentnb.start(cwd=sys.argv[1], permissions=mode) for mode in ("allow", "deny")]
-turns = [session.prompt(f"/write {number}.txt Words.") for number, session in enumerate(sessions)]
+turns = []
+for number, session in enumerate(sessions):
+    turns.append(session.prompt(f"/write {number}.txt Words."))
+    turns[-1].wait(60)  # the sessions are opened, and numbered, in this order
 turns += [session.prompt(words) for session, words in zip(sessions, sys.argv[2:])]
 for turn in turns:
     try:

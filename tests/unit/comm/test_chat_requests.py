@@ -16,54 +16,15 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
 from agentnb.comm.service import LONGEST_DRAFT, Service
-from agentnb.configuration.sources import Sources, read_settings
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion
-from agentnb.policy.situation import Mode
 from agentnb.state import MessageAttachment, SessionStatus, SimpleMessageAttachment
-from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import until
 
 USER = {"kind": "user"}
-
-
-class Defaults:
-    """The settings of a kernel."""
-
-    def __init__(self, servers: dict[str, Any]) -> None:
-        self.servers = servers
-
-    def sources(self) -> Sources:
-        return read_settings()
-
-    def choose(self, name: str, value: Any) -> None:
-        raise AssertionError(name, value)
-
-    def default_workspace(self) -> str:
-        return ""
-
-    def default_mode(self) -> Mode:
-        return "ask"
-
-    def default_mcp_servers(self) -> dict[str, Any]:
-        return dict(self.servers)
-
-    def default_components(self) -> list[str]:
-        return []
-
-    def default_kernel_access(self) -> bool:
-        return False
-
-    def default_variables(self, agent: str) -> dict[str, str]:
-        return {"DEFAULT_OF": agent}
-
-    def cell_review(self) -> None:
-        return None
-
-    def choose_cell_review(self, review: object) -> None:
-        del review
 
 
 class Variables:
@@ -215,11 +176,13 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
     host = Host(log=tmp_path / "log.db")
     page = Page(host)
     page.ready()
-    host.environment.connect(settings=Defaults(given))
+    settings = KernelSettings(mcp_servers=given, local_model="small")
+    host.environment.connect(settings=settings)
+    assert host.environment.default_variables("local") == {"AGENTNB_LOCAL_MODEL": "small"}
     try:
         opened = host.find(page.ask("createSession", {"agent": "eliza"})["result"]["channel"])
         assert [server.name for server in opened.configuration.components] == ["docs"]
-        assert opened.configuration.env == {"DEFAULT_OF": "eliza"}
+        assert opened.configuration.env == {}
         Session(opened).prompt("/say x").wait(PATIENCE)
         host.loop.submit(opened.close()).result(PATIENCE)
         given["more"] = {"url": "https://y.test/mcp"}

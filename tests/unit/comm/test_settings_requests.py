@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from agentnb.agent.catalog import custom
-from agentnb.configuration.sources import Sources, read_settings
+from agentnb.configuration.sources import read_settings
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.policy.situation import Mode
 from agentnb.state import ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin, XConfigOptionsChanged
+from tests.unit.api.conftest import KernelSettings
 from tests.unit.comm.test_service import Page
 from tests.unit.host.test_permissions import Talk, write
 
@@ -29,45 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "conf"
 
 
-class InFile:
-    """The settings of a kernel in which the user's file counts."""
-
-    def sources(self) -> Sources:
-        return read_settings()
-
-    def choose(self, name: str, value: Any) -> None:
-        raise AssertionError(name, value)
-
-    def default_workspace(self) -> str:
-        return str(self.sources()["cwd"].value)
-
-    def default_mode(self) -> Mode:
-        mode: Mode = self.sources()["permissions"].value
-        return mode
-
-    def default_mcp_servers(self) -> dict[str, Any]:
-        return {}
-
-    def default_components(self) -> list[str]:
-        return []
-
-    def default_kernel_access(self) -> bool:
-        return False
-
-    def default_variables(self, agent: str) -> dict[str, str]:
-        return {}
-
-    def cell_review(self) -> None:
-        return None
-
-    def choose_cell_review(self, review: Any) -> None:
-        raise AssertionError(review)
-
-
 @pytest.fixture
 def page(host: Host) -> Page:
     """A page of a kernel with these settings."""
-    host.environment.connect(settings=InFile())
+    host.environment.connect(settings=KernelSettings())
     page = Page(host)
     page.ready()
     return page

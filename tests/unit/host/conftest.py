@@ -12,10 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb import InputQuestion
-from agentnb.agent.catalog import custom
+from agentnb.agent.catalog import AgentSpec, custom
 from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
+from agentnb.host.session_options import Configuration, SessionOptions
 from agentnb.state import ActionOrigin
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
@@ -74,6 +75,11 @@ class Saved:
 
     def was_autosaved(self, path: str, since: int, until: int) -> bool:
         return self._by_itself and self.was_saved(path, since, until)
+
+
+def configuration(spec: AgentSpec, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Configuration:
+    """What an agent is started with for a session with these *options*."""
+    return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration({})
 
 
 def hosted(host: Host, session: Session) -> Conversation:

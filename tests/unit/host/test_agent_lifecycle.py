@@ -14,11 +14,10 @@ from agentnb.api.session import Session
 from agentnb.errors import AgentError
 from agentnb.host import Host
 from agentnb.host.agents.agent_pool import AgentPool, Backoff
-from agentnb.host.session_options import configuration
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import SOON, Open, hosted, until
+from tests.unit.host.conftest import SOON, Open, configuration, hosted, until
 
 SPAWNED = ("agent.spawned", "agent.initialized")
 FORGOTTEN = "does not remember the conversation so far"

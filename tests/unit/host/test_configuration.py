@@ -12,15 +12,16 @@ from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers
 from agentnb.api.session import Session
 from agentnb.host import Host
-from agentnb.host.session_options import Configuration, configuration
+from agentnb.host.session_options import Configuration
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import configuration
 
 FILES = {"files": {"command": "cat", "env": {"KEY": "one"}}}
 UNEQUAL: dict[str, dict[str, Any]] = {
-    "another MCP server": {"components": mcp_servers({"docs": {"command": "cat"}})},
-    "its arguments": {"components": mcp_servers({"files": {"command": "cat", "args": ["-"], "env": {"KEY": "one"}}})},
-    "its variables": {"components": mcp_servers({"files": {"command": "cat", "env": {"KEY": "two"}}})},
-    "none": {"components": ()},
+    "another MCP server": {"mcp_servers": mcp_servers({"docs": {"command": "cat"}})},
+    "its arguments": {"mcp_servers": mcp_servers({"files": {"command": "cat", "args": ["-"], "env": {"KEY": "one"}}})},
+    "its variables": {"mcp_servers": mcp_servers({"files": {"command": "cat", "env": {"KEY": "two"}}})},
+    "none": {"mcp_servers": ()},
     "another folder": {"cwd": Path("/")},
     "more folders": {"directories": [Path("/")]},
     "the environment": {"env": {"LEVEL": "2"}},
@@ -34,7 +35,7 @@ def made(usual_cwd: Path, **other: Any) -> Configuration:
         "spec": custom([sys.executable, str(AGENTS / "echo.py")], name="echo"),
         "cwd": usual_cwd,
         "env": {"LEVEL": "1"},
-        "components": mcp_servers(FILES),
+        "mcp_servers": mcp_servers(FILES),
         "directories": [],
     }
     every = {**usual, **other}
@@ -65,11 +66,11 @@ def test_a_difference_in_any_part_is_another_key(tmp_path: Path, what: str) -> N
 def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_path: Path) -> None:
     """Nor does one warmed without them serve the tab that has some."""
     given = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
-    bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, components=()))))
+    bare = Session(host.loop.call(lambda: host.open_as(made(tmp_path, mcp_servers=()))))
     for tab in (given, bare):
         tab.prompt("hi").wait(PATIENCE)
     assert given.health().pid != bare.health().pid
-    warm = host.loop.submit(host.agents.warm(made(tmp_path, components=()))).result(PATIENCE)
+    warm = host.loop.submit(host.agents.warm(made(tmp_path, mcp_servers=()))).result(PATIENCE)
     assert warm.pid == bare.health().pid
 
 
@@ -77,7 +78,7 @@ def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, 
     """Components do not matter to a list of sessions."""
     tab = Session(host.loop.call(lambda: host.open_as(made(tmp_path))))
     tab.prompt("hi").wait(PATIENCE)
-    borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, components=()))).result(PATIENCE)
+    borrowed = host.loop.submit(host.agents.borrow(made(tmp_path, mcp_servers=()))).result(PATIENCE)
     assert borrowed.pid == tab.health().pid
     other = host.loop.submit(host.agents.borrow(made(tmp_path, env={}))).result(PATIENCE)
     assert other is not borrowed
@@ -91,7 +92,7 @@ def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: P
         'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
         '[mcp_servers.docs]\nurl = "https://x.test"\n[mcp_servers.files]\ncommand = "mcp-files"\n'
     )
-    made = configuration(spec, tmp_path, components=mcp_servers({"files": {"command": "other"}}))
+    made = configuration(spec, tmp_path, mcp_servers=mcp_servers({"files": {"command": "other"}}))
     assert [(server.name, server.command or server.url) for server in made.components] == [
         ("docs", "https://x.test"),
         ("files", "other"),

@@ -17,10 +17,9 @@ from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment
-from agentnb.host.session_options import configuration
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from tests.unit.comm.test_service import Page
-from tests.unit.host.conftest import CLIENT, hosted, until
+from tests.unit.host.conftest import CLIENT, configuration, hosted, until
 
 SECRET = "sk-0123456789abcdefghij0123456789"
 
@@ -34,7 +33,7 @@ def test_customizations_name_components_tools_servers_and_skills_and_no_secret(t
     servers = mcp_servers({"docs": {"url": f"https://example.org/mcp?key={SECRET}"}})
     chain = ["rules", f"proxy --token {SECRET}"]
     (tmp_path / "AGENTS.md").write_text("x" * 400)
-    told = given(tmp_path, components=servers, chain=chain, kernel_tools=True)
+    told = given(tmp_path, mcp_servers=servers, chain=chain, kernel_tools=True)
     assert [(each["type"], each["name"].partition(" ")[0]) for each in told] == [
         ("plugin", "rules"),
         ("plugin", "proxy"),

@@ -16,10 +16,10 @@ from agentnb.api.session import Session
 from agentnb.errors import AgentError, AgentRefused, NotOffered, SessionError, UsageError
 from agentnb.host import Host
 from agentnb.host.kept_sessions import deleted, forked, listed, logged_out, opened
-from agentnb.host.session_options import Configuration, configuration
+from agentnb.host.session_options import Configuration
 from agentnb.log.store import Store
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, hosted
+from tests.unit.host.conftest import Open, configuration, hosted
 
 Kept = Callable[..., Configuration]
 

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from agentnb import Turn
-from agentnb.configuration.sources import Sources, read_settings
 from agentnb.errors import FilesConflict, KernelChangesConflict
 from agentnb.host import Host
 from agentnb.policy.settings import CellReview
-from agentnb.policy.situation import Mode
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.api.conftest import PATIENCE, KernelSettings
 from tests.unit.host.test_changesets import ask
 from tests.unit.host.test_permissions import Talk, environment, host, work
 from tests.unit.kernel.conftest import tools
@@ -39,52 +37,15 @@ def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
     return talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
 
 
-class Reviewing:
-    """The settings of a kernel whose user reviews changes of cells *when*."""
-
-    def __init__(self, when: CellReview | None) -> None:
-        self.when = when
-
-    def sources(self) -> Sources:
-        return read_settings()
-
-    def choose(self, name: str, value: Any) -> None:
-        raise AssertionError(name, value)
-
-    def default_workspace(self) -> str:
-        return ""
-
-    def default_mode(self) -> Mode:
-        return "ask"
-
-    def default_mcp_servers(self) -> dict[str, Any]:
-        return {}
-
-    def default_components(self) -> list[str]:
-        return []
-
-    def default_kernel_access(self) -> bool:
-        return True
-
-    def default_variables(self, agent: str) -> dict[str, str]:
-        return {}
-
-    def cell_review(self) -> CellReview | None:
-        return self.when
-
-    def choose_cell_review(self, review: CellReview) -> None:
-        self.when = review
-
-
 @pytest.mark.parametrize("when", ["first", "after"])
 def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_first_or_after(
     host: Host, work: Path, tools: Tools, when: CellReview
 ) -> None:
     """Reviewed afterwards nobody is asked; the setting counts at once, in a conversation that is open."""
-    settings = Reviewing("first")
+    settings = KernelSettings(cell_review="first")
     host.environment.connect(shell=tools, settings=settings)
     talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
-    settings.when = when
+    settings.values["cell_review"] = when
     page = NotebookPage("fit.ipynb", {"a": "1", "b": "2", "c": "3"})
     calls = [["move_cell", {"cell": "a", "below": "c"}], ["delete_cell", {"cell": "b"}]]
     turn = talk.prompt(*(step for call in calls for step in ({"start": call}, {"end": 1})))

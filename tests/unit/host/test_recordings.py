@@ -20,7 +20,6 @@ from agentnb.host import Host
 from agentnb.host.agents.agent_events import AgentEvents
 from agentnb.host.conversation import Conversation
 from agentnb.host.intents import carry_out
-from agentnb.host.session_options import configuration
 from agentnb.state import (
     Action,
     ActionOrigin,
@@ -45,6 +44,7 @@ from agentnb.state import (
 )
 from tests.unit.acp.recording_listener import text_of, turns_of
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import configuration
 
 CLIENT = ActionOrigin(client_id="replay", client_seq=1)
 Entry = dict[str, Any]

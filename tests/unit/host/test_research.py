@@ -17,7 +17,6 @@ from agentnb.api.session import Session
 from agentnb.errors import AgentError, UsageError
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.host.session_options import configuration
 from agentnb.plugins.knowledge.research.findings import Research
 from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
@@ -25,6 +24,7 @@ from agentnb.plugins.knowledge.researches.researches import AT_ONCE
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Verdict
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.host.conftest import configuration
 
 QUESTION = "What does JSONDecodeError say?"
 

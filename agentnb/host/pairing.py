@@ -1,0 +1,310 @@
+"""Pairing: whether programs in a terminal may use this kernel, and which of them are connected (``agentnb mcp``).
+
+A kernel is reachable only while it is paired. Then it listens on a Unix socket that only its user can open
+(:mod:`agentnb.kernel.socket_server`), and a file tells that user's programs where
+(:mod:`agentnb.kernel.paired_kernels`).
+
+Each program gets a conversation of its own, named after it. Its calls are the tool calls of turns: a turn begins with
+the first call and ends when no call came for a while, so what a terminal agent did in one go is undone in one go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.acp.served_calls import begun_call, ended_call
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, NotOffered, PermissionDenied, SessionError
+from agentnb.host.channels import PAIRED, PAIRING
+from agentnb.host.conversation import Conversation
+from agentnb.host.outside_programs import (
+    ANSWER_SECONDS,
+    IDLE_SECONDS,
+    UnpromptedTurns,
+    answered_within,
+    client_spec,
+    open_for,
+    show_running,
+)
+from agentnb.host.session_options import SessionOptions
+from agentnb.ids import new_id
+from agentnb.kernel.content import said
+from agentnb.kernel.paired_connection import LINGER_SECONDS
+from agentnb.kernel.paired_kernels import register, unregister
+from agentnb.kernel.paired_server import PairedServer
+from agentnb.kernel.socket_server import SocketServer
+from agentnb.kernel.tools import TOOLS
+from agentnb.log.location import log_place
+from agentnb.policy.engine import NOBODY
+from agentnb.state import AgentProcess, RootConfigChanged, XAgentChanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.host.conversation import SessionOwner
+    from agentnb.kernel.paired_server import ClientInfo
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.state import ActionOrigin
+
+PREFIX = "terminal-"
+"""How the names of these agents begin: a program that calls itself ``claude`` is not the agent of that name."""
+PROGRESS_SECONDS = 2.0
+"""How often a client that wants it is told what its call waits for."""
+CANCELLED = "The program cancelled the call."
+LEFT = "The connection to the kernel has ended."
+STOPPED = "The user stopped this in the notebook's chat. Ask the user before you go on."
+CLOSED = "The user closed this program's conversation in the notebook."
+_TITLES = {
+    "claude-code": "Claude Code",
+    "codex-mcp-client": "Codex",
+    "gemini-cli-mcp-client": "Gemini CLI",
+    "opencode": "opencode",
+}
+UNPAIRED = "The user ended the pairing of this kernel."
+KERNEL_ENDED = "The kernel has ended or was restarted."
+_NOTEBOOK_SECONDS = 2.0
+
+
+class PairedConversation(Conversation):
+    """A conversation whose agent is a program in a terminal: it calls tools, and takes no prompts."""
+
+    answer_seconds = ANSWER_SECONDS
+    on_close: Callable[[str], None] = staticmethod(lambda _reason: None)
+
+    async def close(self) -> None:
+        """End it and its program's connection."""
+        self.on_close(CLOSED)
+        await super().close()
+
+    async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
+        answer = super()._authorize_tool(request)
+        try:
+            return await answered_within(self.answer_seconds, answer, request.title, "call")
+        except PermissionDenied as denied:
+            if NOBODY not in str(denied):
+                raise
+            message = f"{request.title}: no page shows the notebook, so nobody could be asked. Nothing was done."
+            hint = "Ask the user to open the notebook in a browser; then call again."
+            raise PermissionDenied(message, hint=hint) from None
+
+
+class PairedClient:
+    """The program at the other end of one connection (:class:`agentnb.kernel.paired_server.Program`)."""
+
+    def __init__(self, owner: Pairing) -> None:
+        self.conversation: PairedConversation | None = None
+        self.end_connection: Callable[[str], object] = lambda _reason: None
+        self._owner = owner
+        self._calls = 0
+        self._turns: UnpromptedTurns | None = None
+
+    @property
+    def progress_seconds(self) -> float:
+        """How often the program is told what its call waits for."""
+        return self._owner.progress_seconds
+
+    @property
+    def waits_for(self) -> str:
+        """What its calls wait for, for people."""
+        if self.conversation is not None and self.conversation.channels.waits_for_user:
+            return "Waiting for your answer in the notebook's chat."
+        if self._owner.is_kernel_busy:
+            return "The kernel is busy with a cell; waiting until it ends."
+        return "Running."
+
+    async def describe(self) -> dict[str, Any]:
+        """What a program is told of the kernel before it chooses it."""
+        return await self._owner.describe()
+
+    def introduce(self, info: ClientInfo) -> None:
+        """The program says who it is, and gets its conversation."""
+        conversation = self.conversation = self._owner.joined(self, spec_of_client(info))
+        conversation.on_close = self.end
+        self._turns = UnpromptedTurns(conversation, f"{conversation.spec.title} uses this kernel.")
+        show_running(conversation, info.version or None)
+
+    def end(self, reason: str) -> None:
+        """End the connection."""
+        self.end_connection(reason)
+        self.leave()
+
+    def leave(self) -> None:
+        """The connection has ended: so does the turn, and what it waited for is cancelled."""
+        conversation, self.conversation = self.conversation, None
+        if self._turns is not None:
+            self._turns.stop_waiting()
+        self._owner.left(self)
+        if conversation is None or conversation.closed:
+            return
+        conversation.on_close = lambda _reason: None
+        if (active := conversation.chat.state.active_turn) is not None:
+            if self._turns is not None and self._turns.running:
+                conversation.turns.cancel(active.id)
+            else:
+                conversation.turns.complete(active.id)
+        stopped = AgentProcess(state="stopped", message="It is not connected any more. It can connect again.")
+        conversation.dispatch(XAgentChanged(agent_process=stopped, time=now_ms()))
+
+    # --- calls ---
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Run the tool *name* in the running turn, or in a new one; see :class:`ToolCaller`."""
+        conversation, turns = self.conversation, self._turns
+        if conversation is None or conversation.kernel is None or turns is None:
+            return said(LEFT, failed=True)
+        tool_runner = conversation.kernel.tool_runner()
+        try:
+            turn_id = await turns.enter()
+            self._calls += 1
+            call_id = f"{name}-{self._calls}-{turn_id[:8]}"
+            title, kind = TOOLS[name]["title"], _kind(name)
+            chat = conversation.chat.state
+            begun = begun_call(chat, turn_id, call_id, name, title=title, kind=kind, arguments=arguments, time=now_ms())
+            conversation.events.actions(begun)
+            try:
+                result = await tool_runner.call(name, arguments)
+            except asyncio.CancelledError:
+                _show_end(conversation, turn_id, call_id, said(CANCELLED, failed=True))
+                raise
+            if result["isError"] and not conversation.channels.is_active(turn_id):
+                result = said(STOPPED, failed=True)
+            _show_end(conversation, turn_id, call_id, result)
+            return result
+        finally:
+            turns.leave(None if self.conversation is None else self._owner.idle_seconds)
+
+
+def _kind(name: str) -> str:
+    """The kind of the tool *name*, as agents name kinds."""
+    if TOOLS[name]["annotations"]["readOnlyHint"]:
+        return "read"
+    return "execute" if name.startswith("run_") else "edit"
+
+
+def spec_of_client(info: ClientInfo) -> AgentSpec:
+    """The program as an agent."""
+    name = info.name or "a program"
+    title = info.title or _TITLES.get(name, name)
+    return client_spec(
+        PREFIX, name, title=f"{title} (terminal)", about="A program in a terminal.", command=("agentnb", "mcp")
+    )
+
+
+def read_only(title: str) -> SessionError:
+    """Why the conversation of the program *title* takes no prompts."""
+    return SessionError(f"{title} is used in its terminal.", hint="Type there; its calls are shown here.")
+
+
+def _show_end(conversation: PairedConversation, turn_id: str, call_id: str, result: Any) -> None:
+    if not conversation.closed:
+        conversation.events.actions(ended_call(conversation.chat.state, turn_id, call_id, result, now_ms()))
+
+
+class Pairing:
+    """The pairing of one host. Everything here runs on the host's thread."""
+
+    def __init__(self, host: SessionOwner) -> None:
+        self.idle_seconds = IDLE_SECONDS
+        self.progress_seconds = PROGRESS_SECONDS
+        self._host = host
+        self._server: SocketServer | None = None
+        self._folder: Path | None = None
+        self._clients: dict[PairedClient, PairedConversation] = {}
+        self._starting = asyncio.Lock()
+
+    @property
+    def on(self) -> bool:
+        """Whether this kernel is paired."""
+        return self._server is not None
+
+    @property
+    def connected(self) -> tuple[PairedConversation, ...]:
+        """The conversations of the programs that are connected, in the order in which they came."""
+        return tuple(self._clients.values())
+
+    @property
+    def is_kernel_busy(self) -> bool:
+        """Whether the main thread runs a cell that does not wait for a turn."""
+        job_queue = self._host.environment.job_queue
+        return job_queue.is_main_thread_busy() and not job_queue.has_waiter
+
+    async def start(self, origin: ActionOrigin | None = None) -> None:
+        """Let programs connect; no effect where they may already."""
+        async with self._starting:
+            if self._server is not None:
+                self._tell(origin)
+                return
+            if self._host.environment.code_runner() is None:
+                raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
+            server = await SocketServer.started(lambda: PairedServer(PairedClient(self)))
+            try:
+                self._folder = register(new_id(), *server.address)
+            except OSError as error:
+                server.close()
+                message = f"The kernel cannot be paired: its file cannot be written ({error})."
+                raise NotOffered(message, hint="Set AGENTNB_DATA_DIR to a folder that you can write.") from None
+            self._server = server
+            self._tell(origin)
+
+    def stop(self, reason: str = UNPAIRED, origin: ActionOrigin | None = None) -> None:
+        """End the pairing and all its connections; no effect where there is none."""
+        server, self._server = self._server, None
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            unregister(folder)
+        for client in [*self._clients]:
+            client.end(reason)
+        if server is not None:
+            server.close(LINGER_SECONDS)
+        self._tell(origin)
+
+    def joined(self, client: PairedClient, spec: AgentSpec) -> PairedConversation:
+        """*client* has introduced itself as *spec*: its conversation, the one it had where that is free."""
+        taken = {each.tab_id for each in self._clients.values()}
+        same = [
+            each
+            for each in self._host.conversations.values()
+            if isinstance(each, PairedConversation) and each.spec.name == spec.name and each.closing is None
+        ]
+        free = [each for each in same if each.tab_id not in taken]
+        conversation = free[0] if free else self._opened(spec, len(same) + 1)
+        self._clients[client] = conversation
+        self._tell()
+        return conversation
+
+    def left(self, client: PairedClient) -> None:
+        """*client* is not connected any more."""
+        if self._clients.pop(client, None) is not None:
+            self._tell()
+
+    def _tell(self, origin: ActionOrigin | None = None) -> None:
+        """Show in the host's settings how it stands."""
+        values = {PAIRING: self.on, PAIRED: [each.session.uri for each in self.connected]}
+        self._host.root.accept(RootConfigChanged(config=values), origin)
+
+    async def describe(self) -> dict[str, Any]:
+        """What a program is told of this kernel before it chooses it."""
+        return {
+            "notebook": await self._notebook(),
+            "folder": str(Path.cwd()),
+            "busy": self.is_kernel_busy,
+            "connected": [each.channels.title for each in self.connected],
+        }
+
+    def _opened(self, spec: AgentSpec, number: int) -> PairedConversation:
+        options = SessionOptions(spec=spec, cwd=Path.cwd(), kernel_tools=True)
+        title = spec.title if number == 1 else f"{spec.title} {number}"
+        return open_for(PairedConversation, self._host, options, read_only(spec.title), title=title)
+
+    async def _notebook(self) -> str:
+        runner = self._host.environment.code_runner()
+        if runner is None:
+            return log_place()
+        try:
+            read = asyncio.to_thread(runner.notebook, outputs=False)
+            return (await asyncio.wait_for(read, _NOTEBOOK_SECONDS)).name
+        except (AgentnbError, OSError, asyncio.TimeoutError):
+            return log_place()
