@@ -6,9 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentnb.api.arguments import check_text
-from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.api.configured import configuration_of, configured
-from agentnb.api.rows import Rows
 from agentnb.host import current_host
 from agentnb.plugins.knowledge.research.findings import Finding
 

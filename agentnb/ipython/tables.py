@@ -1,19 +1,78 @@
-"""The table of ``%agents policy``: the rules in force, and the last decisions."""
+"""The answers of ``%agents``: a table of tabs, the policy, or one line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.api.columns import lines
+from agentnb.api.columns import MarkdownTable, lines, markdown
 from agentnb.ipython.markdown import harmless_line
+from agentnb.state import SessionStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from agentnb.api.policy import Policy
+    from agentnb.api.session import Session
+    from agentnb.ipython.tabs import Tabs
 
 _ALWAYS = "critical commands, sensitive files, what leads out of the workspace, what cannot be read"
 _WIDEST = 80
+
+
+class TabRow(NamedTuple):
+    """One tab."""
+
+    current: bool
+    name: str
+    agent: str
+    state: str
+    turns: int
+    title: str
+
+
+class TabTable(MarkdownTable, tuple[TabRow, ...]):
+    """The open tabs; a table when displayed."""
+
+    __slots__ = ()
+
+    _head = ("", "tab", "agent", "state", "turns", "title")
+    _none = "No tab is open. `%agent Hello` opens one."
+
+    def _cells(self, row: TabRow) -> tuple[str, ...]:
+        return ("*" if row.current else "", row.name, row.agent, row.state, str(row.turns), row.title)
+
+    def _escaped(self, cell: str) -> str:
+        return "\\*" if cell == "*" else escaped_cell(cell)
+
+
+class Note(str):
+    """One line for people, shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def tab_table(tabs: Tabs) -> TabTable:
+    """The open tabs as they are now."""
+    current = tabs.current
+    return TabTable(
+        TabRow(name == current, name, session.agent, _state(session), len(session.turns), session.title)
+        for name, session in tabs.all().items()
+    )
+
+
+def _state(session: Session) -> str:
+    status = session.chat.status
+    if status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED:
+        word = "needs you"
+    elif status & SessionStatus.IN_PROGRESS:
+        word = "working"
+    else:
+        word = "error" if status & SessionStatus.ERROR else "idle"
+    waiting = len(session.queue)
+    return f"{word}, {waiting} queued" if waiting else word
 
 
 def _confined(item: tuple[str, Any]) -> str:
@@ -30,11 +89,13 @@ class PolicyTable:
         self.policy = policy
 
     def __repr__(self) -> str:
-        return "\n".join((*self._facts(), "", *_text(self._rules()), "", *_text(self._decisions())))
+        tables = (lines([*map(_short, rows)]) for rows in (self._rules(), self._decisions()))
+        return "\n".join(self._facts()) + "".join("\n\n" + "\n".join(table) for table in tables)
 
     def _repr_markdown_(self) -> str:
-        facts = [f"- {_escaped(fact)}" for fact in self._facts()]
-        return "\n".join((*facts, "", *_table(self._rules()), "", *_table(self._decisions())))
+        facts = [f"- {escaped_cell(fact)}" for fact in self._facts()]
+        tables = (markdown(map(_short, rows), escaped_cell) for rows in (self._rules(), self._decisions()))
+        return "\n".join(facts) + "".join(f"\n\n{table}" for table in tables)
 
     def _facts(self) -> list[str]:
         held = self.policy
@@ -79,21 +140,11 @@ class PolicyTable:
         return rows if len(rows) > 1 else [*rows, ("", "", "nothing was decided yet", "", "", "", "")]
 
 
-def _text(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    return lines([tuple(_short(cell) for cell in row) for row in rows])
+def _short(row: Sequence[str]) -> list[str]:
+    flat = (" ".join(cell.split()) for cell in row)
+    return [cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…" for cell in flat]
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    for number, row in enumerate(rows):
-        yield "| " + " | ".join(_escaped(_short(cell)) for cell in row) + " |"
-        if number == 0:
-            yield "|" + " --- |" * len(row)
-
-
-def _short(cell: str) -> str:
-    flat = " ".join(cell.split())
-    return flat if len(flat) <= _WIDEST else f"{flat[: _WIDEST - 1]}…"
-
-
-def _escaped(cell: str) -> str:
+def escaped_cell(cell: str) -> str:
+    """Text for a cell of a Markdown table."""
     return harmless_line(cell).replace("|", "\\|")
