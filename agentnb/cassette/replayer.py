@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp.failure import CASSETTE, RpcError
+from agentnb.acp.failure import CASSETTE
 from agentnb.cassette import file, mcp
 from agentnb.cassette.compare import difference, mismatch
 from agentnb.cassette.files_setting import keeps_files
@@ -24,14 +24,14 @@ from agentnb.cassette.secrets import Secrets
 from agentnb.cassette.stdio import Stdio, say
 from agentnb.cassette.store import ReplayedSession, Store
 from agentnb.errors import AgentnbError
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
+from agentnb.rpc_message import METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from pathlib import Path
 
-    from agentnb.acp.wire import Message
     from agentnb.cassette.replayed_files import ReplayedFiles
+    from agentnb.rpc_message import RpcMessage
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
@@ -68,7 +68,7 @@ class Replayer:
             task.cancel()
         self._stdio.flush()
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: RpcMessage) -> None:
         method = message.method
         if isinstance(method, str) and message.id is not None:
             self._keep(self._serve(method, message))
@@ -81,7 +81,7 @@ class Replayer:
             if waiting is not None and not waiting.done():
                 waiting.set_result((None if message.result is msgspec.UNSET else message.result, message.error))
 
-    async def _serve(self, method: str, message: Message) -> None:
+    async def _serve(self, method: str, message: RpcMessage) -> None:
         params = message.params if isinstance(message.params, dict) else {}
         try:
             await self._answer(method, params, message.id)

@@ -6,11 +6,13 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp import wire
 from agentnb.acp.stdio import Output, read_input
+from agentnb.rpc_message import Lines, encode, repair_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from agentnb.rpc_message import RpcMessage
 
 
 class Stdio:
@@ -21,17 +23,15 @@ class Stdio:
         self._sink = sink
         self._output: Output | None = None
 
-    async def serve(self, on_message: Callable[[wire.Message], None]) -> None:
+    async def serve(self, on_message: Callable[[RpcMessage], None]) -> None:
         """Hand over each message as it comes, until there are no more."""
         self._output = Output(sink=self._sink, name="agentnb-replay-write")
         ended = asyncio.get_running_loop().create_future()
-        lines = wire.Lines()
+        lines = Lines()
 
         def take(data: bytes) -> None:
-            block = lines.feed(data) if data else lines.rest()
-            if block:
-                for message in wire.decode(block)[0]:
-                    on_message(message)
+            for message in repair_messages(lines.feed(data) if data else lines.rest()):
+                on_message(message)
             if not data and not ended.done():
                 ended.set_result(None)
 
@@ -40,7 +40,7 @@ class Stdio:
 
     def send(self, messages: Iterable[dict[str, Any]]) -> None:
         """Write *messages* at once."""
-        data = b"".join(wire.encode({"jsonrpc": "2.0", **message}) for message in messages)
+        data = b"".join(Lines.frame(encode({"jsonrpc": "2.0", **message})) for message in messages)
         if data and self._output is not None:
             self._output.write(data)
 

@@ -8,9 +8,9 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import RpcError
 from agentnb.errors import AgentnbError
 from agentnb.kernel.rpc import CANCELLED
+from agentnb.rpc_message import RpcError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from agentnb.acp.failure import RpcError
-from agentnb.json_rpc_codes import INVALID_REQUEST
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
 from agentnb.kernel.server import McpServer
+from agentnb.rpc_message import INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

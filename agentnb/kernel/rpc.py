@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentnb.acp.failure import RpcError, answered
+from agentnb.acp.failure import answered
 from agentnb.credentials import logger
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, RpcError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.client_info import own_info
-from agentnb.acp.failure import RpcError
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.content import with_object
 from agentnb.kernel.tools import TOOLS
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

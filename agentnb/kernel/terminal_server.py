@@ -14,15 +14,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentnb import __version__
-from agentnb.acp.failure import RpcError
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
 from agentnb.kernel.rpc import JsonRpcConnection
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS
 from agentnb.kernel.tools import TOOLS
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from typing import BinaryIO
