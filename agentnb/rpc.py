@@ -27,8 +27,8 @@ from agentnb.rpc_message import (
     RpcMessage,
     as_message,
     encode,
+    read_batch,
     read_message,
-    read_value,
     repair_message,
 )
 
@@ -222,7 +222,7 @@ class Connection:
                 return repair_message(data)
             if not self._dialect.batches or data.lstrip()[:1] != b"[":
                 return read_message(data)
-            self._spawn(self._batch(read_value(data) or [None]))
+            self._spawn(self._batch(read_batch(data)))
         except RpcError as error:
             self.stray += 1
             self._on_invalid(error)

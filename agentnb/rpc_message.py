@@ -89,7 +89,7 @@ def read_message(data: bytes) -> RpcMessage:
     except msgspec.ValidationError:
         raise _no_message() from None
     except (msgspec.MsgspecError, UnicodeError):  # what msgspec reads less of than Python does
-        return as_message(read_value(data))
+        return as_message(_read_value(data))
 
 
 def repair_message(data: bytes) -> RpcMessage:
@@ -125,8 +125,15 @@ def _repaired(data: bytes) -> RpcMessage | None:
     return None
 
 
-def read_value(data: bytes) -> Any:
-    """Read one JSON value; raises the :class:`RpcError` to answer where it is none."""
+def read_batch(data: bytes) -> list[Any]:
+    """Read an array, each for :func:`as_message`; raises the :class:`RpcError` to answer where it is none."""
+    items = _read_value(data)
+    if not isinstance(items, list) or not items:
+        raise _no_message()
+    return items
+
+
+def _read_value(data: bytes) -> Any:
     try:
         return read_json(data)
     except ValueError:

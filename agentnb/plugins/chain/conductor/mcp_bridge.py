@@ -26,8 +26,8 @@ from agentnb.rpc_message import RpcError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.rpc import JsonRpcConnection
     from agentnb.plugins.chain.conductor.process_place import ProcessPlace
+    from agentnb.rpc import Connection
 
 MESSAGE = "mcp/message"
 ADDRESS = "acp:"
@@ -141,13 +141,12 @@ class _Relay(SocketMcpServer):
         self._owner = owner
         self._server = server
         self._connection: str | None = None
-        self._program: JsonRpcConnection | None = None
+        self._program: Connection | None = None
 
-    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
         """See :meth:`agentnb.kernel.server.McpServer.opened`."""
         del hang_up
         self._program = connection
-        connection.on_notification = self._notified
 
     def closed(self) -> None:
         """See :meth:`agentnb.kernel.server.McpServer.closed`."""
@@ -175,16 +174,17 @@ class _Relay(SocketMcpServer):
             return
         request_id = message.id
 
-        def done(answer: dict[str, Any]) -> None:
-            if "error" in answer:
-                self._owner.answer(refusal(request_id, mapping(answer["error"])))
-            else:
-                self._owner.answer(result(request_id, answer.get("result")))
+        def done(value: Any, error: Exception | None) -> None:
+            if error is None:
+                self._owner.answer(result(request_id, value))
+            elif isinstance(error, RpcError):
+                self._owner.answer(refusal(request_id, error.to_json()))
 
-        self._program.ask(self._owner.number(), method, inner, done)
+        self._program.call(method, inner, done)
 
-    def _notified(self, method: str, params: Any) -> None:
-        if self._connection is not None:
+    def notified(self, notifications: list[tuple[str, Any]]) -> None:
+        """See :meth:`agentnb.kernel.server.McpServer.notified`."""
+        for method, params in notifications if self._connection is not None else ():
             inner = {"connectionId": self._connection, "method": method, "params": params or {}}
             self._owner.tell(self._method(is_request=False), inner)
 
