@@ -26,7 +26,7 @@ from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

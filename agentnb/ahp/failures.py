@@ -15,7 +15,7 @@ from agentnb.errors import (
     UnknownSession,
     UnsupportedVersion,
 )
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedVersion, c.UNSUPPORTED_PROTOCOL_VERSION),

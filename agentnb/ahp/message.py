@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from agentnb.ahp.failures import RequestFailed
-from agentnb.json_rpc_codes import INVALID_REQUEST, PARSE_ERROR
+from agentnb.rpc_message import INVALID_REQUEST, PARSE_ERROR
 from agentnb.safe_json import is_too_deep
 
 

@@ -17,7 +17,7 @@ from agentnb.comm import window
 from agentnb.comm.client_requests import Bytes
 from agentnb.errors import PermissionDenied
 from agentnb.host.channels import session_config
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.state import ActionOrigin, ToolCallPendingConfirmationState, UnknownAction
 
 if TYPE_CHECKING:

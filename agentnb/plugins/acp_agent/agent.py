@@ -7,7 +7,6 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentnb.json_rpc_codes import INVALID_PARAMS, INVALID_REQUEST
 from agentnb.plugins.acp_agent.client import Client
 from agentnb.plugins.acp_agent.client_requests import (
     ClientCapabilities,
@@ -30,6 +29,7 @@ from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.schema import SessionParams, read_params
 from agentnb.plugins.acp_agent.session import Session
 from agentnb.plugins.acp_agent.updates import AvailableCommands, ChangedInfo
+from agentnb.rpc_message import INVALID_PARAMS, INVALID_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from agentnb.json_rpc_codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from agentnb.rpc_message import INTERNAL_ERROR, METHOD_NOT_FOUND
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:

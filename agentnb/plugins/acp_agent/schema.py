@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.plugins.acp_agent.rpc import RequestError
+from agentnb.rpc_message import INVALID_PARAMS
 
 T = TypeVar("T")
 

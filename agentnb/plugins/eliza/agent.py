@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.plugins.acp_agent.agent import AcpAgent, taking
 from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
 from agentnb.plugins.acp_agent.rpc import RequestError
@@ -18,6 +17,7 @@ from agentnb.plugins.eliza.introduction import LOGIN, introduction
 from agentnb.plugins.eliza.reply import Reply
 from agentnb.plugins.eliza.session import Session
 from agentnb.plugins.eliza.settings import UnknownSetting
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

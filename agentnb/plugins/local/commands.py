@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
 from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.local.connection_check import check_connection
 from agentnb.plugins.local.model_download import pull as download
 from agentnb.plugins.local.server import ServerTrouble
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.reply import Reply

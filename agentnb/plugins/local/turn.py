@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.plugins.acp_agent.client_requests import Usage
 from agentnb.plugins.acp_agent.content import TextContent
 from agentnb.plugins.acp_agent.rpc import RequestError
@@ -31,6 +30,7 @@ from agentnb.plugins.local.discovery import LARGER_CONTEXT
 from agentnb.plugins.local.prompt import system_message, user_message
 from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
 from agentnb.plugins.local.tool_set import ToolSet
+from agentnb.rpc_message import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,16 +15,15 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.mcp import Served
 from agentnb.components import Tool
 from agentnb.errors import NotOffered
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel import bridge
 from agentnb.kernel.content import with_object
 from agentnb.kernel.server import VERSIONS, McpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import TOOLS, checked
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from tests.unit.kernel.shell_tools import Tools, waited_for
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -20,7 +20,7 @@ from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
 from agentnb.ids import new_id
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
+from agentnb.rpc_message import METHOD_NOT_FOUND
 from agentnb.safe_json import is_too_deep
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import msgspec
 
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.programs import find_on_path
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
+from agentnb.rpc_message import METHOD_NOT_FOUND
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp import wire
-from agentnb.acp.connection import Connection
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import repair_message, repair_messages
 from agentnb.safe_json import NESTING_LIMIT
 from tests.unit.hostile_lines import hostile_lines
 from tests.unit.linear import is_linear
@@ -25,9 +25,7 @@ class Heard:
         self.notes: list[Any] = []
         self.answers: list[Any] = []
         self.requests: list[Any] = []
-        self.connection = Connection(
-            lambda _: None, on_notifications=self._noted, on_request=self._asked, on_closed=lambda _: None
-        )
+        self.connection = Connection(lambda _: None, ACP, on_notifications=self._noted, on_request=self._asked)
 
     def _noted(self, batch: list[tuple[str, Any]]) -> None:
         self.notes += [params["n"] for method, params in batch if method == "good"]
@@ -90,11 +88,11 @@ async def test_a_deep_request_is_served_and_answered() -> None:
 def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> None:
     """Brackets and quotes inside of texts are no nesting."""
     message = f'{{"jsonrpc":"2.0","method":"m","params":{{"deep":{nested(levels)},"text":{json.dumps(text)}}}}}'
-    (decoded,), stray = wire.decode(message.encode() + b"\n")
-    assert (decoded.params, stray) == (json.loads(message)["params"], 0)
+    decoded = repair_message(message.encode())
+    assert decoded.params == json.loads(message)["params"]
 
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
 def test_reading_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
     """Whatever the line repeats."""
-    assert is_linear(lambda length: wire.decode(b'{"jsonrpc":' + piece * (length // len(piece)) + b"\n"), 150_000)
+    assert is_linear(lambda length: repair_messages([b'{"jsonrpc":' + piece * (length // len(piece))]), 150_000)

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from agentnb.acp import wire
 from agentnb.acp.fields import mapping
+from agentnb.rpc_message import RpcError, RpcMessage, repair_message
 
 NO_ID = msgspec.UNSET
 UPDATE = "session/update"
@@ -20,7 +20,7 @@ EMPTY = msgspec.Raw(b"")
 _encode = msgspec.json.Encoder().encode
 
 
-class RpcMessage(msgspec.Struct):
+class RawMessage(msgspec.Struct):
     """One message."""
 
     method: str = ""
@@ -68,22 +68,22 @@ class RpcMessage(msgspec.Struct):
         return b"".join(pieces)
 
 
-_decoder = msgspec.json.Decoder(RpcMessage)
+_decoder = msgspec.json.Decoder(RawMessage)
 
 
-def request(method: str, params: Any, request_id: Any = NO_ID) -> RpcMessage:
+def request(method: str, params: Any, request_id: Any = NO_ID) -> RawMessage:
     """A request; a notification without *request_id*."""
-    return RpcMessage(method=method, id=request_id, params=encoded(params))
+    return RawMessage(method=method, id=request_id, params=encoded(params))
 
 
-def result(request_id: Any, value: Any) -> RpcMessage:
+def result(request_id: Any, value: Any) -> RawMessage:
     """The answer to a request."""
-    return RpcMessage(id=request_id, result=encoded(value))
+    return RawMessage(id=request_id, result=encoded(value))
 
 
-def refusal(request_id: Any, error: dict[str, Any]) -> RpcMessage:
+def refusal(request_id: Any, error: dict[str, Any]) -> RawMessage:
     """The error that a request is answered with."""
-    return RpcMessage(id=request_id, error=encoded(error))
+    return RawMessage(id=request_id, error=encoded(error))
 
 
 def encoded(value: Any) -> msgspec.Raw:
@@ -91,7 +91,7 @@ def encoded(value: Any) -> msgspec.Raw:
     return msgspec.Raw(_encode(value))
 
 
-def read_line(line: bytes) -> RpcMessage | None:
+def read_line(line: bytes) -> RawMessage | None:
     """The message in *line*, however badly it was written; None where there is none. Never raises."""
     try:
         message = _decoder.decode(line)
@@ -99,29 +99,31 @@ def read_line(line: bytes) -> RpcMessage | None:
             return message
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
-    repaired = wire.decode_line(line)
-    return None if repaired is None else _repaired(repaired)
+    try:
+        return _repaired(repair_message(line))
+    except RpcError:
+        return None
 
 
 _BEGINNING = re.compile(rb'\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"session/update"\s*,\s*"params"')
 
 
-def are_updates(block: bytes) -> bool:
-    """Whether each line of *block* begins as an ACP ``session/update`` does, all in the same way.
+def are_updates(lines: list[bytes]) -> bool:
+    """Whether each of *lines* begins as an ACP ``session/update`` does, all in the same way.
 
     Told without decoding, because most of what agents write is that. No other message begins so.
     """
-    found = _BEGINNING.match(block)
-    return found is not None and 1 + block.count(b"\n" + found[0]) == block.count(b"\n")
+    beginning = _BEGINNING.match(lines[0]) if lines else None
+    return beginning is not None and all(line.startswith(beginning[0]) for line in lines)
 
 
-def _is_whole(message: RpcMessage) -> bool:
+def _is_whole(message: RawMessage) -> bool:
     if message.method:
         return message.id is NO_ID or _is_id(message.id)
     return _is_id(message.id) and bool(message.result or message.error)
 
 
-def _repaired(message: wire.Message) -> RpcMessage | None:
+def _repaired(message: RpcMessage) -> RawMessage | None:
     """What the client's own reader made of a line that is not plain."""
     has_id = _is_id(message.id)
     if isinstance(message.method, str) and message.method:
@@ -131,7 +133,7 @@ def _repaired(message: wire.Message) -> RpcMessage | None:
     if not has_id:
         return None
     if message.error is not None:
-        return RpcMessage(id=message.id, error=encoded(message.error))
+        return RawMessage(id=message.id, error=encoded(message.error))
     return None if message.result is msgspec.UNSET else result(message.id, message.result)
 
 
@@ -145,5 +147,8 @@ def _decoded(raw: msgspec.Raw) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        message = wire.decode_line(b'{"params":%b}' % bytes(raw))
-        return None if message is None else message.params
+        pass
+    try:
+        return repair_message(b'{"params":%b}' % bytes(raw)).params
+    except RpcError:
+        return None

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.acp import wire
-from agentnb.acp.connection import Connection
-from agentnb.acp.failure import RpcError
-from agentnb.errors import AgentDied, AgentnbError, OutsideWorkspace, ProtocolError
+from agentnb.acp.failure import answered
+from agentnb.errors import AgentDied, OutsideWorkspace, ProtocolError
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import Lines, encode, repair_message, repair_messages
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -25,7 +25,12 @@ class End:
         self.events: list[Any] = []
         self.wrote = asyncio.Event()
         self.connection = Connection(
-            self._write, on_notifications=self._notified, on_request=self._requested, on_closed=self._closed
+            self._write,
+            ACP,
+            on_notifications=self._notified,
+            on_request=self._requested,
+            on_closed=self._closed,
+            to_error=answered,
         )
 
     def _write(self, data: bytes) -> None:
@@ -51,7 +56,7 @@ class End:
     def _closed(self, reason: Exception | None) -> None:
         self.events.append(("closed", reason))
 
-    def done(self, result: Any, error: RpcError | AgentnbError | None) -> None:
+    def done(self, result: Any, error: Exception | None) -> None:
         self.events.append(("done", result, error))
 
     async def answer(self) -> dict[str, Any]:
@@ -105,19 +110,18 @@ async def test_what_is_no_message_is_counted_and_survived() -> None:
 )
 def test_a_message_that_can_be_read_is_read(line: bytes, params: dict[str, Any]) -> None:
     """Text before it, bad UTF-8, half an emoji, numbers that JSON does not have: the message is not lost."""
-    messages, stray = wire.decode(line + b"\n")
-    assert ([message.params for message in messages], stray) == ([params], 0)
+    message = repair_message(line)
+    assert message.params == params
 
 
 @given(st.lists(st.text(max_size=20), max_size=8), st.data())
 def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], data: st.DataObject) -> None:
     """Reads may end anywhere, in the middle of a character too."""
-    stream = b"".join(wire.encode({"method": "m", "params": [text]}) for text in texts)
-    cutter, found, rest = wire.Lines(), [], stream
+    stream = b"".join(Lines.frame(encode({"method": "m", "params": [text]})) for text in texts)
+    cutter, found, rest = Lines(), [], stream
     while rest:
         size = data.draw(st.integers(1, max(1, len(rest))))
-        if block := cutter.feed(rest[:size]):
-            found += wire.decode(block)[0]
+        found += repair_messages(cutter.feed(rest[:size]))
         rest = rest[size:]
     assert [message.params for message in found] == [[text] for text in texts]
 
@@ -132,7 +136,7 @@ async def test_the_last_line_counts_without_its_newline() -> None:
 
 async def test_a_line_without_end_closes_the_connection() -> None:
     """Memory is bounded."""
-    cutter = wire.Lines(limit=10)
+    cutter = Lines(longest=10)
     with pytest.raises(ProtocolError):
         cutter.feed(b"x" * 11)
 
