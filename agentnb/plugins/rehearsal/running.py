@@ -17,7 +17,7 @@ import msgspec
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedFile, unavailable
 from agentnb.plugins.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders
-from agentnb.plugins.sandbox.processes import descendants, signal_process
+from agentnb.processes import descendants, signal_process
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from agentnb.agent.network_hosts import (
     leads_astray,
     servers_here,
 )
-from agentnb.agent.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
+from agentnb.plugins.sandbox.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
