@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionCallback as PermissionCallback
     from agentnb.api.questions import PermissionQuestion as PermissionQuestion
     from agentnb.api.questions import PermissionRequest as PermissionRequest
+    from agentnb.api.rehearse import rehearse as rehearse
     from agentnb.api.serving import Server as Server
     from agentnb.api.serving import serve as serve
     from agentnb.api.session import Permissions as Permissions
@@ -110,7 +111,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
-    from agentnb.plugins.rehearsal.magic import rehearse as rehearse
 
 __version__ = "0.2.0"
 
@@ -146,7 +146,7 @@ _HOMES = {  # every other public name is an error
     "logout": "agentnb.api.agent_sessions",
     "map": "agentnb.plugins.map.start",
     "pair": "agentnb.api.pairing",
-    "rehearse": "agentnb.plugins.rehearsal.magic",
+    "rehearse": "agentnb.api.rehearse",
     "research": "agentnb.plugins.knowledge.research_api",
     "resume": "agentnb.api.history",
     "Server": "agentnb.api.serving",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Confine, Network
     from agentnb.agent.refused_access import RefusedAccess
     from agentnb.command import Command
+    from agentnb.kernel.rehearsal_result import Rehearsal
 
 PORTS_VERSION = 1
 """The version of this module's interface. A plug-in made for another one is not loaded."""
@@ -178,6 +179,41 @@ class Confiner(Protocol):
         ...
 
 
+class Previewer(Protocol):
+    """Runs a command or code in a closed-in copy, and tells what it would do. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+        """What *command* would do, run by the shell in *folder*.
+
+        Args:
+            command: The command line.
+            folder: The folder that it runs in.
+            env: Its environment; this process's where None.
+            seconds: How long it may take.
+        """
+        ...
+
+    def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
+        """Begin to run *code* as a cell of *shell*; called on the main thread.
+
+        Args:
+            shell: The IPython shell; None where there is none.
+            code: The code.
+            folder: The workspace.
+            seconds: How long it may take.
+
+        Returns:
+            What waits for its end and tells what it would do; to be called once, on any thread.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -192,6 +228,7 @@ class Plugin:
         requests: Requests of the protocol.
         exporters: Forms of export.
         confiners: Ways to confine agents.
+        previewers: Ways to see what a command or code would do.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -207,6 +244,7 @@ class Plugin:
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
     confiners: tuple[Confiner, ...] = ()
+    previewers: tuple[Previewer, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -215,5 +253,5 @@ class Plugin:
         return {port: offered for port, offered in names.items() if offered}
 
 
-PORTS = ("commands", "magics", "tools", "requests", "exporters", "confiners")
+PORTS = ("commands", "magics", "tools", "requests", "exporters", "confiners", "previewers")
 """The names of the ports."""
