@@ -13,12 +13,17 @@ to write one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
 
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Confine, Network
+    from agentnb.agent.refused_access import RefusedAccess
     from agentnb.command import Command
+    from agentnb.kernel.rehearsal_result import Rehearsal
 
 PORTS_VERSION = 1
 """The version of this module's interface. A plug-in made for another one is not loaded."""
@@ -100,6 +105,115 @@ class Exporter(NamedTuple):
     export: Callable[[str], str]
 
 
+class AgentStart(NamedTuple):
+    """An agent that is about to start.
+
+    Attributes:
+        spec: Its description.
+        program: Its program.
+        cwd: Its workspace.
+        env: Its environment.
+        given: What of that the description and the session give.
+    """
+
+    spec: AgentSpec
+    program: str
+    cwd: Path
+    env: Mapping[str, str]
+    given: Mapping[str, str]
+
+
+class Confined(Protocol):
+    """One agent that is confined."""
+
+    @property
+    def summary(self) -> str:
+        """What it is confined to, in a line."""
+        ...
+
+    @property
+    def network(self) -> Network:
+        """What it has of the network."""
+        ...
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables that it gets besides: its folders for temporary files and caches."""
+        ...
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* with its limits."""
+        ...
+
+    def refused(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What it was refused, by *text*, which it or a command of it has printed."""
+        ...
+
+    def close(self) -> None:
+        """It has ended: delete its temporary folder."""
+
+
+class Confiner(Protocol):
+    """Starts agents so that they reach only what they need. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def way(self) -> tuple[str | None, str]:
+        """The name of what it confines with here; None and why it cannot."""
+        ...
+
+    def unchecked(self) -> str:
+        """What it does not look at on this system, in words; empty where there is nothing of that kind."""
+        ...
+
+    async def confine(self, start: AgentStart, asked: Confine) -> Confined:
+        """Prepare everything for an agent that is to start confined as *asked*.
+
+        Raises:
+            AgentStartFailed: If it cannot be confined so.
+        """
+        ...
+
+
+class Previewer(Protocol):
+    """Runs a command or code in a closed-in copy, and tells what it would do. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+        """What *command* would do, run by the shell in *folder*.
+
+        Args:
+            command: The command line.
+            folder: The folder that it runs in.
+            env: Its environment; this process's where None.
+            seconds: How long it may take.
+        """
+        ...
+
+    def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
+        """Begin to run *code* as a cell of *shell*; called on the main thread.
+
+        Args:
+            shell: The IPython shell; None where there is none.
+            code: The code.
+            folder: The workspace.
+            seconds: How long it may take.
+
+        Returns:
+            What waits for its end and tells what it would do; to be called once, on any thread.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -113,6 +227,8 @@ class Plugin:
         tools: Tools for agents; each agent that takes MCP servers gets them from a server with the plug-in's name.
         requests: Requests of the protocol.
         exporters: Forms of export.
+        confiners: Ways to confine agents.
+        previewers: Ways to see what a command or code would do.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -127,6 +243,8 @@ class Plugin:
     tools: tuple[Tool, ...] = ()
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
+    confiners: tuple[Confiner, ...] = ()
+    previewers: tuple[Previewer, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -135,5 +253,5 @@ class Plugin:
         return {port: offered for port, offered in names.items() if offered}
 
 
-PORTS = ("commands", "magics", "tools", "requests", "exporters")
+PORTS = ("commands", "magics", "tools", "requests", "exporters", "confiners", "previewers")
 """The names of the ports."""

@@ -26,7 +26,6 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
-    from agentnb.agent.confinement import Way
     from agentnb.cassette.switch import Switch
 
 ROWS = ("log", "policy", "cassette", "confinement")
@@ -121,7 +120,7 @@ def policy(files: PolicyFiles) -> Checkup:
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
 
 
-def confinement(chosen: str, way: Way | None, why: str, unchecked: str = "") -> Checkup:
+def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> Checkup:
     """Whether agents are confined: what is chosen, what can do it here, and what is not checked."""
     title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:

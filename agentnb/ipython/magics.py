@@ -143,9 +143,9 @@ class AgentMagics(Magics):
         `agentnb.Rehearsal`: variables and files that would change, with diffs, what was printed and drawn, programs and
         addresses. SECONDS is how long it may take (5). It needs Linux.
         """
-        imported("agentnb.api.start", "agentnb.plugins.rehearsal.magic")
-        from agentnb.plugins.rehearsal.limits import SECONDS
-        from agentnb.plugins.rehearsal.magic import rehearse
+        imported("agentnb.api.start", "agentnb.api.rehearse")
+        from agentnb.api.rehearse import rehearse
+        from agentnb.kernel.rehearsal_result import SECONDS
 
         try:
             seconds = float(line) if line.strip() else SECONDS

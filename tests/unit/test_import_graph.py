@@ -17,8 +17,8 @@ else:
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "agentnb"
-TOP = {"agentnb", "agentnb.__main__"}
-"""The modules above all layers: they load what is asked for."""
+TOP = {"agentnb", "agentnb.__main__", "agentnb.ports"}
+"""The modules above all layers: they load what is asked for, or name types of every layer."""
 
 
 @cache
@@ -51,8 +51,13 @@ def imports(module: str) -> Iterator[str]:
 
 @cache
 def graph() -> dict[str, frozenset[str]]:
-    """What each module imports; a package only holds its modules, so the root of all is left out."""
-    return {name: frozenset(imports(name)) - {name, "agentnb"} for name in modules()}
+    """What each module imports; a package only holds its modules, so the root of all is left out.
+
+    The ports are left out as well: they name the types of what every layer hands a plug-in, and run nothing of it.
+    """
+    return {
+        name: frozenset(imports(name)) - {name, "agentnb"} if name not in TOP else frozenset() for name in modules()
+    }
 
 
 def circles(edges: dict[str, frozenset[str]]) -> set[frozenset[str]]:

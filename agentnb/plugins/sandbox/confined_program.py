@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/agentnb/")[0])
 
 from agentnb.plugins.sandbox import landlock, own_mounts, seccomp
-from agentnb.plugins.sandbox.system_calls import drop_capabilities
+from agentnb.system_calls import drop_capabilities
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import os
 import stat
 import struct
 
-from agentnb.plugins.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
+from agentnb.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from threading import Thread
 
 import pytest
 
-from agentnb.agent.confinement import Confine, Confinement, Needs, confinement_of, way_here
-from agentnb.agent.jupyter_ports import jupyter_ports
-from agentnb.agent.network_proxy import NetworkProxy
+from agentnb.agent.confinement import Confine, Needs
 from agentnb.plugins.sandbox import landlock
+from agentnb.plugins.sandbox.confinement import Confinement, confinement_of, way_here
+from agentnb.plugins.sandbox.jupyter_ports import jupyter_ports
+from agentnb.plugins.sandbox.network_proxy import NetworkProxy
 
 needs_landlock = pytest.mark.skipif(
     way_here()[0] != "Landlock" or landlock.abi() < landlock.SINCE["TCP"],

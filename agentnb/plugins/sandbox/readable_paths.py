@@ -52,7 +52,7 @@ def readable_paths(
     program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
 ) -> list[str]:
     """What a confined agent reads besides what its description names; ``~`` is in some of these paths."""
-    package = str(Path(__file__).parent.parent)
+    package = str(Path(__file__).parent.parent.parent)
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
     here += [path for command in started for path in _server(command, env, folder)]
@@ -64,7 +64,7 @@ def readable_paths(
 def _settings() -> list[str]:
     """What is in ``/etc``, without passwords and keys of the machine, which root could read."""
     try:
-        names = sorted(os.listdir("/etc"))  # noqa: PTH208 - names are all that is wanted
+        names = sorted(os.listdir("/etc"))
     except OSError:
         return []
     return [f"/etc/{name}" for name in names if not _MACHINE_SECRET.fullmatch(name)]
@@ -93,7 +93,7 @@ def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
     """Where the program, what runs it, and what it is installed with are."""
     found: list[str] = []
     for each in (program, *_interpreters(program, env)):
-        for path in {os.path.abspath(each), os.path.realpath(each)}:  # noqa: PTH100 - a link counts, too
+        for path in {os.path.abspath(each), os.path.realpath(each)}:
             beside, _, within = path.partition("/node_modules/")
             found += [f"{beside}/node_modules"] if within else []
             found += _prefix(Path(path).parent, folder)
@@ -135,7 +135,7 @@ def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> lis
     for word in command[1:]:
         where = Path(os.path.realpath(word))
         is_hidden = where.is_relative_to(own) and where.relative_to(own).as_posix().startswith(".")
-        if not os.path.isabs(word) or not where.exists() or is_hidden or not _is_narrow(where, own):  # noqa: PTH117
+        if not os.path.isabs(word) or not where.exists() or is_hidden or not _is_narrow(where, own):
             continue
         found += [str(where), *(_install(str(where), {}, own) if where.suffix in _SCRIPTS else [])]
     return found

@@ -23,7 +23,6 @@ import urllib.request
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from agentnb.agent.jupyter_ports import jupyter_ports
 from agentnb.agent.network_hosts import (
     address_of,
     host_and_port,
@@ -32,7 +31,8 @@ from agentnb.agent.network_hosts import (
     leads_astray,
     servers_here,
 )
-from agentnb.agent.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
+from agentnb.plugins.sandbox.jupyter_ports import jupyter_ports
+from agentnb.plugins.sandbox.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
 from agentnb.events.kinds import REHEARSAL_ENDED
-from agentnb.kernel.rehearsal_result import Rehearsal
-from agentnb.plugins.rehearsal.command import rehearse_command
-from agentnb.plugins.rehearsal.kernel_code import begin_in_shell
-from agentnb.plugins.rehearsal.limits import SECONDS
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, begin_code, rehearse_command
 
 if TYPE_CHECKING:
     import os
@@ -58,16 +55,10 @@ def rehearse(
     else:
         if env is not None:
             raise UsageError("env is for commands only.", hint="Set os.environ in the code.")
-        begun = begin_in_shell(_shell(), code or "", cwd=folder, seconds=seconds)
-        found = begun if isinstance(begun, Rehearsal) else begun.wait()
-    tell(found, "code" if command is None else "command")
-    return found
-
-
-def tell(found: Rehearsal, what: str) -> None:
-    """Tell the event of a rehearsal's end."""
-    milliseconds = round(found.seconds * 1000)
+        found = begin_code(_shell(), code or "", folder, seconds=seconds)()
+    what, milliseconds = "code" if command is None else "command", round(found.seconds * 1000)
     REHEARSAL_ENDED.tell(what=what, available=found.available, way=found.way, milliseconds=milliseconds)
+    return found
 
 
 def _checked(code: object, command: object, cwd: str | os.PathLike[str] | None, seconds: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentnb.plugins.sandbox.system_calls import prctl
+from agentnb.system_calls import prctl
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
