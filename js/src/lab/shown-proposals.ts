@@ -23,6 +23,8 @@ export interface Surroundings {
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
 }
 
+const GONE = "The cell is not in the notebook any more. Reject the change, or undo the deletion.";
+
 /** One proposal, as it is drawn in a cell. */
 interface Drawn {
   readonly proposal: CellProposal;
@@ -60,6 +62,7 @@ export class ShownProposals {
     panel.content.model?.cells.changed.connect(() => this.#redraw());
     panel.disposed.connect(() => {
       for (const drawn of this.#drawn.values()) drawn.end();
+      for (const proposal of this.#proposals) proposal.obstruct?.("");
     });
   }
 
@@ -165,6 +168,7 @@ export class ShownProposals {
     for (const proposal of this.#proposals) {
       const cell = proposal.cellId ? cells.get(proposal.cellId) : content.widgets.at(-1);
       if (cell) wanted.set(proposal.id, [proposal, cell]);
+      else if (proposal.cellId && !cells.has(proposal.cellId)) proposal.obstruct?.(GONE);
     }
     const hadFocus = [...this.#drawn.values()].some(({ bar }) => bar.hasFocus);
     for (const [id, drawn] of this.#drawn) {
@@ -208,6 +212,7 @@ export class ShownProposals {
         if (!cell.isDisposed) for (const end of endings.splice(0)) end();
       },
     };
+    proposal.obstruct?.("");
     void cell.ready.then(() => {
       if (drawn.isEnded || cell.isDisposed) return;
       bar.appear();
@@ -249,7 +254,9 @@ export class ShownProposals {
       ...(proposal.others ?? []).flatMap((id) => this.#struck(id)),
     ];
     const check = (): void => {
-      bar.obstacle = obstacle(cell, proposal);
+      const why = obstacle(cell, proposal);
+      bar.obstacle = why;
+      proposal.obstruct?.(why);
     };
     check();
     model.contentChanged.connect(check);
