@@ -9,6 +9,8 @@ import { jupyterTheme, type Languages } from "@jupyterlab/codemirror";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
 import { passShortcuts } from "./cell-bar";
 import styles from "./cell-review.css";
+import { addStyles } from "./element";
+import { isOpenAt } from "./notebook-state";
 import type { AbsentCell } from "./shown-changes";
 import { ShownProposals } from "./shown-proposals";
 
@@ -22,13 +24,7 @@ const shown = new WeakMap<NotebookPanel, ShownProposals>();
 
 /** What shows the proposals for a notebook; the same for the same notebook. */
 export function shownProposals(panel: NotebookPanel, page: Page, run: (index: number) => void): ShownProposals {
-  const isOpen = (path: string): boolean => {
-    let isFound = false;
-    page.tracker.forEach(({ context }) => {
-      isFound ||= context.path === path;
-    });
-    return isFound;
-  };
+  const isOpen = (path: string): boolean => isOpenAt(page.tracker, path);
   const drawCell = (parent: HTMLElement, cell: AbsentCell): (() => void) => draw(parent, cell, page.languages);
   const made = shown.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawCell });
   shown.set(panel, made);
@@ -71,7 +67,7 @@ async function languageOf(kind = "code", languages: Languages | null): Promise<o
 /** For the shortcuts (js/schema/plugin.json), which hold in a notebook with a proposal. */
 function addCommands({ app, tracker }: Page): void {
   if (app.commands.hasCommand("agentnb:accept-cell-change")) return;
-  document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  addStyles(styles);
   passShortcuts();
   const current = (): ShownProposals | undefined =>
     tracker.currentWidget ? shown.get(tracker.currentWidget) : undefined;

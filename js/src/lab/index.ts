@@ -25,10 +25,12 @@ import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
 import { NotebookEdits, runCell } from "./edits";
+import { addStyles } from "./element";
 import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
 import icon, { explainIcon, fixIcon } from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
+import { isOpenAt } from "./notebook-state";
 import { part } from "./parts";
 import { Proposals } from "./proposals";
 import type { ReviewPanel } from "./review";
@@ -55,7 +57,7 @@ function activate(
   languages: Languages | null,
   executor: CellExecutor | null = null,
 ): void {
-  document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  addStyles(styles);
   const classic = app.name === "Jupyter Notebook";
   const edits = new WeakMap<NotebookPanel, NotebookEdits>();
   const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
@@ -156,17 +158,10 @@ function activate(
     };
     result.then(end, end);
   });
-  const isOpen = (path: string): boolean => {
-    let found = false;
-    tracker.forEach(({ context }) => {
-      found ||= context.path === path;
-    });
-    return found;
-  };
   app.serviceManager.contents.fileChanged.connect((_, change) => {
     const saved = savedOf(change);
     if (!saved) return;
-    if (saved.type === "save" && saving === 0 && isOpen(saved.path)) saved.isAutomatic = true;
+    if (saved.type === "save" && saving === 0 && isOpenAt(tracker, saved.path)) saved.isAutomatic = true;
     sidebar.forEach((session) => {
       session.saved(saved);
     });

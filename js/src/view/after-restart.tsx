@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
+import { Button } from "./controls";
 import { readKept } from "./earlier-conversations";
 import { IconButton, Spacer } from "./icons";
 import { chatChannel, isInTerminal, isRemote } from "./identity";
@@ -87,9 +88,7 @@ export function useAfterRestart(
         {count(left.length)} other conversation{left.length === 1 ? " was" : "s were"} open before the kernel restarted.
       </span>
       <Spacer />
-      <button type="button" class="button small" onClick={() => void openOthers()}>
-        Reopen
-      </button>
+      <Button onClick={() => void openOthers()}>Reopen</Button>
       <IconButton name="Don't reopen" icon="cross" onClick={() => offer([])} />
     </div>
   );

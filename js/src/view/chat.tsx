@@ -4,6 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
+import { Button } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
 import { ErrorCard } from "./error-card";
 import { Panel, type PanelName } from "./history";
@@ -154,9 +155,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             {closed.title && `: ${line(closed.title, 60)}`}
           </span>
           <Spacer />
-          <button type="button" class="button small" onClick={reopen}>
-            Undo
-          </button>
+          <Button onClick={reopen}>Undo</Button>
         </div>
       )}
       {afterRestart}

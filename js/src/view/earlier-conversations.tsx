@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { useView } from "./context";
+import { Button } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { count, line, reason } from "./plain";
 import { agentName } from "./tabs";
@@ -67,9 +68,9 @@ export function Earlier() {
       <h3>
         Earlier in this notebook
         {wereOpen.length > 1 && (
-          <button type="button" class="button small" disabled={busy} onClick={() => open(wereOpen)}>
+          <Button disabled={busy} onClick={() => open(wereOpen)}>
             Reopen {count(wereOpen.length)} conversations
-          </button>
+          </Button>
         )}
       </h3>
       {offered.map((one) => (

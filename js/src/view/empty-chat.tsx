@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { usePlace, useView } from "./context";
+import { TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
 import { Icon } from "./icons";
 import { OfferedPrompts } from "./offered-prompts";
@@ -56,9 +57,7 @@ function Confinement() {
   return (
     <li>
       {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
-      <button type="button" class="text-button" onClick={settings}>
-        Settings
-      </button>
+      <TextButton onClick={settings}>Settings</TextButton>
     </li>
   );
 }

@@ -4,6 +4,7 @@ import type { ChatState, Turn } from "../state/types.gen";
 import { useOperations } from "./change-operations";
 import { changesOf, many, tallyOf } from "./change-set";
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { changesChannel, uuid } from "./identity";
 import { OfferedPrompts } from "./offered-prompts";
 import { ConflictChoices } from "./parts/conflicts";
@@ -64,9 +65,9 @@ function AfterTurn({ turn }: { turn: Turn }) {
     <div class="follow-ups" role="group" aria-label="Next">
       {!operations.conflicts &&
         all.map(([name, act]) => (
-          <button type="button" key={name} class="button small" aria-disabled={operations.isBusy} onClick={act}>
+          <Button key={name} aria-disabled={operations.isBusy} onClick={act}>
             {name}
-          </button>
+          </Button>
         ))}
       {(said || trouble) && <span class={trouble ? "error-text" : "dim small"}>{trouble || said}</span>}
       {operations.conflicts && <ConflictChoices id={`${turn.id} next`} operations={operations} />}

@@ -6,6 +6,7 @@ import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { useMemory, usePlace, useView } from "./context";
+import { Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
 import { ErrorCard } from "./error-card";
 import type { PanelName } from "./history";
@@ -52,11 +53,7 @@ export function Banner({ session }: { session?: string | undefined }) {
         {text}
         {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
       </div>
-      {show && (
-        <button type="button" class="button small" onClick={show}>
-          Show the new chat
-        </button>
-      )}
+      {show && <Button onClick={show}>Show the new chat</Button>}
     </div>
   );
 }
@@ -69,9 +66,7 @@ function Gap({ channel, text }: { channel: string; text: string }) {
       <div>
         <b>Something is missing.</b> {line(text, 600)}
       </div>
-      <button type="button" class="button small" onClick={() => store.acceptGap(channel)}>
-        OK
-      </button>
+      <Button onClick={() => store.acceptGap(channel)}>OK</Button>
     </div>
   );
 }
@@ -108,13 +103,8 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       {!isElsewhere && <Earlier />}
       {!isElsewhere && (
         <p>
-          <button type="button" class="text-button" onClick={() => onPanel("history")}>
-            All conversations
-          </button>{" "}
-          ·{" "}
-          <button type="button" class="text-button" onClick={() => onPanel("settings")}>
-            Settings
-          </button>
+          <TextButton onClick={() => onPanel("history")}>All conversations</TextButton> ·{" "}
+          <TextButton onClick={() => onPanel("settings")}>Settings</TextButton>
         </p>
       )}
     </div>
@@ -171,10 +161,10 @@ function Restart({ again = false }: { again?: boolean }) {
   };
   return (
     <div class="restart">
-      <button type="button" class="button small" disabled={state.busy} onClick={restart}>
+      <Button disabled={state.busy} onClick={restart}>
         {state.busy ? <Spinner /> : <Icon name="restart" />}
         {again ? "Try again" : "Restart agent"}
-      </button>
+      </Button>
       {state.trouble && (
         <span class="error-text" role="alert">
           {plain(state.trouble)}

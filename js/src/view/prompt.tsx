@@ -6,6 +6,7 @@ import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
 import { usePlace, useView } from "./context";
+import { Form, Trouble } from "./controls";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
@@ -133,17 +134,10 @@ export const Prompt = memo((props: Props) => {
   return (
     <>
       {empty && <LostDrafts onRestore={write} />}
-      {trouble && (
-        <p class="error-text" role="alert">
-          {trouble}
-        </p>
-      )}
-      <form
+      <Trouble text={trouble} />
+      <Form
         class={`prompt${over ? " is-over" : ""}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          send();
-        }}
+        onSubmit={send}
         onDragOver={(event) => {
           if (!event.dataTransfer?.types.includes("Files")) return;
           event.preventDefault();
@@ -239,7 +233,7 @@ export const Prompt = memo((props: Props) => {
             </button>
           </div>
         </div>
-      </form>
+      </Form>
     </>
   );
 });

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { useElapsed } from "./elapsed";
 import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
@@ -116,14 +117,8 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
       <span class="status-agent">{agent}</span>
       <span class="dim">{isHeld ? "on hold" : at === 0 ? "queued: next" : `queued: ${at} before it`}</span>
       <Spacer />
-      {isHeld && (
-        <button type="button" class="button small" onClick={release}>
-          Continue
-        </button>
-      )}
-      <button type="button" class="button small" onClick={remove}>
-        Remove
-      </button>
+      {isHeld && <Button onClick={release}>Continue</Button>}
+      <Button onClick={remove}>Remove</Button>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
 import { ErrorCard } from "./error-card";
@@ -167,10 +168,10 @@ function Again({ turn }: { turn: Turn }) {
   };
   return (
     <div class="restart">
-      <button type="button" class="button small" onClick={again}>
+      <Button onClick={again}>
         <Icon name="restart" />
         Send again
-      </button>
+      </Button>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
+import { Button, TextButton } from "../controls";
 import { Spinner } from "../icons";
 import { line, plain, reason } from "../plain";
 import type { Request } from "./list";
@@ -76,15 +77,13 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
               </span>
             </span>
             <span class="chip">{title}'s own</span>
-            <button
-              type="button"
-              class="button small"
+            <Button
               disabled={isBusy}
               aria-label={`Open ${line(one.title, 60) || line(one.id, 60)}`}
               onClick={() => void take(one)}
             >
               Open
-            </button>
+            </Button>
           </li>
         ))}
       </ul>
@@ -95,9 +94,9 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
       )}
       {isBusy && <Spinner />}
       {!isBusy && (!found || cursor !== undefined) && (
-        <button type="button" class="text-button history-own-more" onClick={() => void fetch()}>
+        <TextButton class="history-own-more" onClick={() => void fetch()}>
           {found ? "Show more" : `Show what ${title} keeps itself`}
-        </button>
+        </TextButton>
       )}
     </section>
   );

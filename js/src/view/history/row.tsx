@@ -1,6 +1,7 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button, Form, useFocused } from "../controls";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
@@ -113,16 +114,14 @@ export function Row(props: Props) {
           {conversation.isElsewhere && <span class="chip">Open in another kernel</span>}
         </button>
         {canOpen && (
-          <button
-            type="button"
-            class="button small"
+          <Button
             tabIndex={tabIndex}
             disabled={busy}
             aria-label={`${isOpen ? "Go to" : "Open"} ${title}`}
             onClick={onOpen}
           >
             {isOpen ? "Go to" : "Open"}
-          </button>
+          </Button>
         )}
         {canDelete && (
           <button
@@ -210,38 +209,32 @@ function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: s
     box.current?.select();
   }, []);
   return (
-    <form
+    <Form
       class="history-ask"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={() => {
         const name = box.current?.value.trim() ?? "";
         if (name === "" || name === title) onKeep();
         else onRename(name);
       }}
     >
       <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
-      <button type="submit" class="button small primary">
+      <Button type="submit" class="primary">
         Rename
-      </button>
-      <button type="button" class="button small" onClick={onKeep}>
-        Cancel
-      </button>
-    </form>
+      </Button>
+      <Button onClick={onKeep}>Cancel</Button>
+    </Form>
   );
 }
 
 function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => button.current?.focus(), []);
+  const button = useFocused<HTMLButtonElement>();
   return (
     <div class="history-ask" role="group" aria-label={`Delete ${title}?`}>
       <span class="small">Delete this conversation and what is kept of its changes?</span>
-      <button ref={button} type="button" class="button small danger" onClick={onDelete}>
+      <Button ref={button} class="danger" onClick={onDelete}>
         Delete
-      </button>
-      <button type="button" class="button small" onClick={onKeep}>
-        Cancel
-      </button>
+      </Button>
+      <Button onClick={onKeep}>Cancel</Button>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
+import { TextButton } from "../controls";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
 import { bytes, count, line, reason, splitPath } from "../plain";
 import { type ChangeText, type Comparison, isOver, type Review, type Standing, type Store } from "../store";
@@ -80,9 +81,9 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
                 ))}
               </ul>
               {all.length > shown && (
-                <button type="button" class="text-button" onClick={() => show(shown + SHOWN)}>
+                <TextButton onClick={() => show(shown + SHOWN)}>
                   Show {count(Math.min(SHOWN, all.length - shown))} more of {count(all.length)}
-                </button>
+                </TextButton>
               )}
             </section>
           )

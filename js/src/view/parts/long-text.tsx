@@ -6,6 +6,7 @@
  */
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
+import { TextButton } from "../controls";
 import { bytes } from "../plain";
 
 /** Whether somebody has asked for all of the text already, where it was fetched: one click is enough. */
@@ -52,9 +53,9 @@ export function LongText({ text, fromEnd = false, whole = false, draw = (slice) 
   if (text.length <= SLICE) return <>{draw(text, [])}</>;
   const slices = slicesOf(isCut ? (fromEnd ? endOf(text, wanted) : text.slice(0, wanted)) : text);
   const more = isCut && !all && (
-    <button type="button" class="text-button" onClick={() => click(true)}>
+    <TextButton onClick={() => click(true)}>
       {fromEnd ? "Show the beginning" : "Show all"} ({bytes(text.length)})
-    </button>
+    </TextButton>
   );
   return (
     <>

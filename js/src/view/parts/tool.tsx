@@ -4,6 +4,7 @@ import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
+import { Button } from "../controls";
 import { RunTime } from "../elapsed";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
@@ -69,9 +70,7 @@ function StopRun({ call }: { call: ToolCallState }) {
   };
   return (
     <div class="decision">
-      <button type="button" class="button small" onClick={stop}>
-        Stop this code
-      </button>
+      <Button onClick={stop}>Stop this code</Button>
       <span role="status">{said}</span>
     </div>
   );

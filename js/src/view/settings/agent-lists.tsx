@@ -1,8 +1,10 @@
 /** Which agents and models are listed, and in which order: by buttons, without typing their names. */
 import type { ComponentChildren } from "preact";
 import type { AgentInfo } from "../../state/types.gen";
+import { TextButton } from "../controls";
 import { IconButton } from "../icons";
 import { line } from "../plain";
+import { Switch } from "./fields";
 import type { OfferedModel } from "./list";
 
 interface Props {
@@ -80,15 +82,12 @@ export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
         {all.map((provider) => (
           <li key={provider}>
             <label>
-              <input
-                type="checkbox"
-                checked={names.includes(provider)}
-                disabled={isFixed}
-                onChange={(event) => {
-                  const isHidden = event.currentTarget.checked;
-                  event.currentTarget.checked = !isHidden; // as the kernel says, once it has answered
-                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider));
-                }}
+              <Switch
+                isOn={names.includes(provider)}
+                isFixed={isFixed}
+                onSwitch={(isHidden) =>
+                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider))
+                }
               />{" "}
               Hide {nameOf(agents, provider)}
             </label>
@@ -167,8 +166,8 @@ interface ToggleProps {
 function Toggle({ isHidden, name, isFixed, onClick }: ToggleProps) {
   const verb = isHidden ? "Show" : "Hide";
   return (
-    <button type="button" class="text-button small" aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
+    <TextButton aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
       {verb}
-    </button>
+    </TextButton>
   );
 }
