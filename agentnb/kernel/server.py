@@ -11,7 +11,7 @@ from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import RpcError
 from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.content import with_object
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,9 @@ class ServerAbout(NamedTuple):
     tools: dict[str, dict[str, Any]]
 
 
-KERNEL = ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, TOOLS)
+def kernel_server() -> ServerAbout:
+    """What the server of the kernel tools says of itself."""
+    return ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, kernel_tools())
 
 
 class ToolCaller(Protocol):
@@ -51,9 +53,9 @@ class ToolCaller(Protocol):
 class McpServer:
     """The MCP server of one connection."""
 
-    def __init__(self, tool_runner: ToolCaller, about: ServerAbout = KERNEL) -> None:
+    def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
         self._tool_runner = tool_runner
-        self._about = about
+        self._about = kernel_server() if about is None else about
 
     def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
         """The connection is open."""
@@ -97,7 +99,7 @@ class RecordedServer(McpServer):
         self,
         tool_runner: ToolCaller,
         asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
-        about: ServerAbout = KERNEL,
+        about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
         self._asked = asked

@@ -22,7 +22,7 @@ from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
 from agentnb.kernel.rpc import JsonRpcConnection
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -86,7 +86,7 @@ class TerminalServer:
             case "ping":
                 return {}
             case "tools/list":
-                return {"tools": [*OWN_TOOLS.values(), *TOOLS.values()]}
+                return {"tools": [*OWN_TOOLS.values(), *kernel_tools().values()]}
             case "tools/call":
                 return await self._called(params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
@@ -109,8 +109,8 @@ class TerminalServer:
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
         name, given = params.get("name"), params.get("arguments")
-        if name not in TOOLS and name not in OWN_TOOLS:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": [*OWN_TOOLS, *TOOLS]})
+        if name not in (known := [*OWN_TOOLS, *kernel_tools()]):
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": known})
         try:
             if name == "paired_notebooks":
                 return said(await self._listed())

@@ -16,7 +16,7 @@ from agentnb.host.agents.client_spec import client_spec
 from agentnb.host.conversation import Conversation
 from agentnb.host.turns.unprompted import UnpromptedTurns
 from agentnb.kernel.content import said
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 from agentnb.policy.engine import NOBODY
 from agentnb.state import (
     AgentProcess,
@@ -173,7 +173,7 @@ class PairedClient:
             turn_id = await turns.enter()
             self._calls += 1
             call_id = f"{name}-{self._calls}-{turn_id[:8]}"
-            title, kind = TOOLS[name]["title"], _kind(name)
+            title, kind = kernel_tools()[name]["title"], _kind(name)
             chat = conversation.chat.state
             begun = begun_call(chat, turn_id, call_id, name, title=title, kind=kind, arguments=arguments, time=now_ms())
             conversation.events.actions(begun)
@@ -192,7 +192,7 @@ class PairedClient:
 
 def _kind(name: str) -> str:
     """The kind of the tool *name*, as agents name kinds."""
-    if TOOLS[name]["annotations"]["readOnlyHint"]:
+    if kernel_tools()[name]["annotations"]["readOnlyHint"]:
         return "read"
     return "execute" if name.startswith("run_") else "edit"
 
