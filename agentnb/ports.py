@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine, Network
     from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.api.unattended import AwaitableWork
     from agentnb.command import Command
     from agentnb.host.conversation import SessionOwner
     from agentnb.host.environment import Environment
     from agentnb.host.session_options import Configuration
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.request import PolicyRequest
@@ -118,6 +121,19 @@ class Magic(NamedTuple):
 
     name: str
     run: Callable[[str], Any]
+
+
+class PromptWord(NamedTuple):
+    """A first word of a prompt of ``%%agent`` that begins something else than a turn.
+
+    Attributes:
+        name: The word.
+        begin: Takes the arguments of the magic, the shell and the settings; gives what was begun, None where the
+            prompt is one for the agent.
+    """
+
+    name: str
+    begin: Callable[[Arguments, Any, Agentnb], AwaitableWork | None]
 
 
 class Exporter(NamedTuple):
@@ -313,6 +329,7 @@ class Plugin:
         ports: The version of the ports that it was made for.
         commands: Commands of the command line.
         magics: Words of ``%agents``.
+        prompt_words: First words of prompts of ``%%agent``.
         tools: Tools for agents; each agent that takes MCP servers gets them from a server with the plug-in's name.
         requests: Requests of the protocol.
         exporters: Forms of export.
@@ -331,6 +348,7 @@ class Plugin:
     ports: int = PORTS_VERSION
     commands: tuple[Command, ...] = ()
     magics: tuple[Magic, ...] = ()
+    prompt_words: tuple[PromptWord, ...] = ()
     tools: tuple[Tool, ...] = ()
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
@@ -347,6 +365,7 @@ class Plugin:
 
 
 PORTS = (
-    *("commands", "magics", "tools", "requests", "exporters", "confiners", "previewers", "launchers", "customizers"),
+    *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
+    *("confiners", "previewers", "launchers", "customizers"),
 )
 """The names of the ports."""

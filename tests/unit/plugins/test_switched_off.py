@@ -69,3 +69,14 @@ def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
     names = set(done.stdout.split())
     assert {"run_code", "cells"} < names, done.stderr
     assert ({"look_up_code", "read_skill", "research"} <= names) is offered
+
+
+def test_map_in_a_prompt_when_its_plugin_is_away_is_a_prompt(tmp_path: Path) -> None:
+    """The agent gets it as it stands."""
+    code = """
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "agentnb")
+print(type(shell.run_cell_magic("agent", "-a eliza", "map rows\\nSay {value}")).__name__)
+"""
+    assert run(tmp_path, code, "").stdout.splitlines()[-1:] == ["Turn"]
