@@ -12,24 +12,35 @@ to write one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine, Network
     from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.api.unattended import AwaitableWork
     from agentnb.command import Command
+    from agentnb.host.conversation import SessionOwner
+    from agentnb.host.environment import Environment
+    from agentnb.host.session_options import Configuration
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.state import ToolCallDetails
 
 PORTS_VERSION = 1
 """The version of this module's interface. A plug-in made for another one is not loaded."""
 
 
-class ToolSession(NamedTuple):
+@dataclass
+class ToolSession:
     """The session whose agent calls a tool.
 
     Attributes:
@@ -38,11 +49,25 @@ class ToolSession(NamedTuple):
         authorize: Asks the policy, and if need be the user, whether the tool may do what its arguments say: takes a
             title for the card and the command or the file's path that the user should see. Raises
             :class:`agentnb.PermissionDenied`.
+        ask: The same for a request of the policy's own form, such as to read a file.
+        code_runner: Gives the kernel; None where there is none.
+        setting: Gives the value that a setting has now.
+        show: Shows details on the card of the call.
+        host: The host of the session; None where the agent has no conversation.
+        configuration: What the agent was started with; None likewise.
+        memory: What the plug-in keeps for this session; begin its names with the plug-in's.
     """
 
     session: str
     folder: str
     authorize: Callable[[str, str], Awaitable[None]]
+    ask: Callable[[PolicyRequest], Awaitable[PolicyRequest]]
+    code_runner: Callable[[], CodeRunner | None]
+    setting: Callable[[str], Any]
+    show: Callable[[ToolCallDetails], object] = lambda _details: None
+    host: SessionOwner | None = None
+    configuration: Configuration | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 class Tool(NamedTuple):
@@ -55,6 +80,9 @@ class Tool(NamedTuple):
         call: Carries out a call; takes the session and the arguments, returns text or an MCP ``CallToolResult``.
             An :class:`agentnb.AgentnbError` is told to the agent.
         reads_only: Whether it changes nothing.
+        title: Its name for people; where empty, the name.
+        with_kernel: Whether it is one of the kernel tools, for agents that have access to the kernel; it then asks the
+            policy before it does anything. Otherwise it comes from a server with the plug-in's name.
     """
 
     name: str
@@ -62,6 +90,8 @@ class Tool(NamedTuple):
     parameters: Mapping[str, Any]
     call: Callable[[ToolSession, dict[str, Any]], Awaitable[Any]]
     reads_only: bool = False
+    title: str = ""
+    with_kernel: bool = False
 
 
 class Request(NamedTuple):
@@ -91,6 +121,19 @@ class Magic(NamedTuple):
 
     name: str
     run: Callable[[str], Any]
+
+
+class PromptWord(NamedTuple):
+    """A first word of a prompt of ``%%agent`` that begins something else than a turn.
+
+    Attributes:
+        name: The word.
+        begin: Takes the arguments of the magic, the shell and the settings; gives what was begun, None where the
+            prompt is one for the agent.
+    """
+
+    name: str
+    begin: Callable[[Arguments, Any, Agentnb], AwaitableWork | None]
 
 
 class Exporter(NamedTuple):
@@ -214,6 +257,68 @@ class Previewer(Protocol):
         ...
 
 
+class Launcher(Protocol):
+    """Starts agents behind components: what stands between the client and the agent.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
+        """Check that *components* make sense, and where *are_installed* that their programs are here.
+
+        Raises:
+            UsageError: If not.
+        """
+
+    def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
+        """What starts an agent behind *components*.
+
+        Args:
+            components: Names, commands, classes and instances; the first one is next to the client.
+            session: The session that their tools are for.
+            confine: How the agent is confined; its components are not.
+        """
+        ...
+
+
+class Customizer(Protocol):
+    """Says what it gives a session's agent (AHP ``Customization``).
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def customizations(
+        self, configuration: Configuration, environment: Environment, *, asks: bool
+    ) -> Iterable[dict[str, Any]]:
+        """What the agent of *configuration* is given; called on a thread of its own.
+
+        Args:
+            configuration: What the agent is started with.
+            environment: What surrounds the host.
+            asks: Whether the user can be asked, by one that is not enabled.
+        """
+        ...
+
+    def decide(self, action: str, package: str, *, shown: str) -> bool:
+        """Do what the user chose about *package*, which it asked about; called on a thread of its own.
+
+        Args:
+            action: ``"trust"``, ``"refuse"`` or ``"revoke"``.
+            package: The package.
+            shown: The digest of what the user was shown of it.
+
+        Returns:
+            Whether it was its question.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -224,11 +329,14 @@ class Plugin:
         ports: The version of the ports that it was made for.
         commands: Commands of the command line.
         magics: Words of ``%agents``.
+        prompt_words: First words of prompts of ``%%agent``.
         tools: Tools for agents; each agent that takes MCP servers gets them from a server with the plug-in's name.
         requests: Requests of the protocol.
         exporters: Forms of export.
         confiners: Ways to confine agents.
         previewers: Ways to see what a command or code would do.
+        launchers: Ways to start an agent behind components.
+        customizers: Say what agents are given besides.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -240,11 +348,14 @@ class Plugin:
     ports: int = PORTS_VERSION
     commands: tuple[Command, ...] = ()
     magics: tuple[Magic, ...] = ()
+    prompt_words: tuple[PromptWord, ...] = ()
     tools: tuple[Tool, ...] = ()
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
     confiners: tuple[Confiner, ...] = ()
     previewers: tuple[Previewer, ...] = ()
+    launchers: tuple[Launcher, ...] = ()
+    customizers: tuple[Customizer, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -253,5 +364,8 @@ class Plugin:
         return {port: offered for port, offered in names.items() if offered}
 
 
-PORTS = ("commands", "magics", "tools", "requests", "exporters", "confiners", "previewers")
+PORTS = (
+    *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
+    *("confiners", "previewers", "launchers", "customizers"),
+)
 """The names of the ports."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.api.columns import Rows, Table, on_one_line
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import shown_value
 from agentnb.configuration.sources import SOURCES, read_settings
 from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, UsageError
-from agentnb.plugins.chain.components.named_things import missing, missing_things
 from agentnb.policy.rules import Rule
 from agentnb.policy.store import PolicyFiles
 

@@ -34,7 +34,7 @@ from agentnb.errors import (
 from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from agentnb.state import ErrorInfo
 
@@ -64,6 +64,14 @@ class Work(Protocol):
 
     def cancel(self) -> None:
         """End it."""
+        ...
+
+
+class AwaitableWork(Work, Protocol):
+    """Work that a cell can await."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """As :meth:`wait`."""
         ...
 
 

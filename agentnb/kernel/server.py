@@ -11,7 +11,7 @@ from agentnb.acp.client_info import own_info
 from agentnb.acp.failure import answered
 from agentnb.acp.fields import mapping
 from agentnb.kernel.content import with_object
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 from agentnb.rpc import MCP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, LONGEST_MESSAGE, METHOD_NOT_FOUND, RpcError
 
@@ -38,7 +38,9 @@ class ServerAbout(NamedTuple):
     tools: dict[str, dict[str, Any]]
 
 
-KERNEL = ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, TOOLS)
+def kernel_server() -> ServerAbout:
+    """What the server of the kernel tools says of itself."""
+    return ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, kernel_tools())
 
 
 class ToolCaller(Protocol):
@@ -52,9 +54,9 @@ class ToolCaller(Protocol):
 class McpServer:
     """The MCP server of one connection."""
 
-    def __init__(self, tool_runner: ToolCaller, about: ServerAbout = KERNEL) -> None:
+    def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
         self._tool_runner = tool_runner
-        self._about = about
+        self._about = kernel_server() if about is None else about
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
         """The connection is open."""
@@ -117,7 +119,7 @@ class RecordedServer(McpServer):
         self,
         tool_runner: ToolCaller,
         asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
-        about: ServerAbout = KERNEL,
+        about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
         self._asked = asked

@@ -19,7 +19,7 @@ from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, McpServer, ServerAbout, connect
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,19 +61,19 @@ USE_NOTEBOOK: dict[str, Any] = {
 OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
 
 
-ABOUT = ServerAbout(
-    "agentnb",
-    "The user's Jupyter notebooks",
-    "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. " + INSTRUCTIONS,
-    {**OWN_TOOLS, **TOOLS},
-)
+def terminal_server() -> ServerAbout:
+    """What the server says of itself."""
+    several = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
+    return ServerAbout(
+        "agentnb", "The user's Jupyter notebooks", several + INSTRUCTIONS, {**OWN_TOOLS, **kernel_tools()}
+    )
 
 
 class TerminalServer(McpServer):
     """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:
-        super().__init__(self, ABOUT)
+        super().__init__(self, terminal_server())
         self._wanted = notebook
         self._introduction: dict[str, Any] = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": {}}
         self._kernel: PairedKernel | None = None

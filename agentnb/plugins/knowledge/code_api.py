@@ -159,5 +159,5 @@ def _tool(environment: Environment) -> CodeTool:
     key = id(runner), Path.cwd()
     if key not in _tools:
         _tools.clear()
-        _tools[key] = CodeTool(runner, key[1], environment.language_server)
+        _tools[key] = CodeTool(runner, key[1], lambda: str(environment.sources()["language_server"].value))
     return _tools[key]

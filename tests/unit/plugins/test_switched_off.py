@@ -52,3 +52,31 @@ def test_rehearse_when_no_plugin_rehearses_says_so(tmp_path: Path) -> None:
     done = run(tmp_path, "import agentnb; print(agentnb.rehearse('x = 1')); print(agentnb.rehearse(command='ls'))", "")
     assert done.stdout.splitlines()[0].startswith("No preview: No plug-in that rehearses is loaded"), done.stderr
     assert len(done.stdout.splitlines()) == 2
+
+
+def test_components_when_no_plugin_starts_agents_behind_them_are_refused(tmp_path: Path) -> None:
+    """An agent never starts without the components that it was to have."""
+    done = run(tmp_path, "import agentnb; agentnb.start('eliza', components=['rules'])", "sandbox")
+    assert "No plug-in that starts agents behind components is loaded" in done.stderr
+
+
+@pytest.mark.parametrize(("plugins", "offered"), [("", False), ("knowledge", True)])
+def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
+    tmp_path: Path, plugins: str, *, offered: bool
+) -> None:
+    """Agents are told of what there is, and no more."""
+    done = run(tmp_path, "from agentnb.kernel.tools import kernel_tools; print(*kernel_tools())", plugins)
+    names = set(done.stdout.split())
+    assert {"run_code", "cells"} < names, done.stderr
+    assert ({"look_up_code", "read_skill", "research"} <= names) is offered
+
+
+def test_map_in_a_prompt_when_its_plugin_is_away_is_a_prompt(tmp_path: Path) -> None:
+    """The agent gets it as it stands."""
+    code = """
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "agentnb")
+print(type(shell.run_cell_magic("agent", "-a eliza", "map rows\\nSay {value}")).__name__)
+"""
+    assert run(tmp_path, code, "").stdout.splitlines()[-1:] == ["Turn"]

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources
+    from agentnb.ports import Launcher
 
 _NAMING = ("agent", "warm", "components", "cwd", "mcp_servers")
 
@@ -19,7 +21,7 @@ def missing(name: str, value: Any) -> AgentnbError | None:
         if name in ("agent", "warm"):
             _find_agents([value] if isinstance(value, str) else value)
         elif name == "components":
-            _find_components(value)
+            check_components(value, are_installed=True)
         elif name == "cwd" and value and not Path(value).expanduser().is_dir():
             raise UsageError(f"{value!r} is not a folder.", hint="Make it, or choose another one.")
         elif name == "mcp_servers" and isinstance(value, str) and value and not Path(value).expanduser().is_file():
@@ -36,23 +38,30 @@ def missing_things(sources: Sources) -> list[str]:
     return [f"{each.origin}: {error}" for each, error in found if error is not None]
 
 
+def check_components(components: Any, *, are_installed: bool) -> None:
+    """Check that *components* make sense, and where *are_installed* that their programs are here.
+
+    Raises:
+        UsageError: If not, or if no plug-in can start an agent behind them.
+    """
+    if not isinstance(components, (list, tuple)) or components:
+        demand_launcher().check(components, are_installed=are_installed)
+
+
+def demand_launcher() -> Launcher:
+    """The plug-in that starts agents behind components.
+
+    Raises:
+        UsageError: If none is loaded.
+    """
+    for _, launcher in plugins().offers("launchers"):
+        return launcher  # type: ignore[no-any-return]
+    message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
+    raise UsageError(message, hint="Switch the plug-in `chain` on, or use no components.")
+
+
 def _find_agents(names: list[str]) -> None:
     from agentnb.agent.catalog import find  # most kernels name none in their settings
 
     for each in names:
         find(each)
-
-
-def _find_components(names: list[str]) -> None:
-    from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.programs import find_on_path
-    from agentnb.plugins.chain.components.given import component
-    from agentnb.plugins.chain.components.shipped_components import SHIPPED
-
-    for each in names:
-        found = component(each)
-        program = found.command[0] if isinstance(found, AgentSpec) else ""
-        is_relative = "/" in program and not Path(program).is_absolute()  # to the workspace, which is not known here
-        if program and not is_relative and find_on_path(program) is None:
-            message = f"There is no component and no program called {program!r}."
-            raise UsageError(message, hint=f"Shipped components: {', '.join(SHIPPED)}. Any other is a command.")
