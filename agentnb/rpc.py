@@ -19,6 +19,7 @@ from agentnb.errors import AgentnbError, ProtocolError
 from agentnb.rpc_message import (
     CANCELLED,
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     LONGEST_MESSAGE,
     METHOD_NOT_FOUND,
     Headers,
@@ -65,6 +66,7 @@ class Dialect(NamedTuple):
 
 ACP = Dialect(cancel="$/cancel_request", answers_cancelled=True, repairs=True)
 MCP = Dialect(cancel="notifications/cancelled", batches=True)
+MCP_CLIENT = Dialect(cancel="notifications/cancelled", repairs=True)
 AHP = Dialect()
 LSP = Dialect(framing=Headers)
 
@@ -173,16 +175,25 @@ class Connection:
     def serve(self, message: RpcMessage, reply: Reply) -> None:
         """Answer a request; *reply* gets the answer, and None where there is none."""
         try:
+            if not isinstance(message.method, str):
+                raise RpcError(INVALID_REQUEST, "The method is no text.")
             result = self._on_request(message.method, message.params)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
             reply(self._failed(message, error))
             return
         if inspect.isawaitable(result):
-            task, key = self._spawn(result), repr(message.id)
+            task, key = self.spawn(self._answer(message, result, reply)), repr(message.id)
             self._serving[key] = task
-            task.add_done_callback(lambda _: self._served(message, key, task, reply))
+            task.add_done_callback(lambda _: self._served(message, result, key, task, reply))
         else:
             reply({"jsonrpc": "2.0", "id": message.id, "result": result})
+
+    def spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        """Run *work* as a task that is cancelled where the connection ends."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     def close(self, reason: Exception | None = None) -> None:
         """End the connection: what is still unanswered fails with *reason*, what is being served is cancelled."""
@@ -196,6 +207,10 @@ class Connection:
         for done in waiting.values():
             self._safely(done, None, self._over())
         self._safely(self._on_closed, reason)
+
+    async def wait_closed(self) -> None:
+        """Wait until the tasks of a connection that was closed have ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # --- inside: what comes ---
 
@@ -222,7 +237,7 @@ class Connection:
                 return repair_message(data)
             if not self._dialect.batches or data.lstrip()[:1] != b"[":
                 return read_message(data)
-            self._spawn(self._batch(read_batch(data)))
+            self.spawn(self._batch(read_batch(data)))
         except RpcError as error:
             self.stray += 1
             self._on_invalid(error)
@@ -230,7 +245,7 @@ class Connection:
 
     def _take(self, message: RpcMessage) -> None:
         """Take a request, an answer, a cancellation, or what is none of them."""
-        if message.id is not None and isinstance(message.method, str):
+        if message.id is not None and message.method is not None:
             self.serve(message, self._send)
         elif message.method is not None and message.method == self._dialect.cancel:
             self._cancel(message.params)
@@ -271,22 +286,24 @@ class Connection:
 
     # --- inside: what is answered ---
 
-    def _spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    async def _answer(self, message: RpcMessage, result: Awaitable[Any], reply: Reply) -> None:
+        """Answer before any task gets its turn that the handler has started."""
+        try:
+            answer = {"jsonrpc": "2.0", "id": message.id, "result": await result}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            answer = self._failed(message, error)
+        reply(answer)
 
-    def _served(self, message: RpcMessage, key: str, task: asyncio.Future[Any], reply: Reply) -> None:
+    def _served(
+        self, message: RpcMessage, result: Awaitable[Any], key: str, task: asyncio.Future[Any], reply: Reply
+    ) -> None:
         if self._serving.get(key) is task:
             del self._serving[key]
         if task.cancelled():
+            if inspect.iscoroutine(result):
+                result.close()  # it may not have begun
             cancelled = _error(message.id, RpcError(CANCELLED, "Request cancelled"))
             reply(cancelled if self._dialect.answers_cancelled else None)
-        elif isinstance(error := task.exception(), Exception):
-            reply(self._failed(message, error))
-        else:
-            reply({"jsonrpc": "2.0", "id": message.id, "result": task.result()})
 
     def _failed(self, message: RpcMessage, error: Exception) -> dict[str, Any]:
         if not isinstance(error, (RpcError, AgentnbError)):
