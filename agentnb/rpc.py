@@ -12,8 +12,6 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError
 from agentnb.rpc_message import (
@@ -26,6 +24,7 @@ from agentnb.rpc_message import (
     Lines,
     RpcError,
     RpcMessage,
+    Whole,
     as_message,
     encode,
     read_batch,
@@ -67,7 +66,7 @@ class Dialect(NamedTuple):
 ACP = Dialect(cancel="$/cancel_request", answers_cancelled=True, repairs=True)
 MCP = Dialect(cancel="notifications/cancelled", batches=True)
 MCP_CLIENT = Dialect(cancel="notifications/cancelled", repairs=True)
-AHP = Dialect()
+AHP = Dialect(framing=Whole)
 LSP = Dialect(framing=Headers)
 
 
@@ -126,7 +125,7 @@ class Connection:
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+        self._send({"jsonrpc": "2.0", "method": method, **_members(params)})
 
     def call(self, method: str, params: Any, done: Done) -> int:
         """Send a request; *done* gets ``(result, error)`` in the order of the wire. Returns the request's id."""
@@ -136,7 +135,7 @@ class Connection:
             self._safely(done, None, self._over())
         else:
             self._waiting[request] = done
-            self._send({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
+            self._send({"jsonrpc": "2.0", "id": request, "method": method, **_members(params)})
         return request
 
     async def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
@@ -249,7 +248,7 @@ class Connection:
             self.serve(message, self._send)
         elif message.method is not None and message.method == self._dialect.cancel:
             self._cancel(message.params)
-        elif message.id is not None and (message.error is not None or message.result is not msgspec.UNSET):
+        elif message.id is not None:
             self._resolve(message)
         else:
             self.stray += 1
@@ -306,9 +305,10 @@ class Connection:
             reply(cancelled if self._dialect.answers_cancelled else None)
 
     def _failed(self, message: RpcMessage, error: Exception) -> dict[str, Any]:
-        if not isinstance(error, (RpcError, AgentnbError)):
+        answer = self._to_error(error)
+        if answer.code == INTERNAL_ERROR and not isinstance(error, (RpcError, AgentnbError)):
             log.error("serving %s failed", message.method, exc_info=error)
-        return _error(message.id, self._to_error(error))
+        return _error(message.id, answer)
 
     def _refuse(self, error: RpcError) -> None:
         if self._dialect.repairs:
@@ -338,6 +338,10 @@ class Connection:
             callback(*args)
         except Exception:
             log.exception("a callback of the connection failed")
+
+
+def _members(params: Any) -> dict[str, Any]:
+    return {} if params is None else {"params": params}
 
 
 def _error(request: Any, error: RpcError) -> dict[str, Any]:
