@@ -12,19 +12,19 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError
 from agentnb.rpc_message import (
     CANCELLED,
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     LONGEST_MESSAGE,
     METHOD_NOT_FOUND,
     Headers,
     Lines,
     RpcError,
     RpcMessage,
+    Whole,
     as_message,
     encode,
     read_batch,
@@ -65,7 +65,8 @@ class Dialect(NamedTuple):
 
 ACP = Dialect(cancel="$/cancel_request", answers_cancelled=True, repairs=True)
 MCP = Dialect(cancel="notifications/cancelled", batches=True)
-AHP = Dialect()
+MCP_CLIENT = Dialect(cancel="notifications/cancelled", repairs=True)
+AHP = Dialect(framing=Whole)
 LSP = Dialect(framing=Headers)
 
 
@@ -124,7 +125,7 @@ class Connection:
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+        self._send({"jsonrpc": "2.0", "method": method, **_members(params)})
 
     def call(self, method: str, params: Any, done: Done) -> int:
         """Send a request; *done* gets ``(result, error)`` in the order of the wire. Returns the request's id."""
@@ -134,7 +135,7 @@ class Connection:
             self._safely(done, None, self._over())
         else:
             self._waiting[request] = done
-            self._send({"jsonrpc": "2.0", "id": request, "method": method, "params": params})
+            self._send({"jsonrpc": "2.0", "id": request, "method": method, **_members(params)})
         return request
 
     async def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
@@ -173,16 +174,25 @@ class Connection:
     def serve(self, message: RpcMessage, reply: Reply) -> None:
         """Answer a request; *reply* gets the answer, and None where there is none."""
         try:
+            if not isinstance(message.method, str):
+                raise RpcError(INVALID_REQUEST, "The method is no text.")
             result = self._on_request(message.method, message.params)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
             reply(self._failed(message, error))
             return
         if inspect.isawaitable(result):
-            task, key = self._spawn(result), repr(message.id)
+            task, key = self.spawn(self._answer(message, result, reply)), repr(message.id)
             self._serving[key] = task
-            task.add_done_callback(lambda _: self._served(message, key, task, reply))
+            task.add_done_callback(lambda _: self._served(message, result, key, task, reply))
         else:
             reply({"jsonrpc": "2.0", "id": message.id, "result": result})
+
+    def spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        """Run *work* as a task that is cancelled where the connection ends."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     def close(self, reason: Exception | None = None) -> None:
         """End the connection: what is still unanswered fails with *reason*, what is being served is cancelled."""
@@ -196,6 +206,10 @@ class Connection:
         for done in waiting.values():
             self._safely(done, None, self._over())
         self._safely(self._on_closed, reason)
+
+    async def wait_closed(self) -> None:
+        """Wait until the tasks of a connection that was closed have ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # --- inside: what comes ---
 
@@ -222,7 +236,7 @@ class Connection:
                 return repair_message(data)
             if not self._dialect.batches or data.lstrip()[:1] != b"[":
                 return read_message(data)
-            self._spawn(self._batch(read_batch(data)))
+            self.spawn(self._batch(read_batch(data)))
         except RpcError as error:
             self.stray += 1
             self._on_invalid(error)
@@ -230,11 +244,11 @@ class Connection:
 
     def _take(self, message: RpcMessage) -> None:
         """Take a request, an answer, a cancellation, or what is none of them."""
-        if message.id is not None and isinstance(message.method, str):
+        if message.id is not None and message.method is not None:
             self.serve(message, self._send)
         elif message.method is not None and message.method == self._dialect.cancel:
             self._cancel(message.params)
-        elif message.id is not None and (message.error is not None or message.result is not msgspec.UNSET):
+        elif message.id is not None:
             self._resolve(message)
         else:
             self.stray += 1
@@ -271,27 +285,30 @@ class Connection:
 
     # --- inside: what is answered ---
 
-    def _spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    async def _answer(self, message: RpcMessage, result: Awaitable[Any], reply: Reply) -> None:
+        """Answer before any task gets its turn that the handler has started."""
+        try:
+            answer = {"jsonrpc": "2.0", "id": message.id, "result": await result}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            answer = self._failed(message, error)
+        reply(answer)
 
-    def _served(self, message: RpcMessage, key: str, task: asyncio.Future[Any], reply: Reply) -> None:
+    def _served(
+        self, message: RpcMessage, result: Awaitable[Any], key: str, task: asyncio.Future[Any], reply: Reply
+    ) -> None:
         if self._serving.get(key) is task:
             del self._serving[key]
         if task.cancelled():
+            if inspect.iscoroutine(result):
+                result.close()  # it may not have begun
             cancelled = _error(message.id, RpcError(CANCELLED, "Request cancelled"))
             reply(cancelled if self._dialect.answers_cancelled else None)
-        elif isinstance(error := task.exception(), Exception):
-            reply(self._failed(message, error))
-        else:
-            reply({"jsonrpc": "2.0", "id": message.id, "result": task.result()})
 
     def _failed(self, message: RpcMessage, error: Exception) -> dict[str, Any]:
-        if not isinstance(error, (RpcError, AgentnbError)):
+        answer = self._to_error(error)
+        if answer.code == INTERNAL_ERROR and not isinstance(error, (RpcError, AgentnbError)):
             log.error("serving %s failed", message.method, exc_info=error)
-        return _error(message.id, self._to_error(error))
+        return _error(message.id, answer)
 
     def _refuse(self, error: RpcError) -> None:
         if self._dialect.repairs:
@@ -321,6 +338,10 @@ class Connection:
             callback(*args)
         except Exception:
             log.exception("a callback of the connection failed")
+
+
+def _members(params: Any) -> dict[str, Any]:
+    return {} if params is None else {"params": params}
 
 
 def _error(request: Any, error: RpcError) -> dict[str, Any]:

@@ -58,13 +58,13 @@ class RpcError(Exception):
 
 
 class RpcMessage(msgspec.Struct):
-    """One JSON-RPC message as it came; absent members are None, except ``result``."""
+    """One JSON-RPC message as it came; absent members are None."""
 
     jsonrpc: Any = None
     method: Any = None
     params: Any = None
     id: Any = None
-    result: Any = msgspec.UNSET
+    result: Any = None
     error: Any = None
 
 
@@ -192,6 +192,15 @@ class Lines:
     def frame(message: bytes) -> bytes:
         """*message* as it stands in the stream."""
         return message + b"\n"
+
+
+class Whole(Lines):
+    """Messages that come whole: WebSockets and HTTP have a frame of their own."""
+
+    @staticmethod
+    def frame(message: bytes) -> bytes:
+        """See :meth:`Lines.frame`."""
+        return message
 
 
 class Headers:

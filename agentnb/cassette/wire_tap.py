@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from agentnb.cassette import mcp
 from agentnb.cassette.changed_files import recorded_files
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
@@ -181,7 +179,7 @@ class WireTap:
         exchange.delay = section.delay()
         exchange.answered = True
         exchange.error = message.error
-        exchange.result = None if message.result is msgspec.UNSET else message.result
+        exchange.result = message.result
         if exchange.method in OPENERS and isinstance(exchange.result, dict):
             self._opened(section, exchange.result)
         if exchange is section.prompt:
@@ -216,7 +214,7 @@ class WireTap:
         section, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
         if section is None or exchange is None or ask is None:
             return
-        result = None if message.result is msgspec.UNSET else message.result
+        result = message.result
         section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
             section.terminals.append(str(result["terminalId"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
 from agentnb.errors import AgentnbError
-from agentnb.rpc import MCP, Connection
+from agentnb.rpc import MCP_CLIENT, Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class PairedConnection:
         self.ended: KernelGone | None = None
         """Why the connection has ended; None while it is open."""
         self._writer = writer
-        self._connection = Connection(writer.write, MCP, on_notifications=self._notified, longest=_LONGEST_LINE)
+        self._connection = Connection(writer.write, MCP_CLIENT, on_notifications=self._notified, longest=_LONGEST_LINE)
         self._reading = asyncio.ensure_future(self._read(reader))
 
     @classmethod

@@ -134,7 +134,7 @@ def _repaired(message: RpcMessage) -> RawMessage | None:
         return None
     if message.error is not None:
         return RawMessage(id=message.id, error=encoded(message.error))
-    return None if message.result is msgspec.UNSET else result(message.id, message.result)
+    return result(message.id, message.result)
 
 
 def _is_id(value: Any) -> bool:
