@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.host.channels import PAIRING, ROOT, wanted_access, wanted_mode, wanted_review
+from agentnb.host.channels import CELL_REVIEW, KERNEL, PAIRING, PERMISSIONS, ROOT, wanted_setting
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -204,20 +204,19 @@ def remote_name(client_id: str) -> str | None:
 
 def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
     by = "python" if origin.client_id == PYTHON else "user"
-    if (access := wanted_access(action)) is not None:
-        if conversation.kernel is None:
-            _give_kernel_tools(conversation, access, origin, by)
-        else:
-            conversation.let_use_kernel(access, origin, by)
-        return
-    if (review := wanted_review(action)) is not None:
-        if conversation.kernel is None:
-            _reject("This conversation can't access the kernel, so its agent changes no cells.")
-        conversation.set_review(review, origin, by)
-        return
-    if (mode := wanted_mode(action)) is None:
+    name, value = wanted_setting(action)
+    if name == PERMISSIONS:
+        conversation.permit(value, origin, by)
+    elif name == KERNEL and conversation.kernel is not None:
+        conversation.let_use_kernel(value, origin, by)
+    elif name == KERNEL:
+        _give_kernel_tools(conversation, value, origin, by)
+    elif name == CELL_REVIEW and conversation.kernel is None:
+        _reject("This conversation can't access the kernel, so its agent changes no cells.")
+    elif name == CELL_REVIEW:
+        conversation.set_review(value, origin, by)
+    else:
         _reject("Only permissions (ask, allow or deny), kernel access and the review of cells can be set.")
-    conversation.permit(mode, origin, by)
 
 
 def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin: ActionOrigin, by: str) -> None:
