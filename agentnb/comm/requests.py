@@ -126,7 +126,7 @@ class Requests:
             return {"channel": empty.session.uri, "chat": empty.chat.uri}
         conversation = self._host.open_session(options, tab_id=params.tab_id)
         if params.kernel == "look":
-            conversation.let_use_kernel("look", None, "user")
+            intents.use_kernel(conversation, "look", None, "user")
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 
