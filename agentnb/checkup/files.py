@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Way
     from agentnb.cassette.switch import Switch
 
-ROWS = ("log", "policy", "cassette", "confinement")
-
 
 def examine() -> list[Checkup]:
     """Each of them, and whether agents are confined."""

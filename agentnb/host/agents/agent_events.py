@@ -51,8 +51,8 @@ class AgentEvents:
         *,
         unsaved: Callable[[str], Unsaved | None],
         lost: Callable[[AgentnbError], None],
-        printed: Callable[[str], None] = lambda _text: None,
-        mode_changed: Callable[[], None] = lambda: None,
+        printed: Callable[[str], None],
+        mode_changed: Callable[[], None],
     ) -> None:
         self._channels = channels
         self._inactivity = inactivity

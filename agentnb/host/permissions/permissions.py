@@ -17,9 +17,8 @@ from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionE
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.asking import ran_unasked
-from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.grants import Answer, Grants, Question, needs_user
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
-from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.kernel.cell_proposals import proposed_cell
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
-    from agentnb.host.permissions.permission_callback import PermissionCallback
+    from agentnb.host.permissions.grants import PermissionCallback
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer

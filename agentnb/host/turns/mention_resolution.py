@@ -50,9 +50,8 @@ class MentionResolution:
         *,
         cwd: Path,
         resolved: Callable[[], None],
-        seconds: float = LOOK_SECONDS,
     ) -> None:
-        self.seconds = seconds
+        self.seconds = LOOK_SECONDS
         self._channels = channels
         self._environment = environment
         self._loop = loop
