@@ -17,7 +17,7 @@ from agentnb.ahp import commands as c
 from agentnb.ahp.failures import RequestFailed
 from agentnb.ahp.resources import list_folder, read_resource, within
 from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied
-from agentnb.host.files import workspace_writes as files
+from agentnb.host.files import workspace_files as files
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import Workspace

@@ -25,8 +25,7 @@ from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.workspace_store import WorkspaceStores
-from agentnb.host.history.arrangement import arrange, checked_title, copy_of, duplicate
-from agentnb.host.history.deletion import delete
+from agentnb.host.history.arrangement import arrange, checked_title, copy_of, delete, duplicate
 from agentnb.host.history.restore import (
     ELSEWHERE,
     LOG_OFF,

@@ -14,7 +14,7 @@ from agentnb.api.columns import Table
 from agentnb.api.user_code import run_beside
 from agentnb.api.waiting import with_main_thread
 from agentnb.errors import AgentError, UsageError
-from agentnb.host.permissions.permission_callback import CallbackAnswer
+from agentnb.host.permissions.grants import CallbackAnswer
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatInputAnswer,
@@ -275,7 +275,7 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
 
 
 class CallbackPermissions:
-    """Answers permission requests with a function of the user's (`agentnb.host.permissions.permission_callback`).
+    """Answers permission requests with a function of the user's (`agentnb.host.permissions.grants`).
 
     What the function does wrong denies the request, and is told in the transcript.
 

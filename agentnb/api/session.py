@@ -21,6 +21,7 @@ from agentnb.api.unattended import follow
 from agentnb.api.waiting import within
 from agentnb.errors import SessionClosed, SessionError, UsageError
 from agentnb.host import intents
+from agentnb.host.agents.health import Health, examined
 from agentnb.host.intents import FROM_PYTHON, Rejected, carry_out
 from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
-    from agentnb.host.agents.health import Health
     from agentnb.host.conversation import Conversation
     from agentnb.state import Action, ChatState, MessageAttachment, SessionState
 
@@ -428,7 +428,7 @@ class Session:
         """
         self._see_that_it_is_open()
         conversation = self._conversation
-        work = conversation.extend(method, dict(params or {}), notify=notify, timeout=timeout)
+        work = intents.extend(conversation, method, dict(params or {}), notify=notify, timeout=timeout)
         return within(conversation.host, work, timeout, conversation.spec.title)
 
     def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
@@ -451,7 +451,7 @@ class Session:
 
     def health(self) -> Health:
         """How the agent's process is: its state, its age, its deaths, its silence and its last output on stderr."""
-        return self._conversation.host.loop.call(self._conversation.health)
+        return self._conversation.host.loop.call(examined, self._conversation)
 
     def restart(self, timeout: float = 60.0) -> None:
         """End the agent's process and start it anew; the transcript stays, and so does what waits.

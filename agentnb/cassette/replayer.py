@@ -40,14 +40,12 @@ _CANCEL = "session/cancel"
 class Stdio:
     """Reads and writes messages."""
 
-    def __init__(self, source: int = 0, sink: int = 1) -> None:
-        self._source = source
-        self._sink = sink
+    def __init__(self) -> None:
         self._output: Output | None = None
 
     async def serve(self, on_message: Callable[[RpcMessage], None]) -> None:
         """Hand over each message as it comes, until there are no more."""
-        self._output = Output(sink=self._sink, name="agentnb-replay-write")
+        self._output = Output(sink=1, name="agentnb-replay-write")
         ended = asyncio.get_running_loop().create_future()
         lines = Lines()
 
@@ -57,7 +55,7 @@ class Stdio:
             if not data and not ended.done():
                 ended.set_result(None)
 
-        read_input(take, source=self._source, name="agentnb-replay-read")
+        read_input(take, source=0, name="agentnb-replay-read")
         await ended
 
     def send(self, messages: Iterable[dict[str, Any]]) -> None:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
     from agentnb.cassette.switch import Switch
 
-ROWS = ("log", "policy", "cassette", "confinement")
-
 
 def examine() -> list[Checkup]:
     """Each of them, and whether agents are confined."""

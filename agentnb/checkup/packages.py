@@ -6,17 +6,13 @@ import platform
 import re
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentnb import __version__
 from agentnb.acp.doctor import Checkup
 from agentnb.agent.registry import older
-from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other
-from agentnb.distribution import requirements as own_requirements
+from agentnb.distribution import NAME, OTHER, other_version, pip, remove_other, requirements
 from agentnb.plugin_registry import plugins
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NEEDED = (
     "ipython",
@@ -76,10 +72,9 @@ def version_of(name: str) -> str | None:
         return None
 
 
-def ranges(requirements: Iterable[str] | None = None) -> dict[str, str]:
+def ranges() -> dict[str, str]:
     """The versions that agentnb works with, by the package's name, as its own metadata say."""
-    texts = own_requirements() if requirements is None else requirements
-    found = (match.groups() for match in map(_REQUIREMENT.match, texts) if match)
+    found = (match.groups() for match in map(_REQUIREMENT.match, requirements()) if match)
     return {name.lower(): said.strip() for name, said in found if said.strip()}
 
 

@@ -26,12 +26,11 @@ from agentnb.comm.client_requests import Bytes, ClientRequests
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.host import intents
 from agentnb.host.environment import LOOK_SECONDS
-from agentnb.host.history.arrangement import arrange, duplicate
-from agentnb.host.history.deletion import delete
+from agentnb.host.history.arrangement import arrange, delete, duplicate
 from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
 from agentnb.host.host import agent_infos
 from agentnb.host.kept_sessions import forked
-from agentnb.host.turns.mention_previews import previews
+from agentnb.host.turns.mention_resolution import previews
 from agentnb.log.location import VARIABLE
 from agentnb.state import to_json
 from agentnb.state.versions import WINDOW
@@ -127,7 +126,7 @@ class Requests:
             return {"channel": empty.session.uri, "chat": empty.chat.uri}
         conversation = self._host.open_session(options, tab_id=params.tab_id)
         if params.kernel == "look":
-            conversation.let_use_kernel("look", None, "user")
+            intents.use_kernel(conversation, "look", None, "user")
         self._host.loop.spawn(_started(conversation))
         return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
 

@@ -120,13 +120,12 @@ class Sources(msgspec.Struct, frozen=True):
 def read_settings(
     kernel: Mapping[str, Layer] | None = None,
     *,
-    workspace: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Sources:
     """Read every setting."""
     folder = config_folder(environ)
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
-    project = _read(_here(workspace) / PROJECT)
+    project = _read(_here() / PROJECT)
     values = {each.name: _value(each, kernel or {}, files, project, environ) for each in SETTINGS.values()}
     problems = [file.problem for file in (files[USER], files["local.toml"], project)]
     policy = files["policy.toml"]
@@ -150,9 +149,9 @@ class _File(NamedTuple):
     problem: str | None = None
 
 
-def _here(workspace: Path | None) -> Path:
+def _here() -> Path:
     try:
-        return workspace or Path.cwd()
+        return Path.cwd()
     except OSError:  # the folder is gone
         return Path(os.sep)
 

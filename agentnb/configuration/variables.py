@@ -27,9 +27,9 @@ def wrong_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
     ]
 
 
-def tell_wrong_variables(environ: Mapping[str, str] = os.environ) -> None:
+def tell_wrong_variables() -> None:
     """Write each to stderr, once in this process: for programs, which do not load the extension."""
-    for each in (*_of_settings(environ), *wrong_variables(environ)):
+    for each in (*_of_settings(os.environ), *wrong_variables()):
         if each not in _told:
             _told.add(each)
             sys.stderr.write(f"agentnb: {each}\n")

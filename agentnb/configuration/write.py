@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.configuration.table import Setting, setting
@@ -20,14 +19,14 @@ UNKNOWN: Any = object()
 _HEAD = "# Settings of agentnb; see docs/reference/settings.md. `agentnb settings` shows them all.\n"
 
 
-def change_setting(name: str, value: Any, *, was: Any = UNKNOWN, environ: Mapping[str, str] = os.environ) -> Path:
+def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
     """Write a setting into the user's file; it holds in every kernel."""
     which = setting(name)
     if not which.file:
         message = f"No file can hold {name}."
         raise UsageError(message, hint=f"Set the environment variable {which.variable} before the kernel starts.")
     wanted = None if value is None or (which.unset is not None and value == which.unset) else which.check(value)
-    path = config_folder(environ) / which.file
+    path = config_folder() / which.file
     try:
         if which.file == "policy.toml":
             from agentnb.policy.store import PolicyFiles

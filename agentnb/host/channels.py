@@ -51,11 +51,14 @@ REMOTE_CLIENTS = "remoteClients"
 """Which clients are connected from elsewhere (`agentnb.serve`), one line for each."""
 CHANGES = "/changes"
 """What stands behind a session's URI in those of its change sets; behind that a slash and the turn's id."""
-MODES: tuple[Mode, ...] = get_args(Mode)
 KernelAccess: TypeAlias = Literal["off", "look", "run"]
 """What an agent may do with the kernel tools: nothing, read, or run code and change cells as the policy decides."""
-ACCESS: tuple[KernelAccess, ...] = get_args(KernelAccess)
-REVIEWS: tuple[CellReview, ...] = get_args(CellReview)
+CHOICES: dict[str, tuple[Any, ...]] = {
+    PERMISSIONS: get_args(Mode),
+    KERNEL: get_args(KernelAccess),
+    CELL_REVIEW: get_args(CellReview),
+}
+"""The settings of a session, and the values of each."""
 
 
 class Channel(Generic[S]):
@@ -172,21 +175,20 @@ class SessionChannels:
     @property
     def mode(self) -> Mode:
         """What answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
-        config = self.session.state.config
-        value = config.values.get(PERMISSIONS) if config is not None else None
-        return next((mode for mode in MODES if mode == value), "ask")
+        mode: Mode = chosen(self.session.state.config, PERMISSIONS) or "ask"
+        return mode
 
     @property
     def kernel_access(self) -> KernelAccess:
         """What the agent may do with the kernel tools, where it has them."""
-        return kept_access(self.session.state.config) or "off"
+        access: KernelAccess = chosen(self.session.state.config, KERNEL) or "off"
+        return access
 
     @property
     def shown_review(self) -> CellReview | None:
         """When a change of a cell is reviewed, as views show it; None where the agent has no kernel tools."""
-        config = self.session.state.config
-        value = config.values.get(CELL_REVIEW) if config is not None else None
-        return next((review for review in REVIEWS if review == value), None)
+        review: CellReview | None = chosen(self.session.state.config, CELL_REVIEW)
+        return review
 
     @property
     def waits_for_user(self) -> bool:
@@ -218,54 +220,30 @@ class SessionChannels:
         summary, activity = self.session.state.summary, self.chat.state.status & ACTIVITY_MASK
         if self.session.state.lifecycle == "creationFailed" and activity == SessionStatus.IDLE:
             activity = SessionStatus.ERROR
-        return SessionSummary(
-            resource=summary.resource,
-            provider=summary.provider,
-            title=summary.title,
-            status=with_activity(summary.status, activity),
-            created_at=summary.created_at,
-            modified_at=summary.modified_at,
-            working_directory=summary.working_directory,
-        )
+        return replace(summary, status=with_activity(summary.status, activity), activity=None)
 
 
 def session_config(
     mode: Mode, *, has_kernel_tools: bool = False, access: KernelAccess = "run", review: CellReview = "first"
 ) -> SessionConfigState:
     """A session's own settings, which a view shows and the user may change (AHP ``SessionConfigState``)."""
-    properties: dict[str, Any] = {
-        PERMISSIONS: {"type": "string", "enum": list(MODES)},
-        KERNEL: {"type": "string", "enum": list(ACCESS)},
-        CELL_REVIEW: {"type": "string", "enum": list(REVIEWS)},
-    }
+    properties = {name: {"type": "string", "enum": list(choices)} for name, choices in CHOICES.items()}
     values: dict[str, Any] = {PERMISSIONS: mode}
     if has_kernel_tools:
         values |= {KERNEL: access, CELL_REVIEW: review}
     return SessionConfigState(schema={"type": "object", "properties": properties}, values=values)
 
 
-def wanted_mode(action: SessionConfigChanged) -> Mode | None:
-    """The mode that *action* sets; None where it sets anything else."""
-    wanted = action.config.get(PERMISSIONS) if len(action.config) == 1 else None
-    return next((mode for mode in MODES if mode == wanted), None)
+def wanted_setting(action: SessionConfigChanged) -> tuple[str, Any]:
+    """The setting that *action* sets, and its value; empty and None where it sets anything else."""
+    name, value = next(iter(action.config.items())) if len(action.config) == 1 else ("", None)
+    return (name, value) if value in CHOICES.get(name, ()) else ("", None)
 
 
-def wanted_access(action: SessionConfigChanged) -> KernelAccess | None:
-    """The kernel access that *action* sets; None where it sets anything else."""
-    wanted = action.config.get(KERNEL) if len(action.config) == 1 else None
-    return next((access for access in ACCESS if access == wanted), None)
-
-
-def wanted_review(action: SessionConfigChanged) -> CellReview | None:
-    """When cells are to be reviewed as *action* sets it; None where it sets anything else."""
-    wanted = action.config.get(CELL_REVIEW) if len(action.config) == 1 else None
-    return next((review for review in REVIEWS if review == wanted), None)
-
-
-def kept_access(config: SessionConfigState | None) -> KernelAccess | None:
-    """The kernel access that a session's settings have; None where its agent had no kernel tools."""
-    value = config.values.get(KERNEL) if config is not None else None
-    return next((access for access in ACCESS if access == value), None)
+def chosen(config: SessionConfigState | None, name: str) -> Any:
+    """The value of a session's setting; None where it has none, or one that there is not."""
+    value = config.values.get(name) if config is not None else None
+    return value if value in CHOICES[name] else None
 
 
 def changesets_of(uri: str) -> tuple[Changeset, ...]:

@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from msgspec.structs import replace
 
-from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
-from agentnb.errors import PolicyError, SessionClosed, SessionError
+from agentnb.errors import SessionClosed, SessionError
 from agentnb.host.agents.agent_events import AgentEvents
 from agentnb.host.agents.agent_lifecycle import AgentLifecycle, what_holds
 from agentnb.host.agents.customizations import Customizations
 from agentnb.host.agents.extensions import Extensions
-from agentnb.host.agents.health import examined
 from agentnb.host.agents.kernel_tools import KernelTools
-from agentnb.host.agents.login import Login, log_in_with
+from agentnb.host.agents.login import Login
 from agentnb.host.agents.plugin_tools import PluginTools, tool_session
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
-from agentnb.host.channels import CELL_REVIEW, KERNEL, PERMISSIONS, SessionChannels
+from agentnb.host.channels import CELL_REVIEW, SessionChannels
 from agentnb.host.permissions.asking import Asking
 from agentnb.host.permissions.permissions import Permissions
 from agentnb.host.permissions.session_policy import SessionPolicy
@@ -36,7 +34,6 @@ from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
-from agentnb.policy.places import PROJECT
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
@@ -50,9 +47,8 @@ if TYPE_CHECKING:
     from agentnb.errors import AgentnbError
     from agentnb.host.agents.agent_lifecycle import Reopened, ToolServer
     from agentnb.host.agents.agent_pool import AgentPool
-    from agentnb.host.agents.health import Health
     from agentnb.host.changes.workspace_store import WorkspaceStores
-    from agentnb.host.channels import Channel, KernelAccess, Listener
+    from agentnb.host.channels import Channel, Listener
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
@@ -372,38 +368,6 @@ class Conversation:
         """Take up the agent's session *session_id*; see :meth:`AgentLifecycle.reopen`."""
         return await self.lifecycle.reopen(session_id, insist=insist)
 
-    async def login(self, method: str | None = None) -> None:
-        """Log in at the agent in the way called *method*, without asking; then open the session."""
-        await log_in_with(await self.host.agents.acquire(self.configuration, self.tab_id), method)
-        await self.ready()
-
-    async def restart(self) -> None:
-        """Stop the agent's process and start it anew; the transcript and the queue stay, a running turn is stopped."""
-        if (active := self.chat.state.active_turn) is not None:
-            self.turns.cancel(active.id)
-        await self.lifecycle.restart()
-
-    async def extend(self, method: str, params: dict[str, Any], *, notify: bool, timeout: float) -> Any:
-        """Ask the agent an extension method, or with *notify* tell it; *params* need not name the session."""
-        extension(method)
-        agent = await self.ready()
-        session_id = self.session_id or ""
-        if not notify:
-            return await agent.extend(session_id, method, params, timeout)
-        agent.tell(session_id, method, params)
-        return None
-
-    def health(self) -> Health:
-        """How its agent is."""
-        return examined(
-            self.channels,
-            self.lifecycle,
-            self.host.agents,
-            self.configuration,
-            now=self.host.loop.time(),
-            heard=None if self.turns.settled else self.inactivity.since,
-        )
-
     # --- what the user does ---
 
     def prompt(self, turn_id: str, message: Message, origin: ActionOrigin | None = None, *, look: bool = False) -> bool:
@@ -425,23 +389,7 @@ class Conversation:
         self.turns.prompt(turn_id, message, origin, look=look)
         return True
 
-    def permit(self, mode: Mode, origin: ActionOrigin, by: str) -> None:
-        """Let *mode* answer permission requests from now on; the user decided that, and the log says so."""
-        if mode != self.mode:
-            self.policy.record_mode(mode, by)
-        self.permissions.callback = None
-        self.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
-        self.asking.permissions_changed()
-        self.host.loop.spawn(self.lifecycle.make_ask())
-
-    def let_use_kernel(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
-        """Set what the agent may do with its kernel tools from now on; the user decided that, and the log says so."""
-        if access != self.channels.kernel_access:
-            self.policy.record_kernel_access(access, by)
-        self.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
-        self.show_customizations_again()
-
-    def give_kernel_tools(self, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
+    def give_kernel_tools(self) -> None:
         """Give the agent of a conversation that began without them the kernel tools; the transcript stays.
 
         Agents take MCP servers with a session only. So the agent is started again, and resumes or loads its session;
@@ -451,22 +399,12 @@ class Conversation:
         self.kernel = self._kernel_tools()
         self.customizations.configuration = self._tool_session.configuration = self.configuration
         self.lifecycle.reconfigure(self.configuration, self.kernel)
-        self.let_use_kernel(access, origin, by)
         self.dispatch(SessionConfigChanged(config={CELL_REVIEW: self.review}, time=now_ms()))
 
     @property
     def review(self) -> CellReview:
         """When a change of a cell is reviewed, as the settings and the policy files are now."""
         return self.host.policy.review(self.cwd, self.host.environment.cell_review())
-
-    def set_review(self, review: CellReview, origin: ActionOrigin | None, by: str) -> None:
-        """Set when changes of cells are reviewed in this kernel, from the next change on; the policy's log says so."""
-        if self.host.policy.review(self.cwd, review) != review:
-            message = "This project's policy file says that changes of cells are reviewed first."
-            raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
-        self.policy.record_cell_review(review, by)
-        self.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()), origin)
-        self.host.environment.choose_cell_review(review)
 
     def show_review(self) -> None:
         """Have the views show when changes of cells are reviewed, where they do not show it as it is."""

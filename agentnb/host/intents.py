@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
+from agentnb.acp.agent import extension
 from agentnb.clock import now_ms
-from agentnb.errors import AgentnbError
-from agentnb.host.channels import PAIRING, ROOT, wanted_access, wanted_mode, wanted_review
+from agentnb.errors import AgentnbError, PolicyError
+from agentnb.host.agents.login import log_in_with
+from agentnb.host.channels import CELL_REVIEW, KERNEL, PAIRING, PERMISSIONS, ROOT, wanted_setting
+from agentnb.policy.places import PROJECT
 from agentnb.state import (
     ActionOrigin,
     Answerer,
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import KernelAccess
     from agentnb.host.conversation import Conversation, SessionOwner
+    from agentnb.policy.settings import CellReview
+    from agentnb.policy.situation import Mode
     from agentnb.state import Action, Message
 
 PYTHON = "python"
@@ -137,12 +142,28 @@ def _reordered(conversation: Conversation, action: ChatQueuedMessagesReordered, 
 
 async def restart(conversation: Conversation) -> None:
     """Stop the agent's process and start it anew; a running turn is stopped."""
-    await conversation.restart()
+    if (active := conversation.chat.state.active_turn) is not None:
+        conversation.turns.cancel(active.id)
+    await conversation.lifecycle.restart()
 
 
 async def login(conversation: Conversation, method: str | None) -> None:
-    """Log in at the agent in the way called *method*; see :meth:`Conversation.login`."""
-    await conversation.login(method)
+    """Log in at the agent in the way called *method*, without asking; then open the session."""
+    await log_in_with(await conversation.host.agents.acquire(conversation.configuration, conversation.tab_id), method)
+    await conversation.ready()
+
+
+async def extend(
+    conversation: Conversation, method: str, params: dict[str, Any], *, notify: bool, timeout: float
+) -> Any:
+    """Ask the agent an extension method, or with *notify* tell it; *params* need not name the session."""
+    extension(method)
+    agent = await conversation.ready()
+    session_id = conversation.session_id or ""
+    if not notify:
+        return await agent.extend(session_id, method, params, timeout)
+    agent.tell(session_id, method, params)
+    return None
 
 
 async def close(conversation: Conversation) -> None:
@@ -204,20 +225,19 @@ def remote_name(client_id: str) -> str | None:
 
 def _permit(conversation: Conversation, action: SessionConfigChanged, origin: ActionOrigin) -> None:
     by = "python" if origin.client_id == PYTHON else "user"
-    if (access := wanted_access(action)) is not None:
-        if conversation.kernel is None:
-            _give_kernel_tools(conversation, access, origin, by)
-        else:
-            conversation.let_use_kernel(access, origin, by)
-        return
-    if (review := wanted_review(action)) is not None:
-        if conversation.kernel is None:
-            _reject("This conversation can't access the kernel, so its agent changes no cells.")
-        conversation.set_review(review, origin, by)
-        return
-    if (mode := wanted_mode(action)) is None:
+    name, value = wanted_setting(action)
+    if name == PERMISSIONS:
+        _set_permissions(conversation, value, origin, by)
+    elif name == KERNEL and conversation.kernel is not None:
+        use_kernel(conversation, value, origin, by)
+    elif name == KERNEL:
+        _give_kernel_tools(conversation, value, origin, by)
+    elif name == CELL_REVIEW and conversation.kernel is None:
+        _reject("This conversation can't access the kernel, so its agent changes no cells.")
+    elif name == CELL_REVIEW:
+        _set_cell_review(conversation, value, origin, by)
+    else:
         _reject("Only permissions (ask, allow or deny), kernel access and the review of cells can be set.")
-    conversation.permit(mode, origin, by)
 
 
 def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin: ActionOrigin, by: str) -> None:
@@ -228,7 +248,37 @@ def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin:
         _reject(str(conversation.barred))
     if conversation.chat.state.active_turn is not None:
         _reject("The agent must start again to get kernel access. Wait until the turn has ended, or stop it.")
-    conversation.give_kernel_tools(access, origin, by)
+    conversation.give_kernel_tools()
+    use_kernel(conversation, access, origin, by)
+
+
+def _set_permissions(conversation: Conversation, mode: Mode, origin: ActionOrigin, by: str) -> None:
+    """Let *mode* answer permission requests from now on; what is asked already stays open."""
+    if mode != conversation.mode:
+        conversation.policy.record_mode(mode, by)
+    conversation.permissions.callback = None
+    conversation.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
+    conversation.asking.permissions_changed()
+    conversation.host.loop.spawn(conversation.lifecycle.make_ask())
+
+
+def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
+    """Set what the agent may do with its kernel tools from now on; what runs already goes on."""
+    if access != conversation.channels.kernel_access:
+        conversation.policy.record_kernel_access(access, by)
+    conversation.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
+    conversation.show_customizations_again()
+
+
+def _set_cell_review(conversation: Conversation, review: CellReview, origin: ActionOrigin, by: str) -> None:
+    """Set when changes of cells are reviewed in this kernel, from the next change on."""
+    host = conversation.host
+    if host.policy.review(conversation.cwd, review) != review:
+        message = "This project's policy file says that changes of cells are reviewed first."
+        raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
+    conversation.policy.record_cell_review(review, by)
+    conversation.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()), origin)
+    host.environment.choose_cell_review(review)
 
 
 def _root_config(host: SessionOwner, channel: str, action: RootConfigChanged, origin: ActionOrigin) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from agentnb.errors import AgentnbError, NotOffered, SessionError, UsageError
 from agentnb.host.conversation import Conversation
+from agentnb.host.intents import use_kernel
 from agentnb.ids import new_id
 from agentnb.state import ChatOrigin
 
@@ -61,7 +62,7 @@ async def forked(conversation: Conversation, title: str | None = None) -> Conver
     )
     copy.permissions.callback = conversation.permissions.callback
     if copy.kernel is not None:
-        copy.let_use_kernel(conversation.channels.kernel_access, None, "copy")
+        use_kernel(copy, conversation.channels.kernel_access, None, "copy")
     chat = conversation.chat.state
     origin = ChatOrigin(kind="fork", chat=chat.resource, turn_id=chat.turns[-1].id if chat.turns else None)
     transcript = replace(copy.chat.state, turns=chat.turns, terminals=chat.terminals, status=chat.status, origin=origin)

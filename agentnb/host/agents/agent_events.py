@@ -22,7 +22,6 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
     from agentnb.acp.listener import Unsaved
     from agentnb.acp.permission import PermissionQuestion
     from agentnb.errors import AgentnbError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.permissions import Permissions
     from agentnb.host.turns.inactivity import Inactivity
     from agentnb.host.turns.input_requests import InputRequests
-    from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
 
 EXTENSIONS = "extensions"
@@ -53,18 +51,18 @@ class AgentEvents:
         *,
         unsaved: Callable[[str], Unsaved | None],
         lost: Callable[[AgentnbError], None],
-        printed: Callable[[str], None] = lambda _text: None,
-        mode_changed: Callable[[], None] = lambda: None,
+        printed: Callable[[str], None],
+        mode_changed: Callable[[], None],
     ) -> None:
         self._channels = channels
         self._inactivity = inactivity
         self._permissions = permissions
-        self._inputs = inputs
         self._extensions = extensions
-        self._unsaved = unsaved
-        self._lost = lost
         self._printed = printed
         self._mode_changed = mode_changed
+        self.authorize, self.refused, self.opens = permissions.authorize, permissions.refused, permissions.opens
+        self.elicit, self.elicited = inputs.elicit, inputs.elicited
+        self.answers, self.unsaved, self.lost = extensions.answers, unsaved, lost
 
     @property
     def chat(self) -> ChatState:
@@ -110,48 +108,13 @@ class AgentEvents:
         self._inactivity.record_activity()
         return await self._permissions.request(question)
 
-    async def authorize(self, request: PolicyRequest) -> PolicyRequest:
-        """Allow *request*, or raise PermissionDenied."""
-        return await self._permissions.authorize(request)
-
-    def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
-        """Log that *request* was outside the workspace."""
-        self._permissions.refused(request, error)
-
-    def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's allows *path*, which is outside the workspace."""
-        return self._permissions.opens(path, tool)
-
-    def unsaved(self, path: str) -> Unsaved | None:
-        """What an editor holds of the file *path* and has not saved."""
-        return self._unsaved(path)
-
-    async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
-        """Answer what the agent asks the user."""
-        return await self._inputs.elicit(question)
-
-    def elicited(self, elicitation_id: str) -> None:
-        """What was to be done elsewhere is done."""
-        self._inputs.elicited(elicitation_id)
-
     def extension(self, method: str, params: Any) -> None:
         """Keep a notification that belongs to no turn, in the session's ``_meta``."""
         meta = self._channels.session.state.meta or {}
         kept = (*meta.get(EXTENSIONS, ()), {"method": method, "params": params})[-EXTENSIONS_KEPT:]
         self._channels.dispatch(SessionMetaChanged(meta={**meta, EXTENSIONS: list(kept)}, time=now_ms()))
 
-    def answers(self, method: str) -> bool:
-        """Whether somebody answers the extension *method*."""
-        return self._extensions.answers(method)
-
     async def extended(self, method: str, params: Any) -> Any:
         """Answer an extension request."""
         self._inactivity.record_activity()
         return await self._extensions.answer(method, params)
-
-    def lost(self, error: AgentnbError) -> None:
-        """The agent's process is gone.
-
-        A prompt that it had not answered has failed already: its answer was the error.
-        """
-        self._lost(error)

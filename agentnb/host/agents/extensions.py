@@ -31,8 +31,8 @@ SECONDS = 60.0
 class Extensions:
     """The user's functions of one session, by extension method."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
+        self.seconds = SECONDS
         self._functions: dict[str, Function] = {}
         self._threads: list[threading.Thread] = []
         self._work: SimpleQueue[tuple[Future[Any], Function, Any] | None] = SimpleQueue()

@@ -9,10 +9,7 @@ import msgspec
 from agentnb.agent.refused_access import remedy_of
 
 if TYPE_CHECKING:
-    from agentnb.host.agents.agent_lifecycle import AgentLifecycle
-    from agentnb.host.agents.agent_pool import AgentPool
-    from agentnb.host.channels import SessionChannels
-    from agentnb.host.session_options import Configuration
+    from agentnb.host.conversation import Conversation
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +50,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(f"{field:8}  {_said(value)}".rstrip() for field, value in told.items() if value is not None)
 
 
-def examined(
-    channels: SessionChannels,
-    lifecycle: AgentLifecycle,
-    pool: AgentPool,
-    configuration: Configuration,
-    *,
-    now: float,
-    heard: float | None,
-) -> Health:
-    """How the agent of a session is; on the host's thread."""
+def examined(conversation: Conversation) -> Health:
+    """How the agent of *conversation* is; on the host's thread."""
+    channels, lifecycle, configuration = conversation.channels, conversation.lifecycle, conversation.configuration
     agent, process = lifecycle.agent, channels.session.state.agent_process
+    pool, now = conversation.host.agents, conversation.host.loop.time()
+    heard = None if conversation.turns.settled else conversation.inactivity.since
     return Health(
         state="idle" if process is None else process.state,
         pid=agent.pid if agent is not None else None,

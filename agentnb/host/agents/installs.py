@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 16_384
 """Characters of the output that are kept, the last ones."""
 FLUSH_SECONDS = 0.25
-RUNNING = ("running", "checking")
 
 
 class Installs:

@@ -1,14 +1,15 @@
-"""Arranging the log's conversations: renamed, pinned, archived, duplicated. Runs on the host's thread."""
+"""Arranging the log's conversations: renamed, pinned, archived, duplicated, deleted. Runs on the host's thread."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.clock import now_ms
 from agentnb.errors import SessionError, UsageError
-from agentnb.host.history.restore import ELSEWHERE, recorder_of
-from agentnb.host.intents import FROM_PYTHON, carry_out
+from agentnb.host.history.restore import ELSEWHERE, is_archived, recorder_of
+from agentnb.host.intents import FROM_PYTHON, carry_out, close
 from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
 from agentnb.safe_json import without_half_characters
@@ -64,6 +65,25 @@ async def duplicate(host: Host, find: Callable[[Recorder], SessionRecord]) -> tu
     copy, title = copy_of(record)
     await asyncio.to_thread(recorder.store.duplicate, record.uri, copy, title, now_ms())
     return copy, False
+
+
+async def delete(host: Host, find: Callable[[Recorder], SessionRecord]) -> SessionRecord:
+    """Delete a session for good, on the host's thread. What the agent itself keeps of it stays.
+
+    A tab that was closed, and that can still be brought back for a few seconds, is closed for good.
+    """
+    recorder, record = await asyncio.to_thread(_found, host, find)
+    if await asyncio.to_thread(recorder.store.held, [record]):
+        raise SessionError(ELSEWHERE.format(record.title), hint="Continue there, or close it there (`%agents close`).")
+    conversation = host.conversations.get(record.uri)
+    if conversation is not None:
+        if not is_archived(conversation.session.state):
+            raise SessionError(f"The session {record.title!r} is open here.", hint="Close it first.")
+        await close(conversation)
+        await asyncio.to_thread(recorder_of, host)  # the log then knows that it is closed, and nothing more comes
+    await asyncio.to_thread(recorder.store.forget, record.uri)
+    await host.stores.forget(Path(record.cwd), record.tab_id)
+    return record
 
 
 def copy_of(record: SessionRecord) -> tuple[str, str]:

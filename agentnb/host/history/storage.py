@@ -42,14 +42,14 @@ class Kept(NamedTuple):
     items: int
 
 
-def measured(store: Store, environ: Mapping[str, str] = os.environ) -> list[Kept]:
+def measured(store: Store) -> list[Kept]:
     """How much is kept: by kind, then by agent and by folder, the largest first."""
     records = _records(store)
-    log_files, changes = maintenance.files_of(store.path), changes_folder(environ)
+    log_files, changes = maintenance.files_of(store.path), changes_folder()
     index = [path for path in log_files if path.name.startswith(f"{store.path.stem}-search.db")]
     log = [path for path in log_files if path not in index]
     aside = sorted(store.path.parent.glob(f"{store.path.name}.damaged-*"))
-    data, known = data_folder(environ), {*log_files, *aside, store.path.with_name(f"{store.path.name}.lock")}
+    data, known = data_folder(), {*log_files, *aside, store.path.with_name(f"{store.path.name}.lock")}
     batches = files_of_batches(store.path)
     known.update(batches)
     others = [path for path in _files(data) if path not in known and changes not in path.parents]

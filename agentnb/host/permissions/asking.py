@@ -3,7 +3,13 @@
 Some agents act by themselves in the mode that they start with. Their descriptions say how they are made to ask
 (``[asks]``, :class:`agentnb.agent.asks.Asks`). It is set before the first prompt, after each start and resume of the
 agent, and when the agent leaves it by itself. A mode that the user chooses stays. Not checked: whether an agent that
-is set to ask does so; :mod:`agentnb.host.permissions.unasked` marks what it then runs without asking.
+is set to ask does so.
+
+A tool call that runs without asking is marked: agentnb cannot stop it, since the agent is a process of its own. Marked
+is a call that edits, deletes, moves or executes, and that succeeded or still ran when its turn ended. Not marked: a
+call that failed, and one for which the agent asked at one of our services (a file, a terminal, the kernel) while it
+ran. Under Ask a command that only looks is not marked either: agents that ask may run those by themselves. Not
+checked: whether the agent says what it did.
 """
 
 from __future__ import annotations
@@ -14,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 from agentnb.agent.asks import MODE
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError
-from agentnb.state import XConfigOptionChosen, XModeChanged
+from agentnb.host.permissions.cards import OWN
+from agentnb.state import (
+    ToolCallCompletedState,
+    ToolCallResponsePart,
+    ToolCallRunningState,
+    XConfigOptionChosen,
+    XModeChanged,
+)
 from agentnb.state.session_state import option_value
 
 if TYPE_CHECKING:
@@ -23,8 +36,9 @@ if TYPE_CHECKING:
     from agentnb.acp.agent import Agent
     from agentnb.agent.catalog import AgentSpec
     from agentnb.host.channels import SessionChannels
-    from agentnb.state import Action
+    from agentnb.state import Action, ActiveTurn, ToolCallState
 
+_ACTS = frozenset({"edit", "delete", "move", "execute"})
 MOST_RESETS = 3
 """How often in a turn a mode that the agent leaves is set again."""
 
@@ -156,3 +170,27 @@ class Asking:
         option_id = str(option.get("id"))
         actions = await agent.set_config_option(session_id, option_id, value)
         return (*actions, XConfigOptionChosen(config_id=option_id, value=value, time=now))
+
+
+def ran_unasked(turn: ActiveTurn, call: ToolCallState) -> bool:
+    """Whether *call* of the running *turn* acted although nobody was asked."""
+    if not isinstance(call, ToolCallRunningState | ToolCallCompletedState) or call.tool_call_id.startswith(OWN):
+        return False
+    details = call.details
+    if details is None or details.kind not in _ACTS or details.ran_without_asking:
+        return False
+    failed = isinstance(call, ToolCallCompletedState) and not call.success
+    if failed or call.confirmed != "not-needed" or call.answered_by is not None:
+        return False
+    return not _asked_at_a_service(turn, call.tool_call_id)
+
+
+def _asked_at_a_service(turn: ActiveTurn, call_id: str) -> bool:
+    """Whether a card of our own was shown since the call began."""
+    for part in reversed(turn.response_parts):
+        if isinstance(part, ToolCallResponsePart):
+            if part.tool_call.tool_call_id == call_id:
+                return False
+            if part.tool_call.tool_call_id.startswith(OWN):
+                return True
+    return False

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.situation import Verdict
-    from agentnb.state import Action, ToolCallCell, ToolCallState
+    from agentnb.state import Action, ToolCallState
 
 OURS = "agentnb:"
 """How the ids of our own wider answers begin."""
@@ -60,8 +60,7 @@ def belongs(request: PolicyRequest, call: ToolCallState) -> bool:
     if request.kind in {"kernel", "cell"}:
         return (request.call is not None and request.call == asked.call) or request.covered_by(asked)
     if request.command is not None:
-        shown = {asked.command, getattr(call, "tool_input", None)}
-        return request.command in shown
+        return request.command in {asked.command, getattr(call, "tool_input", None)}
     if request.path is None or real_path("/", request.path) not in asked.paths:
         return False
     if request.kind == "read":
@@ -124,15 +123,8 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
     )
 
 
-def shown_code(turn_id: str, call_id: str) -> XToolCallDetailsChanged:
-    """What shows the input of a tool call as code for the kernel."""
-    details = ToolCallDetails(kind="kernel")
-    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
-
-
-def shown_cell(turn_id: str, call_id: str, cell: ToolCallCell) -> XToolCallDetailsChanged:
-    """What shows the change of a cell that a tool call proposes in the cell."""
-    details = ToolCallDetails(cell=cell)
+def shown(turn_id: str, call_id: str, details: ToolCallDetails) -> XToolCallDetailsChanged:
+    """What shows *details* on a tool call."""
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
 
 
@@ -141,8 +133,8 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
     yield XPartRemoved(turn_id=turn_id, part_id=card.tool_call_id, time=now_ms())
     details = card.details
     if details is not None and (details.run is not None or details.rehearsal is not None):
-        shown = ToolCallDetails(run=details.run, rehearsal=details.rehearsal, differences=details.differences)
-        yield XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=shown, time=now_ms())
+        kept = ToolCallDetails(run=details.run, rehearsal=details.rehearsal, differences=details.differences)
+        yield shown(turn_id, call_id, kept)
     option = getattr(card, "selected_option", None)
     options = getattr(card, "options", None) or (() if option is None else (option,))
     yield replace(question(turn_id, call_id, request), options=options, risk=getattr(card, "risk", None))
@@ -167,14 +159,14 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
 def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
     """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
     if request.kind == "kernel":
-        return shown_code(turn_id, call.tool_call_id)
+        return shown(turn_id, call.tool_call_id, ToolCallDetails(kind="kernel"))
     content = (call.details.content if call.details is not None else None) or ()
-    shown = {item.path for item in content if isinstance(item, ToolDiffContent)}
-    missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in shown)
+    paths = {item.path for item in content if isinstance(item, ToolDiffContent)}
+    missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in paths)
     if not missing and request.cell is None:
         return None
     details = ToolCallDetails(content=(*content, *missing) if missing else None, cell=request.cell)
-    return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call.tool_call_id, details=details, time=now_ms())
+    return shown(turn_id, call.tool_call_id, details)
 
 
 def question(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallReady:

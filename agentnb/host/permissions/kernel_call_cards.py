@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentnb.clock import now_ms
 from agentnb.host.permissions import cards
 from agentnb.host.permissions.permission_request import asked_request
 from agentnb.kernel.tools import TURN_IS_OVER
@@ -18,7 +17,6 @@ from agentnb.state import (
     ToolCallPendingConfirmationState,
     ToolCallRunningState,
     ToolCallStreamingState,
-    XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
@@ -99,9 +97,7 @@ class KernelCallCards:
         """Show *shown* on the tool call of a kernel tool, where one is known for it."""
         if (found := self._card_of(call)) is not None:
             turn_id, call_id = found
-            self._channels.dispatch(
-                XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=shown, time=now_ms())
-            )
+            self._channels.dispatch(cards.shown(turn_id, call_id, shown))
 
     def call_of(self, call_id: str) -> tuple[str, str] | None:
         """The kernel tool, and its arguments, that runs for the tool call *call_id*; None where none does."""

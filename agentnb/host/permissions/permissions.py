@@ -16,12 +16,11 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, PermissionDenied, PolicyError, SessionError
 from agentnb.events.kinds import POLICY_ASKED
 from agentnb.host.permissions import cards
-from agentnb.host.permissions.grants import Answer, Grants, Question
+from agentnb.host.permissions.asking import ran_unasked
+from agentnb.host.permissions.grants import Answer, Grants, Question, needs_user
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
-from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.host.permissions.rehearsals import Rehearsals
-from agentnb.host.permissions.unasked import ran_unasked
 from agentnb.kernel.cell_proposals import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge, opens
@@ -35,7 +34,6 @@ from agentnb.state import (
     SystemNotificationResponsePart,
     ToolCallDetails,
     ToolCallPendingConfirmationState,
-    XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
-    from agentnb.host.permissions.permission_callback import PermissionCallback
+    from agentnb.host.permissions.grants import PermissionCallback
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer
@@ -128,14 +126,14 @@ class Permissions:
         if request.command is not None and request.asked in {"execute", "other"}:
             ready = replace(ready, tool_input=request.command)
         if (cell := await self._proposed_cell(request)) is not None:
-            self._channels.dispatch(cards.shown_cell(turn.id, call_id, cell))
+            self._channels.dispatch(cards.shown(turn.id, call_id, ToolCallDetails(cell=cell)))
         verdict = self._judge(request)
         chosen = cards.choose(ready.options or (), allow=True)
         if chosen is not None and self._grants.cover_kernel_call(call_id, request):
             self._record(request, verdict, outcome="allow", by="covered")
             return chosen.id
         if request.tool == "kernel" and request.command is not None:  # the code itself, as it will be compared
-            self._channels.dispatch(cards.shown_code(turn.id, call_id))
+            self._channels.dispatch(cards.shown(turn.id, call_id, ToolCallDetails(kind="kernel")))
             ready = replace(ready, tool_input=request.command)
         answer = await self._settle(self._put(ready, request, verdict))
         return None if answer is None else answer.option.id
@@ -240,9 +238,7 @@ class Permissions:
         if self._channels.mode == "ask" and request.command and rate_command(request.command).severity == "none":
             return  # an agent that asks may run by itself what only looks
         marked = ToolCallDetails(ran_without_asking=True)
-        self._channels.dispatch(
-            XToolCallDetailsChanged(turn_id=turn.id, tool_call_id=call_id, details=marked, time=now_ms())
-        )
+        self._channels.dispatch(cards.shown(turn.id, call_id, marked))
         self._policy.record_unasked(request, verdict, call_id)
         self.ran_unasked(turn.id)
 

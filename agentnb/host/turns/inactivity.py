@@ -24,8 +24,8 @@ SLACK = 0.01
 class Inactivity:
     """Watches one session's running turn; the session's ``activity`` says how long nothing came."""
 
-    def __init__(self, channels: SessionChannels, loop: HostLoop, seconds: float = SECONDS) -> None:
-        self.seconds = seconds
+    def __init__(self, channels: SessionChannels, loop: HostLoop) -> None:
+        self.seconds = SECONDS
         self.since = 0.0
         self._channels = channels
         self._loop = loop

@@ -7,23 +7,34 @@ been looked at on another thread. What could not be attached is said in its turn
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.host.environment import LOOK_SECONDS
-from agentnb.state import ChatPendingMessageSet, PendingMessageKind
+from agentnb.kernel.output_text import LEFT_OUT, picture_tokens
+from agentnb.state import (
+    ChatPendingMessageSet,
+    Message,
+    MessageEmbeddedResourceAttachment,
+    MessageOrigin,
+    PendingMessageKind,
+    SimpleMessageAttachment,
+)
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from agentnb.acp.agent import Agent
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment, Shell
     from agentnb.host.loop import HostLoop
-    from agentnb.state import Message, MessageAttachment
+    from agentnb.state import MessageAttachment
+
+_CHARACTERS_OF_TOKEN = 4
 
 Found = tuple["MessageAttachment", ...]
 
@@ -39,9 +50,8 @@ class MentionResolution:
         *,
         cwd: Path,
         resolved: Callable[[], None],
-        seconds: float = LOOK_SECONDS,
     ) -> None:
-        self.seconds = seconds
+        self.seconds = LOOK_SECONDS
         self._channels = channels
         self._environment = environment
         self._loop = loop
@@ -106,3 +116,42 @@ def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
         return tuple(encodable(each) for each in shell.mentions.attach(text, cwd)), None
     except BaseException as error:  # noqa: BLE001 - a look must not end the kernel either
         return (), f"looking at it raised {type(error).__name__}"
+
+
+def previews(attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None) -> list[dict[str, Any]]:
+    """What a draft's mentions would attach (``previewMentions``): size, what is cut, and of *label* all of it."""
+    each = tuple(attached)
+    message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
+    not_taken = frozenset(agent.not_taken(message)) if agent is not None else frozenset[str]()
+    return [
+        {
+            "label": one.label,
+            "kind": one.display_kind or "document",
+            **_size(one),
+            "leftOut": [str(sentence) for sentence in (one.meta or {}).get(LEFT_OUT, ())],
+            "isTaken": one.label not in not_taken,
+            **(_content(one) if one.label == label else {}),
+        }
+        for one in each
+    ]
+
+
+def text_tokens(text: str) -> int:
+    """About how many tokens a text has: four characters each."""
+    return -(-len(text) // _CHARACTERS_OF_TOKEN)
+
+
+def _size(one: MessageAttachment) -> dict[str, int]:
+    if isinstance(one, SimpleMessageAttachment):
+        return {"tokens": text_tokens(one.model_representation or "")}
+    if isinstance(one, MessageEmbeddedResourceAttachment):
+        return {"tokens": picture_tokens(one.data, one.content_type)}
+    return {}
+
+
+def _content(one: MessageAttachment) -> dict[str, str]:
+    if isinstance(one, SimpleMessageAttachment):
+        return {"text": one.model_representation or ""}
+    if isinstance(one, MessageEmbeddedResourceAttachment):
+        return {"data": one.data, "contentType": one.content_type}
+    return {}

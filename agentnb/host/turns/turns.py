@@ -70,9 +70,8 @@ class Turns:
         *,
         permissions: Permissions,
         cancel_questions: Callable[[], None],
-        cancel_grace: float = CANCEL_GRACE,
     ) -> None:
-        self.cancel_grace = cancel_grace
+        self.cancel_grace = CANCEL_GRACE
         self._channels = channels
         self._lifecycle = lifecycle
         self._inactivity = inactivity

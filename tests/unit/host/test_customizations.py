@@ -17,6 +17,7 @@ from agentnb.api.session import Session
 from agentnb.host import Host
 from agentnb.host.agents.customizations import customizations
 from agentnb.host.environment import Environment
+from agentnb.host.intents import use_kernel
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from tests.unit.comm.test_service import Page
 from tests.unit.host.conftest import CLIENT, configuration, hosted, until
@@ -118,9 +119,9 @@ def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: 
 
     until(host, session, lambda: told("offer"))
     conversation = hosted(host, session)
-    host.loop.call(conversation.let_use_kernel, "off", CLIENT, "test")
+    host.loop.call(use_kernel, conversation, "off", CLIENT, "test")
     until(host, session, lambda: told("offer") is None)
-    host.loop.call(conversation.let_use_kernel, "look", CLIENT, "test")
+    host.loop.call(use_kernel, conversation, "look", CLIENT, "test")
     until(host, session, lambda: told("offer"))
     shown = digest()
     for without in ("", "0" * 64):

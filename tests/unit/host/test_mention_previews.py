@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentnb.host.turns.mention_previews import previews, text_tokens
+from agentnb.host.turns.mention_resolution import previews, text_tokens
 from agentnb.kernel.output_text import LEFT_OUT
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
 from tests.unit.kernel.test_output_text import png

@@ -20,7 +20,7 @@ from agentnb.comm.client import Client
 from agentnb.errors import LogDamaged, LogUnavailable, SessionError, UnknownSession
 from agentnb.host import Host
 from agentnb.host.history.restore import KERNEL_ENDED, RUNS_ELSEWHERE, read_back, recorder_of, restore, spec_of
-from agentnb.host.intents import carry_out
+from agentnb.host.intents import carry_out, use_kernel
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.store import Store
@@ -129,7 +129,7 @@ def test_a_conversation_opened_again_keeps_its_kernel_access(
         lambda: first.open_session(SessionOptions(spec=spec, cwd=tmp_path, kernel_tools=tools), tab_id=new_id())
     )
     if tools:
-        first.loop.call(begun.let_use_kernel, had, None, "user")
+        first.loop.call(use_kernel, begun, had, None, "user")
     Session(begun).prompt("Hello").wait(PATIENCE)
     first.close()
     second = kernel()
