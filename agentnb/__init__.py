@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from agentnb.api.storage import storage as storage
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
-    from agentnb.api.turn import TurnState as TurnState
+    from agentnb.api.turn_view import TurnState as TurnState
     from agentnb.api.usage import usage as usage
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
@@ -131,7 +131,7 @@ _HOMES = {  # every other public name is an error
     "ToolCall": "agentnb.api.tool_call",
     "ToolCallStatus": "agentnb.api.tool_call",
     "Turn": "agentnb.api.session",
-    "TurnState": "agentnb.api.turn",
+    "TurnState": "agentnb.api.turn_view",
     "agent_sessions": "agentnb.api.agent_sessions",
     "agents": "agentnb.api.agents",
     "chat": "agentnb.api.start",
