@@ -22,7 +22,7 @@ from agentnb.host.permissions.permission_callback import needs_user
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.unasked import ran_unasked
-from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule

@@ -18,8 +18,8 @@ from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
+from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
-from agentnb.kernel.run_result import picture_block
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.rehearsal.limits import SECONDS
 from agentnb.policy.sensitive import sensitive_pattern

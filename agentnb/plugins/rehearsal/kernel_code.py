@@ -20,7 +20,7 @@ from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedVariable
-from agentnb.kernel.value_summary import ValueSummary, difference
+from agentnb.kernel.value_text import ValueSummary, difference
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
 
