@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from agentnb.api.storage import storage as storage
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
-    from agentnb.api.turn import TurnState as TurnState
+    from agentnb.api.turn_view import TurnState as TurnState
     from agentnb.api.usage import usage as usage
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
@@ -131,7 +131,7 @@ _NAMES = {
     "api.start": ("chat", "start", "warm"),
     "api.storage": ("storage",),
     "api.tool_call": ("ToolCall", "ToolCallStatus"),
-    "api.turn": ("TurnState",),
+    "api.turn_view": ("TurnState",),
     "api.usage": ("usage",),
     "ipython.sidebar": ("sidebar",),
     "kernel.rehearsal_result": ("Rehearsal",),

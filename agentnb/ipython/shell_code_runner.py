@@ -23,10 +23,10 @@ from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
+from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
 from agentnb.kernel.rehearsal_result import begin_code
-from agentnb.kernel.run_result import image_blocks
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:

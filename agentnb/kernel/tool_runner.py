@@ -16,15 +16,19 @@ from agentnb.cassette.mcp import CHANGED
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel import content, run_result
-from agentnb.kernel.cell_changes import CellRecord
+from agentnb.kernel import content
+from agentnb.kernel.cell_changes import CellRecord, order_of
 from agentnb.kernel.cell_names import cell_title, named_cell
-from agentnb.kernel.cell_order import order_of
-from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
-from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.cell_plans import (
+    PLANS,
+    ReadTexts,
+    check_locks,
+    note_on_file,
+    plan_cells,
+    planned_cells,
+    proposed_cell,
+)
 from agentnb.kernel.code_runner import CellStep, Edit
-from agentnb.kernel.read_only import check_locks, note_on_file
-from agentnb.kernel.read_texts import ReadTexts
 from agentnb.kernel.tools import (
     PATIENCE_SECONDS,
     TURN_IS_OVER,
@@ -34,6 +38,7 @@ from agentnb.kernel.tools import (
     demand_access,
     offered_tools,
 )
+from agentnb.kernel.value_text import fenced
 from agentnb.kernel.variable_path import last_name
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
@@ -42,7 +47,7 @@ from agentnb.state import ToolCallDetails, ToolCallRun, ToolDiffContent, ToolTex
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
-    from agentnb.kernel.cell_order import CellOrder
+    from agentnb.kernel.cell_changes import CellOrder
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
@@ -155,7 +160,7 @@ class ToolRunner:
             failure = str(error)
             return content.said(failure, failed=True)
         else:
-            return run_result.for_agent(result, takes_pictures=self._takes_pictures())
+            return content.for_agent(result, takes_pictures=self._takes_pictures())
         finally:
             self._finished(call_words(name, given), failure, names)
 
@@ -197,7 +202,7 @@ class ToolRunner:
 
         async with self._running(call_words("run_code", given), work, stop) as ended:
             ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
-            result = ended(run_result.of_run(ran))
+            result = ended(content.of_run(ran))
         if ran.stopped == "user":
             self._interrupted()
         names = sorted(change.description for change in changed)
@@ -212,7 +217,7 @@ class ToolRunner:
         def ended(result: Result) -> Result:
             begun = work.started_at
             if begun is not None:
-                shown = run_result.shown_on_card(result)
+                shown = content.shown_on_card(result)
                 self._progressed(call, ToolCallRun(started_at=begun, ended_at=max(begun, now_ms()), content=shown))
             return result
 
@@ -418,7 +423,7 @@ class ToolRunner:
         message = message[0].upper() + message[1:]
         if current is None:
             return UsageError(message, hint="Read it again with `cells`.")
-        return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
+        return UsageError(f"{message} Its text is now:\n\n{fenced(current)}")
 
     async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
         cell_id, late = edit.cell_id or "", self._job_queue.has_waiter
@@ -435,7 +440,7 @@ class ToolRunner:
         try:
             async with self._running(call, watch, stop) as ended:
                 done = await self._edited(edit, cell)
-                result = ended(run_result.of_cell(done, stopped=was_stopped and done.raised))
+                result = ended(content.of_cell(done, stopped=was_stopped and done.raised))
         except BaseException:
             unwatch()
             raise

@@ -20,8 +20,8 @@ from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
+from agentnb.kernel.content import picture_block
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
-from agentnb.kernel.run_result import picture_block
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import rank
 from agentnb.safe_json import read_json

@@ -20,7 +20,7 @@ from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.job_queue import JobQueue
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
-from agentnb.kernel.value_summary import ValueSummary, difference
+from agentnb.kernel.value_text import ValueSummary, difference
 from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
 from agentnb.state import RehearsalVariable
 
