@@ -81,7 +81,7 @@ function rows(shown: ToolCallRehearsal): Node[] {
 
 function section(name: string, items: Node[]): Node[] {
   if (items.length === 0) return [];
-  const list = element("ul", "preview-list");
+  const list = element("ul", "list preview-list");
   list.append(...items);
   return [element("h4", "preview-name", name), list];
 }

@@ -29,13 +29,13 @@ export default function mount(into: HTMLElement, { title, steps, show }: Walkthr
   const card = make("section", "walkthrough");
   card.setAttribute("aria-label", `Walkthrough: ${line(title, 100)}`);
   const count = make("p", "dim small");
-  const text = make("p", "walkthrough-text");
+  const text = make("p", "plain walkthrough-text");
   text.setAttribute("role", "status");
   const place = make("button", "button small");
   const back = make("button", "button small", "Back");
   const next = make("button", "button small", "Next");
   for (const button of [place, back, next]) button.type = "button";
-  const row = make("div", "walkthrough-row");
+  const row = make("div", "row wraps walkthrough-row");
   row.append(back, next, place);
   card.append(make("b", "", line(title, 200)), count, text, row);
   into.append(card);

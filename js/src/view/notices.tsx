@@ -1,6 +1,5 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
-import { useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
@@ -12,9 +11,10 @@ import { ErrorCard } from "./error-card";
 import type { PanelName } from "./history";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
-import { line, plain, reason } from "./plain";
+import { line, plain } from "./plain";
 import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
+import { useWork } from "./use-work";
 
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = table({
@@ -151,23 +151,17 @@ export function AgentWarning({ session }: { session: SessionState }) {
 function Restart({ again = false }: { again?: boolean }) {
   const { store } = useView();
   const { session } = usePlace();
-  const [state, setState] = useState<{ busy: boolean; trouble: string }>({ busy: false, trouble: "" });
-  const restart = () => {
-    setState({ busy: true, trouble: "" });
-    store.request("restartAgent", { channel: session }).then(
-      () => setState({ busy: false, trouble: "" }),
-      (error: unknown) => setState({ busy: false, trouble: reason(error) }),
-    );
-  };
+  const { isBusy, trouble, run } = useWork();
+  const restart = () => void run(() => store.request("restartAgent", { channel: session }));
   return (
-    <div class="restart">
-      <Button disabled={state.busy} onClick={restart}>
-        {state.busy ? <Spinner /> : <Icon name="restart" />}
+    <div class="row wraps restart">
+      <Button disabled={isBusy} onClick={restart}>
+        {isBusy ? <Spinner /> : <Icon name="restart" />}
         {again ? "Try again" : "Restart agent"}
       </Button>
-      {state.trouble && (
+      {trouble && (
         <span class="error-text" role="alert">
-          {plain(state.trouble)}
+          {plain(trouble)}
         </span>
       )}
     </div>

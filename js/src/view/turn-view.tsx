@@ -60,7 +60,7 @@ function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; aske
   return (
     <>
       <Answer turn={turn} />
-      <div class={`status-line${asks ? " asks" : ""}`}>
+      <div class={`row wraps status-line${asks ? " asks" : ""}`}>
         {asks ? <Icon name="shield" /> : <Spinner />}
         <span class="status-agent">{agent}</span>
         <span class="dim">{asks ? "needs your answer" : silence || "working…"}</span>
@@ -79,7 +79,7 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
       <Answer turn={turn} />
       <TurnChanges turn={turn} />
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
-      <div class={`ended is-${turn.state}`}>
+      <div class={`row wraps ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>
         <TurnEnd turn={turn} />
       </div>
@@ -100,7 +100,7 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
   const at = chat?.queuedMessages?.findIndex((pending) => pending.id === turnId) ?? -1;
   if (at < 0) {
     return (
-      <div class="status-line">
+      <div class="row wraps status-line">
         <Spinner />
         <span class="status-agent">{agent}</span>
         <span class="dim">{starting ? "is starting…" : "is getting ready…"}</span>
@@ -112,7 +112,7 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
     store.dispatch(place.chat, { type: "chat/queuedMessagesReordered", order: [turnId], held: false });
   const remove = () => store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
   return (
-    <div class="status-line">
+    <div class="row wraps status-line">
       <Icon name={isHeld ? "pause" : "clock"} />
       <span class="status-agent">{agent}</span>
       <span class="dim">{isHeld ? "on hold" : at === 0 ? "queued: next" : `queued: ${at} before it`}</span>
