@@ -8,7 +8,7 @@ import { type Change, Chunk } from "@codemirror/merge";
 import { Compartment, type EditorState, type Extension, StateEffect, StateField, Text } from "@codemirror/state";
 import { Decoration, type DecorationRange, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { highlightTree } from "@lezer/highlight";
-import { element } from "./element";
+import { element } from "../element";
 
 /** So that two texts that differ in everything do not hold up the page, in milliseconds. */
 const DIFF = { scanLimit: 2_000, timeout: 200 };
@@ -132,7 +132,7 @@ class OtherLines extends WidgetType {
 
   override toDOM({ state }: EditorView): HTMLElement {
     const lines = linesOf(this.#text, this.#pieces(state), this.#isLater ? "ins" : "del");
-    return element("div", { class: classOf(this.#isLater, "lines") }, ...lines);
+    return element("div", classOf(this.#isLater, "lines"), ...lines);
   }
 
   /** From where to where which classes hold. */
@@ -166,7 +166,7 @@ function linesOf(text: string, pieces: readonly Piece[], tag: "ins" | "del"): HT
     for (let index = 0; index + 1 < cuts.length; index++) {
       const [from, to] = [cuts[index] as number, cuts[index + 1] as number];
       const classes = pieces.filter((piece) => piece.from <= from && to <= piece.to).map((piece) => piece.classes);
-      node.append(element("span", { class: classes.join(" "), text: text.slice(from, to) }));
+      node.append(element("span", classes.join(" "), text.slice(from, to)));
     }
     start = end + 1;
     return node;

@@ -12,7 +12,7 @@ import { isHistoryKey } from "./history/key";
 import { useHostEvent } from "./host-events";
 import { Spacer, Waiting } from "./icons";
 import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
-import { Banner, Start } from "./notices";
+import { ConnectionBanner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
 import { PairQuestion } from "./pair-question";
 import { line, reason } from "./plain";
@@ -141,7 +141,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           )}
         </div>
       )}
-      <Banner session={active} />
+      <ConnectionBanner session={active} />
       {asksToPair && pairing === false && <PairQuestion onYes={() => pair(true)} onNo={() => askToPair(false)} />}
       {(pairing === true || hasRemote) && (
         <OnDemand

@@ -5,7 +5,7 @@ import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { useMemory, usePlace, useView } from "./context";
-import { Button, TextButton } from "./controls";
+import { Banner, Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
 import { ErrorCard } from "./error-card";
 import type { PanelName } from "./history";
@@ -36,7 +36,7 @@ export function useGap(session: string | undefined): [channel: string, text: str
 }
 
 /** What the reader should know of the connection, unless all is well; of a gap only where it is in `session`. */
-export function Banner({ session }: { session?: string | undefined }) {
+export function ConnectionBanner({ session }: { session?: string | undefined }) {
   const { store } = useView();
   const gap = useGap(session);
   const connection = store.connection.value;
@@ -47,27 +47,23 @@ export function Banner({ session }: { session?: string | undefined }) {
   if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
   if (!text) return null;
   return (
-    <div class={`banner is-${connection}`} role="status">
-      {isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
-      <div>
-        {text}
-        {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
-      </div>
-      {show && <Button onClick={show}>Show the new chat</Button>}
-    </div>
+    <Banner
+      class={`is-${connection}`}
+      icon={isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
+      action={show && <Button onClick={show}>Show the new chat</Button>}
+    >
+      {text}
+      {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
+    </Banner>
   );
 }
 
 function Gap({ channel, text }: { channel: string; text: string }) {
   const { store } = useView();
   return (
-    <div class="banner is-gap" role="status">
-      <Icon name="alert" />
-      <div>
-        <b>Something is missing.</b> {line(text, 600)}
-      </div>
-      <Button onClick={() => store.acceptGap(channel)}>OK</Button>
-    </div>
+    <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(channel)}>OK</Button>}>
+      <b>Something is missing.</b> {line(text, 600)}
+    </Banner>
   );
 }
 
@@ -140,12 +136,7 @@ export function AgentWarning({ session }: { session: SessionState }) {
     return isObject(meta) && typeof meta.warning === "string" ? [line(meta.warning, 300)] : [];
   });
   if (warnings.length === 0) return null;
-  return (
-    <div class="banner" role="status">
-      <Icon name="alert" />
-      <div>{warnings.join(" ")}</div>
-    </div>
-  );
+  return <Banner icon={<Icon name="alert" />}>{warnings.join(" ")}</Banner>;
 }
 
 function Restart({ again = false }: { again?: boolean }) {

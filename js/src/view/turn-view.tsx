@@ -8,7 +8,7 @@ import { useElapsed } from "./elapsed";
 import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { Banner, SessionTrouble, useGap } from "./notices";
+import { ConnectionBanner, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";
 import { duration } from "./plain";
@@ -39,7 +39,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
-        <Banner session={place.session} />
+        <ConnectionBanner session={place.session} />
         <Refusals here={(one) => sessionChannel(one) === place.session} />
         {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
         {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
