@@ -5,8 +5,16 @@
  */
 import { highlightingFor, language } from "@codemirror/language";
 import { type Change, Chunk } from "@codemirror/merge";
-import { Compartment, type EditorState, type Extension, StateEffect, StateField, Text } from "@codemirror/state";
-import { Decoration, type DecorationRange, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import {
+  Compartment,
+  type EditorState,
+  type Extension,
+  type Range,
+  StateEffect,
+  StateField,
+  Text,
+} from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { highlightTree } from "@lezer/highlight";
 import { element } from "../element";
 
@@ -84,9 +92,9 @@ const ended = (text: Text): Text => text.append(Text.of(["", ""]));
 const classOf = (isLater: boolean, what: string): string => `agentnb-${isLater ? "new" : "old"}-${what}`;
 
 /** The lines of the editor that the other text has not. */
-function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): DecorationRange[] {
+function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): Range<Decoration>[] {
   if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];
-  const ranges: DecorationRange[] = [];
+  const ranges: Range<Decoration>[] = [];
   for (let line = doc.lineAt(fromA); ; line = doc.lineAt(line.to + 1)) {
     ranges.push(Decoration.line({ class: classOf(when === "before", "line") }).range(line.from));
     if (line.to >= endA) break;
@@ -104,7 +112,7 @@ function absent(
   other: Text,
   { fromA, toA, endA, fromB, toB, endB, changes }: Chunk,
   when: When,
-): DecorationRange[] {
+): Range<Decoration>[] {
   if (fromB >= toB) return [];
   const isPart = fromA < toA;
   const isBelow = (isPart && when === "proposed") || fromA > doc.length;
