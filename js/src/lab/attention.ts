@@ -1,8 +1,8 @@
 /** What of JupyterLab tells that an agent needs the user, and how the user comes from there to the conversation. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
 import styles from "./attention.css";
-import { addStyles } from "./element";
 import type { Sidebar } from "./sidebar";
 
 const ATTENTION = "agentnb-attention";

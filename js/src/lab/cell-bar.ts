@@ -1,6 +1,6 @@
 /** The toolbar of a change in its cell: what it is, what answers it, and what goes to the next one. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
-import { button, element } from "./element";
+import { button, element } from "../element";
 
 /** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
 const INERT_FOR = 500;
@@ -27,16 +27,16 @@ export abstract class CellBar {
     all: readonly HTMLButtonElement[],
     { step, leave }: Moves,
   ) {
-    const previous = button({ text: "↑", label: "Previous change" }, () => step(-1));
-    const next = button({ text: "↓", label: "Next change" }, () => step(1));
+    const previous = button("↑", () => step(-1), { label: "Previous change" });
+    const next = button("↓", () => step(1), { label: "Next change" });
     for (const one of [previous, next]) one.title = one.ariaLabel ?? "";
     this.#first = answers[0];
     this.#more = [...all, previous, next];
     this.node.setAttribute(SUPPRESSED, "true"); // Enter and Space press a button
     this.node.setAttribute("aria-label", sentence);
     // The two stay on one line.
-    const steps = element("span", { class: "agentnb-cell-bar-steps" }, previous, next);
-    this.node.append(element("span", { text: sentence }), this.why, ...answers, ...all, steps);
+    const steps = element("span", "agentnb-cell-bar-steps", previous, next);
+    this.node.append(element("span", "", sentence), this.why, ...answers, ...all, steps);
     moveByKeys(this.node, [...answers, ...this.#more], leave);
     this.others = 0;
     this.#arm();
@@ -91,9 +91,7 @@ export function disable(buttons: readonly HTMLButtonElement[], isDisabled: boole
 
 /** A button that answers; not to the second click of a double click, which was meant for the bar that was here. */
 export function answerButton(text: string, onClick: () => void, className = ""): HTMLButtonElement {
-  return button({ text, class: className }, ({ detail }) => {
-    if (detail < 2) onClick();
-  });
+  return button(text, ({ detail }) => detail < 2 && onClick(), className);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The cells of a notebook that failed: which they are, and the buttons in the corner of their outputs. */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
-import { button, element } from "./element";
+import { button, element } from "../element";
 
 export type ErrorAction = "fix" | "explain";
 
@@ -106,9 +106,7 @@ export class FailedCells {
   }
 
   #bar(cell: Cell): HTMLElement {
-    const buttons = (["fix", "explain"] as const).map((action) =>
-      button({ text: LABELS[action] }, () => this.ask(action, cell)),
-    );
+    const buttons = (["fix", "explain"] as const).map((action) => button(LABELS[action], () => this.ask(action, cell)));
     const bar = element("div", { class: BAR, role: "group", label: "Error" }, ...buttons);
     bar.dataset.lmSuppressShortcuts = "true"; // Enter and Space press the button
     return bar;

@@ -1,5 +1,5 @@
 /** What the sidebar says where it has no chat to show, and what to do about it. */
-import { button, element } from "./element";
+import { button, element } from "../element";
 
 export interface Action {
   label: string;
@@ -19,24 +19,21 @@ export interface Notice {
 
 export function noticeElement({ title, text, waiting, commands = [], actions = [] }: Notice): HTMLElement {
   const box = element("div", { class: "agentnb-notice", role: waiting ? "status" : "group", label: title });
-  if (waiting) box.append(element("span", { class: "agentnb-spinner" }));
-  box.append(element("h2", { text: title }), element("p", { text }));
-  for (const { where, command } of commands)
-    box.append(element("p", { class: "agentnb-where", text: where }), commandElement(command));
-  const buttons = actions.map(({ label, primary, run }) =>
-    button({ text: label, class: primary ? "agentnb-primary" : "" }, run),
-  );
-  if (buttons.length > 0) box.append(element("div", { class: "agentnb-actions" }, ...buttons));
+  if (waiting) box.append(element("span", "agentnb-spinner"));
+  box.append(element("h2", "", title), element("p", "", text));
+  for (const { where, command } of commands) box.append(element("p", "agentnb-where", where), commandElement(command));
+  const buttons = actions.map(({ label, primary, run }) => button(label, run, primary ? "agentnb-primary" : ""));
+  if (buttons.length > 0) box.append(element("div", "agentnb-actions", ...buttons));
   return box;
 }
 
 function commandElement(command: string): HTMLElement {
-  const code = element("code", { text: command });
+  const code = element("code", "", command);
   code.tabIndex = 0;
-  const copy = button({ text: "Copy" }, () => {
+  const copy = button("Copy", () => {
     void navigator.clipboard?.writeText(command).then(() => {
       copy.textContent = "Copied";
     });
   });
-  return element("div", { class: "agentnb-command" }, code, copy);
+  return element("div", "agentnb-command", code, copy);
 }

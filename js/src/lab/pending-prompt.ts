@@ -1,5 +1,5 @@
 /** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
-import { button, element } from "./element";
+import { button, element } from "../element";
 
 /** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
 export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open" | "agentnb-reopen";
@@ -17,7 +17,7 @@ export class PendingPrompt {
     "div",
     { class: "agentnb-pending", role: "status" },
     this.#words,
-    button({ text: "Don't send" }, () => this.cancel()),
+    button("Don't send", () => this.cancel()),
   );
   #attempt = 0;
   #watch: MutationObserver | undefined;

@@ -2,9 +2,9 @@
 import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
+import { addStyles, button, element } from "../element";
 import type { Comparison, Review, Standing } from "../view/store";
 import type { How } from "./compare";
-import { addStyles, button, element } from "./element";
 import { part } from "./parts";
 import styles from "./review.css";
 
@@ -26,8 +26,8 @@ export class ReviewPanel extends Widget {
   /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
   readonly #keep = barButton("Keep", () => this.#do("Keep"));
   readonly #back = barButton("Undo", () => this.#do(this.#back.textContent ?? ""));
-  readonly #said = element("span", { class: "agentnb-review-said" });
-  readonly #body = element("div", { class: "agentnb-review-body" });
+  readonly #said = element("span", "agentnb-review-said");
+  readonly #body = element("div", "agentnb-review-body");
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
@@ -140,7 +140,7 @@ export class ReviewPanel extends Widget {
     this.#say("Loading…");
     try {
       const [{ compare }, texts, language] = await Promise.all([
-        part<typeof import("./compare")>("compare"),
+        part("compare"),
         current.load(),
         this.#languageOf(current),
       ]);
@@ -184,10 +184,10 @@ export class ReviewPanel extends Widget {
   }
 
   #say(sentence: string): void {
-    this.#body.replaceChildren(element("p", { role: "status", text: sentence }));
+    this.#body.replaceChildren(element("p", { role: "status" }, sentence));
   }
 }
 
 function barButton(text: string, onClick: () => void): HTMLButtonElement {
-  return button({ text, class: "jp-mod-styled jp-mod-minimal" }, onClick);
+  return button(text, onClick, "jp-mod-styled jp-mod-minimal");
 }

@@ -4,13 +4,13 @@
  * saved.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { element } from "../element";
 import type { CellChange } from "../view/store";
 import { putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
 import { CellMarks, type Drawn } from "./cell-marks";
 import { ChangeBar, type ChangeDoings } from "./change-bar";
 import { gapsOf } from "./deleted-cells";
-import { element } from "./element";
 
 const CHANGED = "agentnb-changed-cell";
 
@@ -171,7 +171,7 @@ export class ShownChanges extends CellMarks<DrawnChange> {
 
   /** Puts what stands for a deleted cell where that was. */
   #strike({ change, place: { cell, side, at } }: DrawnChange, node: HTMLElement, text: string | undefined): () => void {
-    const body = node.appendChild(element("div", { class: "agentnb-deleted-cell-text" }));
+    const body = node.appendChild(element("div", "agentnb-deleted-cell-text"));
     const later = [...this.drawn.values()]
       .filter(({ place }) => place.cell === cell && place.side === side && place.at[1] > at[1])
       .sort((a, b) => a.place.at[1] - b.place.at[1])

@@ -3,12 +3,12 @@
  * none of it can be saved, and all of it goes when the question is answered or withdrawn.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { element } from "../element";
 import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
 import { putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
 import { CellMarks, type Drawn } from "./cell-marks";
-import { element } from "./element";
 import { type Doings, ProposalBar } from "./proposal-bar";
 import { type AbsentCell, ShownChanges } from "./shown-changes";
 
@@ -202,8 +202,8 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
 
   /** A cell that is not there yet, below the one that it would be put under. */
   #newCell({ cell, proposal }: DrawnProposal, bar?: ProposalBar): () => void {
-    const body = element("div", { class: "agentnb-new-cell-text" });
-    const node = element("div", { class: "agentnb-new-cell" }, ...(bar ? [bar.node] : []), body);
+    const body = element("div", "agentnb-new-cell-text");
+    const node = element("div", "agentnb-new-cell", ...(bar ? [bar.node] : []), body);
     cell.node.append(node);
     const text = proposal.action === "split" ? proposal.moreText : proposal.newText;
     const erase = this.#surroundings.drawCell(body, { kind: proposal.kind, text, label: "New cell" });
@@ -251,7 +251,7 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
     const { widgets } = this.panel.content;
     const cell = below ? this.#cell(below) : widgets[0];
     if (!cell) return [];
-    const node = element("div", { class: "agentnb-move-place", text: "The cell would be moved here." });
+    const node = element("div", "agentnb-move-place", "The cell would be moved here.");
     if (below) cell.node.append(node);
     else cell.node.prepend(node);
     return [() => node.remove()];

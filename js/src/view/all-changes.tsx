@@ -22,7 +22,7 @@ export function AllChanges({ title, onDone }: { title: string; onDone: () => voi
       aria-label="Changes of the conversation"
       onKeyDown={onEscape(onDone)}
     >
-      <div class="all-changes-head">
+      <div class="row all-changes-head">
         <h3>Changes of the conversation</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />

@@ -64,7 +64,7 @@ export function Earlier() {
     setBusy(false);
   };
   return (
-    <section class="earlier-list" aria-label="Earlier conversations">
+    <section class="column earlier-list" aria-label="Earlier conversations">
       <h3>
         Earlier in this notebook
         {wereOpen.length > 1 && (
@@ -74,7 +74,7 @@ export function Earlier() {
         )}
       </h3>
       {offered.map((one) => (
-        <button key={one.uri} type="button" class="earlier-one" disabled={busy} onClick={() => open([one])}>
+        <button key={one.uri} type="button" class="row wraps earlier-one" disabled={busy} onClick={() => open([one])}>
           <Icon name="chat" />
           <span class="label cut">{line(one.title, 120)}</span>
           <Spacer />

@@ -4,6 +4,7 @@ import { isObject } from "../state/guard";
 import { usePlace, useView } from "./context";
 import { TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
+import { showPanel } from "./host-events";
 import { Icon } from "./icons";
 import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
@@ -52,12 +53,10 @@ function Confinement() {
   if (process?.state !== "running") return null;
   if (process.actsUnasked) return <li class="acts-unasked">{line(process.actsUnasked, 400)}</li>;
   if (!process.confined && !process.unconfined) return null;
-  const settings = () =>
-    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <li>
       {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
-      <TextButton onClick={settings}>Settings</TextButton>
+      <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
     </li>
   );
 }

@@ -43,7 +43,7 @@ export function Find({ chat, onJump, onDone }: Props) {
         : `${number + 1} of ${count(found.length)} turn${found.length === 1 ? "" : "s"}`;
   return (
     <div
-      class="bar-form find"
+      class="row bar-form find"
       role="search"
       onKeyDown={(event) => {
         if (event.ctrlKey || event.metaKey) return; // Ctrl+F is the chat's

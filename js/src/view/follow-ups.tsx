@@ -22,7 +22,7 @@ export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boole
   if (chat.activeTurn || chat.queuedMessages?.length || disabled) return null;
   return (
     <>
-      {suggested.length > 0 && <OfferedPrompts prompts={suggested} label="Suggestions" class="follow-ups" />}
+      {suggested.length > 0 && <OfferedPrompts prompts={suggested} label="Suggestions" class="row wraps follow-ups" />}
       {turn && <AfterTurn key={turn.id} turn={turn} />}
     </>
   );
@@ -62,7 +62,7 @@ function AfterTurn({ turn }: { turn: Turn }) {
   const { said, failed: trouble } = operations;
   if (all.length === 0 && !said && !trouble) return null;
   return (
-    <div class="follow-ups" role="group" aria-label="Next">
+    <div class="row wraps follow-ups" role="group" aria-label="Next">
       {!operations.conflicts &&
         all.map(([name, act]) => (
           <Button key={name} aria-disabled={operations.isBusy} onClick={act}>

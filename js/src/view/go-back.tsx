@@ -89,7 +89,7 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
       )}
       {operations.conflicts && <ConflictChoices id={`${turn.id} back`} operations={operations} />}
       {!operations.conflicts && (
-        <div class="restart">
+        <div class="row wraps restart">
           <Button
             ref={go}
             class="primary"

@@ -34,7 +34,7 @@ export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
   };
   return (
     <section ref={box} class="panel" id={id} tabIndex={-1} aria-label={title} onKeyDown={onEscape(onClose)}>
-      <div class="history-bar">
+      <div class="row history-bar">
         <h3>{title}</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />

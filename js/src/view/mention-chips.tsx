@@ -67,7 +67,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const current = items.find((one) => one.label === open);
   return (
     <div class="mentioned">
-      <ul aria-label="Attached by mentions">
+      <ul class="list" aria-label="Attached by mentions">
         {items.map(({ label, kind, tokens, leftOut, isTaken }) => (
           <li key={label}>
             <button
@@ -81,7 +81,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               })}
             >
               <Icon name={ICONS[kind] ?? "file"} />
-              <span class="chip-name">{line(label, 60)}</span>
+              <span class="cut chip-name">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
               {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
               {isTaken === false && <span class="chip-note">not taken</span>}

@@ -16,7 +16,7 @@ export function PairQuestion({ onYes, onNo }: { onYes: () => void; onNo: () => v
   const armed = useArmed("pair");
   return (
     <ConfirmCard title="Pair a terminal agent?" what={WHAT} onNo={onNo}>
-      <div class="restart">
+      <div class="row wraps restart">
         <Button class="primary" aria-disabled={!armed} onClick={() => armed && onYes()}>
           Pair
         </Button>

@@ -16,7 +16,7 @@ export function Rename({ title, onDone }: { title: string; onDone: () => void })
   };
   return (
     <Form
-      class="bar-form"
+      class="row bar-form"
       onSubmit={rename}
       onKeyDown={(event) => {
         event.stopPropagation();

@@ -4,6 +4,7 @@ import type { SessionState } from "../state/types.gen";
 import { useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { Fold } from "./fold";
+import { showPanel } from "./host-events";
 import { count, line } from "./plain";
 import { aboutOf, readOffers, SkillOffers, skillsOf, useSkillTrust } from "./skill-offers";
 
@@ -53,8 +54,6 @@ function Used({ all }: { all: readonly Given[] }) {
       .map(({ name }) => name)
       .join(", "),
   ];
-  const settings = () =>
-    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <Fold
       id="uses"
@@ -81,7 +80,7 @@ function Used({ all }: { all: readonly Given[] }) {
       {components.length > 0 && (
         <p>
           Components stand between you and the agent in this order. New conversations take those of the settings.{" "}
-          <Button onClick={settings}>Settings</Button>
+          <Button onClick={() => showPanel(root, "settings")}>Settings</Button>
         </p>
       )}
     </Fold>

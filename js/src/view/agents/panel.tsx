@@ -96,10 +96,10 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       return readCheck(await context.request<unknown>("checkAgent", { agent: provider }));
     });
   return (
-    <div class="agent-card is-missing" role="group" aria-label={name}>
+    <div class="column agent-card is-missing" role="group" aria-label={name}>
       <strong>{name}</strong>
       {missing && agent.description && <span class="dim small">{line(agent.description, 200)}</span>}
-      <span class="agent-actions">
+      <span class="row wraps agent-actions">
         {missing && runner && (
           <Button title={line(runner)} onClick={() => context.start(provider)}>
             Start
@@ -144,7 +144,7 @@ function Question({ name, command, onRun, onCancel }: QuestionProps) {
     <div class="agent-question" role="group" aria-label={`Install ${name}?`}>
       <p>This runs where the kernel runs, with your rights:</p>
       <pre class="output">{plain(command)}</pre>
-      <span class="agent-actions">
+      <span class="row wraps agent-actions">
         <Button class="primary" ref={button} onClick={onRun}>
           Run
         </Button>
@@ -177,7 +177,7 @@ function Setup({ name, agent, setup, context }: SetupProps) {
       return "";
     });
   return (
-    <div class="agent-setup">
+    <div class="column agent-setup">
       <Terminal terminal={setup.terminal} />
       <span class="small" role="status">
         {setup.state === "checking" && <Spinner />} {STATES.get(setup.state)} {plain(setup.message)}

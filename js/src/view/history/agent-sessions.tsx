@@ -66,11 +66,11 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
     <section aria-label={`Kept by ${title}`}>
       {found && <h4>Kept by {title} itself</h4>}
       {found?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
-      <ul class="history-day">
+      <ul class="list history-day">
         {(found ?? []).map((one) => (
-          <li key={one.id} class="history-row history-line history-own">
-            <span class="history-about">
-              <span class="history-title">{line(one.title, 120) || line(one.id, 60)}</span>
+          <li key={one.id} class="history-row row history-line history-own">
+            <span class="column history-about">
+              <span class="cut history-title">{line(one.title, 120) || line(one.id, 60)}</span>
               <span class="dim small" title={plain(one.cwd)}>
                 {one.modifiedAt !== undefined && `${new Date(one.modifiedAt).toLocaleString()} · `}
                 {line(one.cwd, 80)}

@@ -10,6 +10,7 @@ import { mountPanel, useRoot } from "../fetched-panel";
 import { Spinner } from "../icons";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
+import { useAfter } from "../use-work";
 import { AgentSessions } from "./agent-sessions";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
@@ -34,7 +35,7 @@ export interface HistoryContext {
 
 /** Shows the panel in `into`; the result takes it away again, and sends what is still to be deleted. */
 export function mountHistory(into: HTMLElement, context: HistoryContext): () => void {
-  return mountPanel(into, CSS, "history", h(History, { context }));
+  return mountPanel(into, CSS, "column history", h(History, { context }));
 }
 
 /** How far above its end, in pixels, the list fetches more. */
@@ -91,11 +92,7 @@ function History({ context }: { context: HistoryContext }) {
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
   useChanges(request, context.changed, refresh);
-  useEffect(() => {
-    if (typed === query.search) return;
-    const timer = setTimeout(() => setQuery({ ...query, search: typed }), PAUSE);
-    return () => clearTimeout(timer);
-  }, [typed, query]);
+  useAfter(typed === query.search ? undefined : PAUSE, () => setQuery({ ...query, search: typed }), [typed, query]);
   const shown = found.conversations.filter(({ uri }) => !deletion.hidden.has(uri));
   const days = byDay(shown, new Date());
   const agents = useAgents(root, found.conversations);
@@ -185,7 +182,7 @@ function History({ context }: { context: HistoryContext }) {
     return (
       // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
       <div
-        class="history-inside"
+        class="column history-inside"
         onKeyDown={(event) => {
           event.stopPropagation();
           if (event.key !== "Escape" && !isHistoryKey(event)) return;
@@ -200,7 +197,7 @@ function History({ context }: { context: HistoryContext }) {
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
-    <div class="history-inside" onKeyDown={onKeyDown}>
+    <div class="column history-inside" onKeyDown={onKeyDown}>
       <div class="history-head" role="search" aria-label="Conversations">
         <TextField
           ref={box}
@@ -291,7 +288,7 @@ function History({ context }: { context: HistoryContext }) {
         {days.map((day) => (
           <section key={day.name} aria-label={day.name}>
             <h4>{day.name}</h4>
-            <ul class="history-day">
+            <ul class="list history-day">
               {day.conversations.map((one) => (
                 <Row
                   key={one.uri}
@@ -322,7 +319,7 @@ function History({ context }: { context: HistoryContext }) {
           </section>
         ))}
         {found.trouble && (
-          <div class="history-empty" role="alert">
+          <div class="row wraps history-empty" role="alert">
             <p>The conversations couldn't be listed: {line(found.trouble, 600)}</p>
             <Button onClick={again}>Try again</Button>
           </div>
@@ -353,7 +350,7 @@ function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => 
   const { search, scope, agent, show, days } = query;
   const isNarrowed = agent !== "" || show !== "" || days > 0;
   return (
-    <div class="history-empty">
+    <div class="row wraps history-empty">
       <p>
         {search ? `Nothing ${NOWHERE[scope]} contains “${line(search, 60)}”` : `No conversations ${NOWHERE[scope]}`}
         {isNarrowed && " with these filters"}

@@ -1,11 +1,12 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, Form, useFocused } from "../controls";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
 import { fileName, save } from "../save-file";
+import { useAnswer } from "../use-work";
 import {
   type Change,
   type Conversation,
@@ -13,7 +14,6 @@ import {
   fetchDocument,
   fetchPreview,
   type Hit,
-  type Preview,
   type Request,
   type Scope,
 } from "./list";
@@ -82,7 +82,7 @@ export function Row(props: Props) {
   ];
   return (
     <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
-      <div class="history-line">
+      <div class="row history-line">
         {isChosen !== undefined && (
           <input
             type="checkbox"
@@ -95,15 +95,15 @@ export function Row(props: Props) {
         <button
           ref={main}
           type="button"
-          class="history-main"
+          class="row history-main"
           tabIndex={tabIndex}
           aria-expanded={isPreviewed}
           title="Preview"
           onClick={() => setPreviewed(!isPreviewed)}
         >
           <Icon name="chevron" />
-          <span class="history-about">
-            <span class="history-title">{title}</span>
+          <span class="column history-about">
+            <span class="cut history-title">{title}</span>
             <span class="dim small">
               {line(agent, 40)} · {count(conversation.turns)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
               {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
@@ -151,7 +151,7 @@ export function Row(props: Props) {
         />
       )}
       {conversation.hits.length > 0 && (
-        <ul class="history-hits">
+        <ul class="list history-hits">
           {conversation.hits.map((hit) => (
             <Found key={`${hit.number} ${hit.where}`} hit={hit} />
           ))}
@@ -210,7 +210,7 @@ function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: s
   }, []);
   return (
     <Form
-      class="history-ask"
+      class="row wraps history-ask"
       onSubmit={() => {
         const name = box.current?.value.trim() ?? "";
         if (name === "" || name === title) onKeep();
@@ -229,7 +229,7 @@ function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: s
 function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
   const button = useFocused<HTMLButtonElement>();
   return (
-    <div class="history-ask" role="group" aria-label={`Delete ${title}?`}>
+    <div class="row wraps history-ask" role="group" aria-label={`Delete ${title}?`}>
       <span class="small">Delete this conversation and what is kept of its changes?</span>
       <Button ref={button} class="danger" onClick={onDelete}>
         Delete
@@ -240,18 +240,8 @@ function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void;
 }
 
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
-  const [preview, setPreview] = useState<Preview>();
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let isGone = false;
-    fetchPreview(request, conversation.uri).then(
-      (answer) => isGone || setPreview(answer),
-      (error: unknown) => isGone || setTrouble(reason(error)),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [conversation.uri, conversation.modifiedAt]);
+  const { uri, modifiedAt } = conversation;
+  const { answer: preview, trouble } = useAnswer(() => fetchPreview(request, uri), [uri, modifiedAt]);
   if (trouble) return <Trouble>{trouble}</Trouble>;
   if (!preview) return <Spinner />;
   const shown = preview.turns.length;

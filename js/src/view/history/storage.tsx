@@ -3,7 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import { Button, TextButton, TextField } from "../controls";
 import { Spinner } from "../icons";
-import { count, line, plain, reason } from "../plain";
+import { count, line, plain } from "../plain";
+import { useWork } from "../use-work";
 import type { Request } from "./list";
 
 interface Row {
@@ -46,22 +47,14 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const [rows, setRows] = useState<readonly Row[]>();
   const [path, setPath] = useState("");
   const [message, setMessage] = useState("");
-  const [trouble, setTrouble] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, trouble, run: work } = useWork();
   const [asked, setAsked] = useState<Asked>();
   const limit = useRef<HTMLSelectElement>(null);
   const [file, setFile] = useState("~/agentnb-conversations.db");
   const back = useRef<HTMLButtonElement>(null);
-  const run = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setTrouble("");
+  const run = (job: () => Promise<void>) => {
     setMessage("");
-    try {
-      await work();
-    } catch (error) {
-      setTrouble(reason(error));
-    }
-    setBusy(false);
+    return work(job);
   };
   const measure = async () => {
     const answer = await request<unknown>("measureStorage", {});
@@ -114,7 +107,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           <p class="dim small">{plain(path)}</p>
         </>
       )}
-      <div class="history-ask history-care" role="group" aria-label="Delete">
+      <div class="row wraps history-ask history-care" role="group" aria-label="Delete">
         <label class="small">
           Conversations{" "}
           <select ref={limit} aria-label="Which conversations" class="field">
@@ -132,14 +125,14 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           Delete all…
         </Button>
       </div>
-      <div class="history-ask history-care" role="group" aria-label="Look after the log">
+      <div class="row wraps history-ask history-care" role="group" aria-label="Look after the log">
         {CARE.map(([action, name]) => (
           <Button key={action} disabled={isBusy} onClick={() => void act(action)}>
             {name}
           </Button>
         ))}
       </div>
-      <div class="history-ask history-care" role="group" aria-label="Copy all conversations">
+      <div class="row wraps history-ask history-care" role="group" aria-label="Copy all conversations">
         <TextField label="File where the kernel runs" value={file} onText={setFile} />
         <Button disabled={isBusy} onClick={() => void act("export", { path: file })}>
           Export all

@@ -23,8 +23,8 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   const [drawn, draw] = useDiagram(text, !live && language === "mermaid");
   return (
     <div class="code">
-      <div class="code-bar">
-        <span class="code-lang">{line(language || "text", 30)}</span>
+      <div class="row code-bar">
+        <span class="cut code-lang">{line(language || "text", 30)}</span>
         {draw && <TextButton onClick={draw}>Draw</TextButton>}
         {!live && <CellButtons text={text} language={language} />}
         <CopyButton text={text} label="Copy code" />

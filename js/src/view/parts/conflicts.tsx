@@ -6,8 +6,8 @@ import type { Choice, Conflict, Operations } from "../change-operations";
 import { many } from "../change-set";
 import { Button, Form, useFocused } from "../controls";
 import { Fold } from "../fold";
-import { count, line } from "../plain";
-import { Hunks } from "./diff";
+import { line } from "../plain";
+import { Hunks, LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { LongText } from "./long-text";
 
@@ -50,7 +50,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
           </label>
         );
         return (
-          <fieldset key={conflict.id} class="choices">
+          <fieldset key={conflict.id} class="column choices">
             <legend class="path">{line(conflict.path, 500)}</legend>
             {option("mine", "Keep mine", "It stays as it is now.")}
             {option("theirs", isRedo ? "Take the agent's" : "Take the old one", "What is there now is stored first.")}
@@ -58,7 +58,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
           </fieldset>
         );
       })}
-      <div class="restart">
+      <div class="row wraps restart">
         <Button type="submit" class="primary" disabled={!isChosen || operations.isBusy}>
           {word}
         </Button>
@@ -106,11 +106,7 @@ function Compared({ id, name, to, before, after, open = false }: ComparedProps) 
     <>
       <span>{name}</span>
       <span class="dim small">compared to: {to.toLowerCase()}</span>
-      {change && (
-        <span class="diff-count">
-          <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>
-        </span>
-      )}
+      {change && <LineCount {...change} />}
     </>
   );
   const isThere = typeof after === "string";

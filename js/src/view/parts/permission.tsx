@@ -175,7 +175,7 @@ function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   const places = call.details?.locations ?? [];
   if (places.length === 0) return null;
   return (
-    <ul class="permission-places">
+    <ul class="list permission-places">
       {places.slice(0, 8).map((place) => (
         <li class="path">
           {line(place.path, 500)}

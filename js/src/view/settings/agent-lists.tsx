@@ -47,7 +47,7 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
   };
   return (
     <Folded summary={few(order.map((provider) => nameOf(agents, provider)))}>
-      <ol class="setting-agents">
+      <ol class="list setting-agents">
         {order.map((provider, at) => {
           const name = nameOf(agents, provider);
           return (
@@ -78,7 +78,7 @@ export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
   return (
     <Folded summary={few(names.map((provider) => nameOf(agents, provider))) || "None is hidden"}>
-      <ul class="setting-agents setting-checks">
+      <ul class="list setting-agents setting-checks">
         {all.map((provider) => (
           <li key={provider}>
             <label>
@@ -119,7 +119,7 @@ export function HiddenModels({ models, agents, names, isFixed, onChange }: Model
     onChange([...new Set([...left, ...added])]);
   };
   return (
-    <ul class="setting-agents">
+    <ul class="list setting-agents">
       {models.map((model) => {
         const isHidden = names.some((name) => isNamed(model, name));
         return (

@@ -37,13 +37,13 @@ export function OwnAgents({ agents, onChange, children }: Props) {
   }, [agents]);
   return (
     <div class="setting" role="group" aria-labelledby="own-agents-title" aria-describedby="own-agents-about">
-      <div class="setting-line">
+      <div class="row wraps setting-line">
         <span id="own-agents-title" class="setting-title">
           Commands of agents
         </span>
       </div>
       {own.length > 0 && (
-        <ul class="settings-agents">
+        <ul class="list settings-agents">
           {own.map((agent) => (
             <li key={agent.name}>
               <span class="settings-agent">
@@ -73,7 +73,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
           ))}
         </ul>
       )}
-      <label class="settings-form">
+      <label class="row wraps settings-form">
         <span class="small">Describe</span>
         <Choice
           label="Agent to describe"
@@ -135,7 +135,7 @@ function AgentForm({ agent, names, onCancel, onSave }: FormProps) {
   };
   return (
     <Form
-      class="settings-form settings-box"
+      class="row wraps settings-form settings-box"
       label={agent ? `The agent ${line(agent.name, 60)}` : "A new agent"}
       onSubmit={save}
     >

@@ -36,7 +36,7 @@ export interface SettingsContext {
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
   const settings = h(Settings, { context });
   const panel = h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings });
-  return mountPanel(into, CSS, "settings", panel);
+  return mountPanel(into, CSS, "column settings", panel);
 }
 
 function focusedIn(at: HTMLElement | null): Element | null | undefined {
@@ -151,7 +151,7 @@ function Settings({ context }: { context: SettingsContext }) {
     </>
   );
   return (
-    <div class="settings-inside">
+    <div class="column settings-inside">
       <div class="settings-head">
         <TextField
           ref={search}
@@ -304,7 +304,7 @@ function Row({ setting, agents, models, isHere, request, onChange, onServer, chi
   const id = `setting-${name}`;
   return (
     <div class="setting" role="group" aria-labelledby={`${id}-title`} aria-describedby={`${id}-about`}>
-      <div class="setting-line">
+      <div class="row wraps setting-line">
         <span id={`${id}-title`} class="setting-title">
           {line(title, 60)}
         </span>

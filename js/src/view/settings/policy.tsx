@@ -95,7 +95,7 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
     setPattern("");
   };
   return (
-    <Form class="settings-form" label="Add a rule" onSubmit={add}>
+    <Form class="row wraps settings-form" label="Add a rule" onSubmit={add}>
       <Choice label="What the rule does" options={ACTIONS} value={action} onChoose={setAction} />
       <Choice label="Kind of tool" options={TOOLS} value={tool} onChoose={setTool} />
       <TextField
@@ -124,7 +124,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
   return (
     <Group title="What would happen with …" label="What would happen">
       <p class="dim small">In a new conversation, as the settings are now. Nothing is run.</p>
-      <Form class="settings-form" label="Try the policy" onSubmit={() => void test()}>
+      <Form class="row wraps settings-form" label="Try the policy" onSubmit={() => void test()}>
         <Choice label="What the agent wants" options={WANTS} value={kind} onChoose={setKind} />
         <TextField
           label={kind === "command" ? "Command line" : "File"}
@@ -156,7 +156,7 @@ function Trusted({ listed, request, change, below }: Props) {
           />
         ))}
       </ul>
-      <Form class="settings-form" label="Trust a folder" onSubmit={trust}>
+      <Form class="row wraps settings-form" label="Trust a folder" onSubmit={trust}>
         <TextField label="Folder" value={text} onText={setText} />
         <FolderChooser label="a folder to trust" from={text} request={request} onChoose={setText} />
         <Button type="submit">Trust</Button>

@@ -52,7 +52,7 @@ function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: Props["o
     onAdd(name.trim(), { line: command.trim(), env });
   };
   return (
-    <Form class="settings-form" label="Add an MCP server" onSubmit={add}>
+    <Form class="row wraps settings-form" label="Add an MCP server" onSubmit={add}>
       <TextField label="Name of the server" placeholder="name" value={name} onText={setName} />
       <TextField
         label="Command or address"
