@@ -192,6 +192,7 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
         with contextlib.suppress(asyncio.CancelledError):
             await (await started).stop(0)
 
+    gc.collect()  # what earlier tests left is not this one's
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         loop = asyncio.new_event_loop()
@@ -219,6 +220,7 @@ def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_p
             await stopping
         await asyncio.sleep(0)
 
+    gc.collect()  # what earlier tests left is not this one's
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         loop = asyncio.new_event_loop()
