@@ -65,7 +65,7 @@ class Child(asyncio.SubprocessProtocol):
         self._pending = b""
         self._started: asyncio.Future[int] | None = None
         self._status: int | None = None
-        self._transport_ended = asyncio.Event()
+        self.reaped = asyncio.Event()
         self._paused = False
         self._reads = 0
         self._drains = MOST_DRAINS
@@ -181,7 +181,7 @@ class Child(asyncio.SubprocessProtocol):
     async def _until_subreaper_ends(self, seconds: float) -> None:
         if self._subreaper_runs:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._transport_ended.wait(), seconds)
+                await asyncio.wait_for(self.reaped.wait(), seconds)
 
     @property
     def returncode(self) -> int | None:
@@ -343,7 +343,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """It ended, or its subreaper: with that killed, the program is as well."""
-        self._transport_ended.set()
+        self.reaped.set()
         if BELOW_SUBREAPER:
             self._read_link()
             if self._started is not None and not self._started.done():

@@ -204,13 +204,13 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
 
 def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_path: Path) -> None:
     """As where the kernel ends while an agent is given time to leave by itself."""
-    pids: list[int] = []
+    children: list[Child] = []
 
     async def begin_to_stop() -> None:
         options: Any = {"cwd": tmp_path, "env": dict(os.environ)}
         handlers: Any = {"on_output": lambda *_: None, "on_end": lambda: None}
         child = await Child.spawn(["sleep", "60"], **options, **handlers)
-        pids.append(child.pid)
+        children.append(child)
         stopping = asyncio.ensure_future(child.stop(PATIENCE))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -225,7 +225,8 @@ def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_p
         warnings.simplefilter("always")
         loop = asyncio.new_event_loop()
         loop.run_until_complete(begin_to_stop())
-        loop.run_until_complete(until_dead(*pids))
+        loop.run_until_complete(until_dead(*(child.pid for child in children)))
+        loop.run_until_complete(asyncio.wait_for(children[0].reaped.wait(), PATIENCE))  # its subreaper, a moment later
         loop.close()
         gc.collect()
     assert [str(each.message) for each in seen] == []
