@@ -105,6 +105,7 @@ class Walk:
         self._loaded: set[str] = set()
         self._depth = 0
         self._computing = 0
+        self._wrappers = 0
         self._through: tuple[str, ...] = ()
         self._programs: set[str] = set()
         self._repeating = 0
@@ -342,11 +343,19 @@ class Walk:
         self._repeating += program in _REPEATING
         for inner in inner_commands(program, arguments):
             if inner.words:
-                self._unit(inner.words)
-                self.argv(inner.words)
+                self._wrapped(inner.words)
             else:
                 self._inner_text(inner.script, dynamic=inner.dynamic)
         self._repeating -= program in _REPEATING
+
+    def _wrapped(self, words: Sequence[Field]) -> None:
+        """A command that another one runs."""
+        if self._wrappers >= _DEEPEST:
+            raise Unreadable("Its commands run others too often to be followed.")
+        self._wrappers += 1
+        self._unit(words)
+        self.argv(words)
+        self._wrappers -= 1
 
     def _powers(self, program: str, arguments: Sequence[Field]) -> bool:
         """Builtins that set variables."""

@@ -52,6 +52,7 @@ _WRAPPERS: dict[str, _Shape] = {
     "env": _shape("-u -C --unset --chdir", scripts="-S --split-string", assigns=True),
     "nohup": _shape(),
     "setsid": _shape(),
+    "coproc": _shape(),
     "time": _shape("-f -o"),
     "command": _shape(),
     "builtin": _shape(),
