@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.policy.commands.disguise import unseen
 from agentnb.policy.commands.paths import Place
-from agentnb.policy.commands.system import ADMIN
+from agentnb.policy.commands.programs import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, rank, together

@@ -195,6 +195,19 @@ class _Redirected(NamedTuple):
     following: list[Node]
 
 
+def _with(command: Command, found: _Redirected) -> Command:
+    """*command* with redirections: those behind a list or a pipeline are its last command's."""
+    if isinstance(command, Pipeline):
+        *first, last = command.commands
+        return Pipeline(commands=(*first, _with(last, found)))
+    if isinstance(command, Simple):
+        words, redirects = (*command.words, *found.words), (*command.redirects, *found.redirects)
+        return Simple(assignments=command.assignments, words=words, redirects=redirects)
+    if found.words:
+        raise Unreadable("Words stand behind the end of a command.")
+    return Compound(kind="group", bodies=(Script(commands=(command,)),), redirects=found.redirects)
+
+
 class _Reader:
     """Makes commands of a syntax tree."""
 
@@ -260,17 +273,17 @@ class _Reader:
         """A command with redirections; behind a here-document other commands may stand on its line."""
         nodes = [] if body is None else self._parts(body)
         found = self._redirects([*(each for each in nodes if each.type in _REDIRECTS), *redirects])
-        command: Command
+        before: tuple[Command, ...] = ()
+        last: Command
         if body is None or body.type in _SIMPLE or body.children[0].type == "[":
-            command = self._simple([each for each in nodes if each.type not in _REDIRECTS], found)
-        elif found.words:
-            raise Unreadable("Words stand behind the end of a command.")
-        elif body.type in _KINDS:
-            command = self._compound(body, found.redirects)
+            last = self._simple([each for each in nodes if each.type not in _REDIRECTS], found)
+        elif body.type in _KINDS and not found.words:
+            last = self._compound(body, found.redirects)
         else:
-            command = Compound(kind="group", bodies=(self.script([body]),), redirects=found.redirects)
+            *first, final = self.script([body]).commands
+            before, last = tuple(first), _with(final, found)
         fed = [self.script([each]) for each in found.pipes]
-        return [*self._pipeline([Script(commands=(command,)), *fed]), *self.script(found.following).commands]
+        return [*before, *self._pipeline([Script(commands=(last,)), *fed]), *self.script(found.following).commands]
 
     def _parts(self, node: Node) -> list[Node]:
         """The assignments, words and redirections of a command."""

@@ -24,6 +24,8 @@ _ESCAPED = re.compile(r"\\(.)|([^\\]+)|\\", re.DOTALL)
 _IN_QUOTES = re.compile(r"\\(.)|(`|\$[\w({@*#?$!-])|(\")|[^\\`$\"]+|.", re.DOTALL)
 _IN_BACKTICKS = re.compile(r"\\([$`\\])")
 _IN_QUOTED_BACKTICKS = re.compile(r'\\([$`\\"])')
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STARTS_EXPANSION = re.compile(r"[\w({\[@*#?$!'-]")
 _SPECIAL = re.compile(r"[\s;&|<>()'\"`$]")
 _HIDDEN = re.compile(r"\$[({\['\"]|`|[<>]\(")
 _RUNS = frozenset({"command_substitution", "process_substitution"})
@@ -68,11 +70,17 @@ class WordReader:
         """The words that *nodes* are: those between which nothing stands are one word."""
         groups: list[list[Node]] = []
         for node in nodes:
+            if self._is_descriptor(node):
+                continue
             if groups and not self.between(groups[-1][-1], node):
                 groups[-1].append(node)
             else:
                 groups.append([node])
         return [self._word(group) for group in groups]
+
+    def _is_descriptor(self, node: Node) -> bool:
+        """True for the number in front of a redirection: the grammar takes some for words."""
+        return self._source[node.end_byte : node.end_byte + 1] in {b"<", b">"} and self.text(node).isdecimal()
 
     def _word(self, nodes: list[Node]) -> Word:
         self._count += 1
@@ -110,18 +118,38 @@ class WordReader:
         return tuple(found)
 
     def _joined(self, nodes: Sequence[Node]) -> list[Part]:
+        """The parts of one word, of which *nodes* are the pieces."""
         found: list[Part] = []
-        for at, node in enumerate(nodes):
-            following = self.text(nodes[at + 1]) if at + 1 < len(nodes) else ""
-            if node.type == "$" and self.text(node) != "$":
-                found += [Variable(name=each) for each in self.text(node)[1::2]]
-            elif node.type == "$" and following.startswith('"'):  # `$"…"` is a string
-                continue
-            elif node.type == "$" and re.match(r"[\w({\[@*#?$!'-]", following):
-                raise Unreadable("Something is computed where it cannot be read.")
+        pieces = [piece for node in nodes for piece in self._pieces(node)]
+        for at, node in enumerate(pieces):
+            text = self.text(node)
+            if node.type == "$" and text == "$" and at + 1 < len(pieces):
+                found += self._behind_dollar(pieces[at + 1])
+            elif node.type == "$":
+                found += [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
+            elif at and self.text(pieces[at - 1]) == "$" and (name := _NAME.match(text)):
+                found += _unquoted(text[name.end() :], operator=False)
             else:
                 found += self._parts(node)
         return found
+
+    def _pieces(self, node: Node) -> list[Node]:
+        if node.type not in _JOINED:
+            return [node]
+        if any(self.between(*pair) for pair in pairwise(node.children)):
+            raise Unreadable("Two words were taken for one.")
+        return [piece for each in node.children for piece in self._pieces(each)]
+
+    def _behind_dollar(self, node: Node) -> list[Part]:
+        """The variable that a ``$`` and *node* name together, or nothing in front of a string: ``$"…"`` is one."""
+        text = self.text(node)
+        if text.startswith('"'):
+            return []
+        if not node.children and (name := _NAME.match(text)):
+            return [Variable(name=name[0])]
+        if _STARTS_EXPANSION.match(text):
+            raise Unreadable("Something is computed where it cannot be read.")
+        return [Text(value="$", quoted=True)]
 
     def _parts(self, node: Node, *, quoted: bool = False) -> list[Part]:
         """The parts that a node of a word is."""
@@ -142,16 +170,12 @@ class WordReader:
 
     def _combined(self, node: Node, text: str) -> list[Part]:
         """The parts of a node of other nodes, or of plain text."""
-        if node.type in _JOINED:
-            if any(self.between(*pair) for pair in pairwise(node.children)):
-                raise Unreadable("Two words were taken for one.")
-            return self._joined(node.children)
         if node.type in _COMPUTED:
             return [Computed(scripts=self.scripts(node))]
         if node.type == "brace_expression":
             return [Text(value=text)]
         if node.children:
-            raise Unreadable(f"A word of the kind {node.type} is not known.")
+            raise Unreadable(f"{text[:1]!r} is not expected.")
         return _unquoted(text, operator=not node.is_named)
 
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:

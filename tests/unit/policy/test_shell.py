@@ -69,6 +69,9 @@ def commands(script: Script) -> list[list[str]]:
         ('a <<<"$(b)" 2>&1 &>c', [["a"], ["b"]]),
         ("a <(b) >(c)", [["a", "$(…)?", "$(…)?"], ["b"], ["c"]]),
         ("! a; time { b; }; coproc c", [["a"], ["b"], ["coproc", "c"]]),
+        ("rm$IFS-rf$IFS/", [["rm", "-rf", "/"]]),
+        ("a 2>b 0>&1 c 3<d 4>&-", [["a", "c"]]),
+        ("a | b > c; d && e >f", [[each] for each in "abde"]),
         ("echo if then fi", [["echo", "if", "then", "fi"]]),
         ("a # b\nc d#e", [["a"], ["c", "d#e"]]),
     ],
@@ -241,3 +244,12 @@ rate_command("ls")
 assert "tree_sitter" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
+    """As the shell does it, whatever joins the commands."""
+    for text in ("a && b > f", "a | b > f", "a || c | b > f"):
+        last = parse(text).commands[-1]
+        last = last.commands[-1] if isinstance(last, Pipeline) else last
+        assert isinstance(last, Simple)
+        assert ([word.source for word in last.words], [each.target.source for each in last.redirects]) == (["b"], ["f"])
