@@ -1,4 +1,7 @@
-"""Writes `docs/reference/policy-cases.md`, what the engine says of every policy case; `--check` says if it is stale."""
+"""Writes `docs/reference/policy-cases.md`, what the engine says of every policy case, and the keys in `policy.md`.
+
+`--check` says if they are stale.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "policy-cases.md"
+REFERENCE = ROOT / "docs" / "reference" / "policy.md"
+KEYS = ("<!-- keys: written by scripts/gen_policy_cases.py from agentnb/policy/keys.py -->\n", "<!-- /keys -->\n")
 CASES = ROOT / "tests" / "cases" / "policy"
 WORKSPACE = "/w"
 AGENT = "claude"
@@ -100,6 +105,15 @@ def page() -> str:
         *_files(files),
     ]
     return "\n".join(sections)
+
+
+def reference_page() -> str:
+    """The page of reference, with the tables of keys as they are now."""
+    from agentnb.policy.keys import reference
+
+    before, rest = REFERENCE.read_text(encoding="utf-8").split(KEYS[0])
+    after = rest.split(KEYS[1])[1]
+    return f"{before}{KEYS[0]}\n{reference()}\n\n{KEYS[1]}{after}"
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -272,4 +286,4 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     from scripts.generated import write_or_check
 
-    sys.exit(write_or_check({PAGE: page()}, __doc__))
+    sys.exit(write_or_check({PAGE: page(), REFERENCE: reference_page()}, __doc__))

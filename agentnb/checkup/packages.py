@@ -22,6 +22,8 @@ NEEDED = (
     "markdown-it-py",
     "msgspec",
     "nest-asyncio",
+    "tree-sitter",
+    "tree-sitter-bash",
 )
 """What agentnb itself needs: its requirements for every Python."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.policy.keys import FILE_KEYS, Key
 
 Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
 """The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
@@ -79,6 +80,25 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         elif self.kind == "names":
             value = [name for each in value.split(",") if (name := each.strip())]
         return self.check(value)
+
+
+def _policy_setting(key: Key) -> Setting:
+    """The setting that a key of the policy file is."""
+    return Setting(
+        name=key.name,
+        group="permissions",
+        title=key.title,
+        kind="choice",
+        default=key.default,
+        choices=key.choices,
+        labels=key.labels,
+        about=key.about,
+        file="policy.toml",
+        variable=key.variable,
+        trait=False,
+        order=key.choices,
+        counts="at once",
+    )
 
 
 _ON = ("on", "1", "yes", "true")
@@ -245,22 +265,7 @@ SETTINGS: dict[str, Setting] = {
             "denied where no front end is attached), 'allow' or 'deny'.",
             order=("deny", "ask", "allow"),
         ),
-        Setting(
-            name="headless",
-            group="permissions",
-            title="Where nobody can answer",
-            kind="choice",
-            default="deny",
-            choices=("deny", "allow"),
-            labels=("Deny", "Allow"),
-            about="What happens to questions that nobody can answer and no rule is about. 'allow' counts in "
-            "trusted folders.",
-            file="policy.toml",
-            variable="AGENTNB_HEADLESS",
-            trait=False,
-            order=("deny", "allow"),
-            counts="at once",
-        ),
+        *(_policy_setting(key) for key in FILE_KEYS if key.title),
         Setting(
             name="cell_review",
             group="permissions",

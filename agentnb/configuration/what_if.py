@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
 from agentnb.policy.engine import judge
+from agentnb.policy.keys import TOOLS
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.rules import TOOLS
 from agentnb.policy.situation import Situation
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.api.columns import MarkdownTable, lines, markdown
 from agentnb.ipython.markdown import harmless_line
+from agentnb.policy.keys import FILE_KEYS
 from agentnb.state import SessionStatus
 
 if TYPE_CHECKING:
@@ -105,9 +106,7 @@ class PolicyTable:
         facts += [f"Confined: {', '.join(found)}."] if (found := [*map(_confined, held.confine.items())]) else []
         facts.append(self._trust())
         facts.append(f"Always asks: {_ALWAYS}.")
-        when = "before they are made" if held.cell_review == "first" else "after they are made"
-        facts.append(f"Changes of cells are reviewed {when} (cell_review).")
-        facts.append(f"Where nobody can be asked: {held.headless}.")
+        facts += [key.facts[getattr(held, key.name)] for key in reversed(FILE_KEYS)]
         facts.append(f"Yours: {held.user_file}. The project's: {held.project_file}. The log: {held.log_file}.")
         return facts
 

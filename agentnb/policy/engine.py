@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
+from agentnb.policy.settings import loosening
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.situation import Decider, Situation, Verdict
 from agentnb.policy.subjects import READING, Seen, seen
@@ -121,7 +122,7 @@ def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
 
 def _allows_some(settings: Settings) -> bool:
     allowing = any(each.rule.action == "allow" for each in settings.rules)
-    return allowing or bool(settings.bypass) or settings.headless == "allow" or settings.cell_review == "after"
+    return allowing or bool(settings.bypass) or bool(loosening(settings))
 
 
 def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:

@@ -15,21 +15,6 @@ Scope: TypeAlias = Literal["once", "turn", "session", "always"]
 Source: TypeAlias = Literal["default", "user", "project", "session", "turn"]
 
 STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
-TOOLS = (
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
-    "kernel",
-    "cell",
-)
-"""What a rule's ``tool`` can name: ACP's kinds, and our kernel and cell tools."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

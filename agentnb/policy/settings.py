@@ -17,8 +17,8 @@ import msgspec
 from agentnb.agent.confinement_choice import Confining, checked_confining
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
-from agentnb.policy.rules import TOOLS, InForce, Rule
-from agentnb.policy.severity import SEVERITIES
+from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, Key
+from agentnb.policy.rules import InForce, Rule
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 CellReview: TypeAlias = Literal["first", "after"]
 """When the user reviews a change of a notebook's cell: before it is made, or afterwards."""
-
-_LISTS = ("agent", "tool", "path", "command")
-_KEYS = tuple(Rule.__struct_fields__)
-_TOP = ("rule", "agents", "sensitive", "headless", "cell_review", "trust")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,17 +64,14 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
     except ValueError as error:
         raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
     reader = _Reader(text, name, source)
-    reader.known(data, _TOP, "")
+    reader.known(data, (*TABLES, *(key.name for key in FILE_KEYS)), "")
     return Settings(
         rules=tuple(reader.rule(number, each) for number, each in enumerate(reader.listed(data), 1)),
         bypass=frozenset(reader.bypass(agents := reader.agents(data.get("agents", {})))),
         confine=reader.confine(agents),
         sensitive=tuple(reader.sensitive(data.get("sensitive", {}))),
-        headless=reader.choice(data.get("headless", "deny"), ("allow", "deny"), "headless"),
-        cell_review=reader.choice(data["cell_review"], ("first", "after"), "cell_review")
-        if "cell_review" in data
-        else None,
         trusted=tuple(reader.trusted(data.get("trust", {}))),
+        **{key.name: reader.value(key, data) for key in FILE_KEYS},
     )
 
 
@@ -90,16 +83,21 @@ def tightened(settings: Settings, name: str) -> Settings:
     dropped += [f"[agents.{agent}] bypass" for agent in sorted(settings.bypass)]
     dropped += [f"[agents.{agent}] confine" for agent, said in sorted(settings.confine.items()) if said is False]
     dropped += [f"[sensitive] {pattern!r} = false" for pattern, is_ in settings.sensitive if not is_]
-    dropped += ["headless"] if settings.headless == "allow" else []
-    dropped += ["cell_review"] if settings.cell_review == "after" else []
+    loosened = loosening(settings)
+    dropped += loosened
     dropped += [f"[trust] {folder!r}" for folder in settings.trusted]
     own = "Put it into your own policy file if you want it; `%agents policy` says where that is."
     warnings = tuple(
         f"{name} loosens the policy, which a project may not do: {each} is ignored. {own}" for each in dropped
     )
-    review: CellReview | None = "first" if settings.cell_review == "first" else None
     confine = {agent: said for agent, said in settings.confine.items() if said is not False}
-    return Settings(rules=rules, confine=confine, sensitive=sensitive, cell_review=review, warnings=warnings)
+    kept = {key.name: getattr(settings, key.name) for key in FILE_KEYS if key.name not in loosened}
+    return Settings(rules=rules, confine=confine, sensitive=sensitive, warnings=warnings, **kept)
+
+
+def loosening(settings: Settings) -> list[str]:
+    """The keys of a file whose values loosen the policy."""
+    return [key.name for key in FILE_KEYS if key.loosest and getattr(settings, key.name) == key.loosest]
 
 
 class _Reader:
@@ -125,27 +123,37 @@ class _Reader:
 
     def rule(self, number: int, data: dict[str, Any]) -> InForce:
         table = f"rule {number}"
-        self.known(data, _KEYS, table)
-        if "action" not in data:
-            self._fail("action", table, "'action' is missing", 'Add action = "allow", "ask" or "deny".')
-        fields = dict(data)
-        self.choice(fields["action"], ("allow", "ask", "deny"), "action", table)
-        self.choice(fields.get("severity", "high"), SEVERITIES, "severity", table)
-        for key in _LISTS:
-            value = fields.get(key, [])
-            value = [value] if isinstance(value, str) else value
-            if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-                self._fail(key, table, f"{key!r} is neither text nor a list of texts", f'Write {key} = ["…"].')
-            fields[key] = tuple(value)
-        for tool in fields["tool"]:
-            self.choice(tool, TOOLS, "tool", table)
-        for key, kind in (("sensitive", bool), ("note", str)):
-            if not isinstance(fields.get(key, kind()), kind):
-                self._fail(
-                    key, table, f"{key!r} is {fields[key]!r}", "Use true or false." if kind is bool else "Use text."
-                )
+        self.known(data, tuple(key.name for key in RULE_KEYS), table)
+        fields = {key.name: self.value(key, data, table) for key in RULE_KEYS}
         fields["path"] = tuple(_home(each) for each in fields["path"])
         return InForce(Rule(**fields), self._source, f"{self._name} {table}")
+
+    def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
+        """The value of *key* in *data*, checked."""
+        name, wanted = key.name, " or ".join(f'"{each}"' for each in key.choices).replace(" or ", ", ", 1)
+        if name not in data:
+            if key.is_needed:
+                self._fail(name, table, f"{name!r} is missing", f"Add {name} = {wanted}.")
+            return key.default
+        value = data[name]
+        if key.kind == "texts":
+            return self._texts(key, value, table)
+        if key.kind == "choice":
+            return self.choice(value, key.choices, name, table)
+        if not isinstance(value, bool if key.kind == "switch" else str):
+            hint = "Use true or false." if key.kind == "switch" else "Use text."
+            self._fail(name, table, f"{name!r} is {value!r}", hint)
+        return value
+
+    def _texts(self, key: Key, value: Any, table: str) -> tuple[str, ...]:
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+            self._fail(
+                key.name, table, f"{key.name!r} is neither text nor a list of texts", f'Write {key.name} = ["…"].'
+            )
+        for each in value if key.choices else ():
+            self.choice(each, key.choices, key.name, table)
+        return tuple(value)
 
     def agents(self, agents: Any) -> dict[str, dict[str, Any]]:
         for agent, data in self._table(agents, "agents").items():

@@ -7,10 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PolicyError, UsageError
+from agentnb.policy.keys import RULE_KEYS
 from agentnb.policy.places import PROJECT, user_policy
 from agentnb.policy.settings import Settings, load, parse
 from agentnb.policy.trust import trusting, with_folder, without_folder
-from agentnb.toml_file import ChangedMeanwhile, change_file, parsed, toml_text, with_key, without_entry, without_key
+from agentnb.toml_file import (
+    ChangedMeanwhile,
+    change_file,
+    parsed,
+    toml_text,
+    toml_value,
+    with_key,
+    without_entry,
+    without_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -142,15 +152,5 @@ def _trusting(text: str, folder: Path) -> str:
 
 
 def _toml(rule: Rule) -> str:
-    lines = ["[[rule]]", f"action = {toml_text(rule.action)}"]
-    for key in ("agent", "tool", "path", "command"):
-        values = getattr(rule, key)
-        if values:
-            lines.append(f"{key} = [{', '.join(map(toml_text, values))}]")
-    if rule.severity != "high":
-        lines.append(f"severity = {toml_text(rule.severity)}")
-    if rule.sensitive:
-        lines.append("sensitive = true")
-    if rule.note:
-        lines.append(f"note = {toml_text(rule.note)}")
-    return "\n".join([*lines, ""])
+    said = {key.name: getattr(rule, key.name) for key in RULE_KEYS if getattr(rule, key.name) != key.default}
+    return "\n".join(["[[rule]]", *(f"{name} = {toml_value(value)}" for name, value in said.items()), ""])

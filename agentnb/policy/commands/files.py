@@ -31,29 +31,6 @@ def target(path: str) -> Finding | None:
     return None
 
 
-def _rm(options: Options) -> Finding:
-    """``rm``: what is deleted decides how bad it is, and whether anything asks before."""
-    if _EVERYTHING.intersection(options.operands):
-        return Finding("critical", "Deletes a whole home, disk or parent folder.")
-    if options.has("r", "R", "--recursive"):
-        return Finding("critical", "Deletes folders and everything in them.")
-    if options.has("f", "--force"):
-        return Finding("critical", "Deletes without a question, whatever is in the way.")
-    return Finding("medium", "Deletes files.")
-
-
-def _rd(options: Options) -> Finding:
-    if options.any("/s", "-s", "-recurse", "-r"):
-        return Finding("critical", "Deletes folders and everything in them.")
-    return Finding("low", "Deletes an empty folder.")
-
-
-def _del(options: Options) -> Finding:
-    if options.any("/s", "/q", "/f") or any("-recurse".startswith(word.lower()) for word in options.long):
-        return Finding("critical", "Deletes folders and everything in them.")
-    return Finding("medium", "Deletes files.")
-
-
 def _move(options: Options) -> Finding:
     if _EVERYTHING.intersection(options.operands) or "/dev/null" in options.operands:
         return Finding("critical", "Moves something that must stay, or moves it away for good.")
@@ -103,11 +80,6 @@ def _chmod(options: Options) -> Finding:
     return Finding("medium" if recursive else "low", "Changes permissions.")
 
 
-def _chown(options: Options) -> Finding:
-    recursive = options.has("R", "--recursive")
-    return Finding("high" if recursive else "medium", "Changes who owns files.")
-
-
 def _sed(options: Options) -> Finding | None:
     """``sed``: its script can run commands (``e``) and write files (``w``)."""
     if any(re.search(r"(?:^|[;{}/\d])\s*e(?:\s|$)|/[gip\d]*e[gip\d]*$", word) for word in options.operands):
@@ -117,35 +89,6 @@ def _sed(options: Options) -> Finding | None:
     if options.has("f", "--file"):
         return Finding("medium", "Runs a sed script of a file.")
     return Finding("medium", "Changes files in place.") if options.has("i", "--in-place") else None
-
-
-def _sort(options: Options) -> Finding | None:
-    if any(word.startswith("--compress-program") for word in options.words):
-        return Finding("high", "Makes sort run another program.")
-    return Finding("medium", "Writes a file.") if options.has("o", "--output") else None
-
-
-def _split(options: Options) -> Finding:
-    if any(word.startswith("--filter") for word in options.words):
-        return Finding("high", "Makes split run another program.")
-    return Finding("low", "Writes files.")
-
-
-def _zip(options: Options) -> Finding:
-    if any(word.startswith(("-TT", "--unzip-c")) for word in options.words):
-        return Finding("high", "Makes zip run another program.")
-    return Finding("low", "Writes files.")
-
-
-def _rsync(options: Options) -> Finding:
-    """``rsync``: runs a program by ``-e``, copies to other machines, deletes what the source lacks."""
-    if "e" in options.short or any(word.startswith(("--rsh", "--rsync-path")) for word in options.words):
-        return Finding("high", "Makes rsync run another program.")
-    if any(re.match(r"(?:rsync://|[\w.@-]+:)", word) for word in options.operands):
-        return Finding("high", "Copies files to or from another machine.")
-    if any(word.startswith(("--del", "--remove-source")) for word in options.words):
-        return Finding("high", "Deletes what is not in the source.")
-    return _copy(options)
 
 
 def _tar(options: Options) -> Finding | None:
@@ -161,43 +104,15 @@ def _tar(options: Options) -> Finding | None:
     return Finding("low", "Packs or unpacks files.")
 
 
-def _always(severity: str, reason: str) -> Callable[[Options], Finding]:
-    finding = Finding(severity, reason)  # type: ignore[arg-type] # a literal below
-    return lambda _: finding
-
-
-_DISK = _always("critical", "Formats, partitions or wipes a disk.")
-_SHRED = _always("critical", "Overwrites files so that nothing can bring them back.")
-
 RATERS: dict[str, Callable[[Options], Finding | None]] = {
-    "rm": _rm,
-    "rmdir": _rd,
-    "rd": _rd,
-    **dict.fromkeys(("del", "erase", "remove-item", "ri"), _del),
     **dict.fromkeys(("mv", "move", "rename", "move-item"), _move),
-    **dict.fromkeys(("ln", "tee", "touch", "mkdir", "link", "truncate"), _copy),
+    **dict.fromkeys(("ln", "tee", "touch", "mkdir", "link", "truncate", "rsync"), _copy),
     **dict.fromkeys(("cp", "install"), _copy_last),
-    "unlink": _always("medium", "Deletes a file."),
-    **dict.fromkeys(("shred", "srm", "wipe", "sfill"), _SHRED),
-    **dict.fromkeys(
-        (
-            *("fdisk", "parted", "sfdisk", "cfdisk", "gdisk", "sgdisk", "diskpart", "format-volume", "format"),
-            *("clear-disk", "wipefs", "mkswap", "blkdiscard", "hdparm", "cryptsetup", "mke2fs", "badblocks"),
-            *("lvremove", "vgremove", "pvremove", "zpool", "diskutil", "nvme", "mdadm", "newfs"),
-        ),
-        _DISK,
-    ),
     "dd": _dd,
     "find": _find,
     "chmod": _chmod,
-    **dict.fromkeys(("chown", "chgrp", "setfacl", "chattr", "icacls", "takeown", "setcap"), _chown),
     "sed": _sed,
-    "sort": _sort,
-    "split": _split,
-    "zip": _zip,
-    "rsync": _rsync,
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _tar),
-    **dict.fromkeys(("unzip", "gunzip", "gzip", "7z", "cpio", "patch"), _always("low", "Writes files.")),
 }
 
 

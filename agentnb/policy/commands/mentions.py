@@ -5,46 +5,10 @@ from __future__ import annotations
 import fnmatch
 import re
 
+from agentnb.policy.commands.table import programs_of
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import holds_secrets
 
-_WRITERS = frozenset(
-    {
-        "tee",
-        "cp",
-        "mv",
-        "ln",
-        "install",
-        "dd",
-        "sed",
-        "rm",
-        "touch",
-        "truncate",
-        "chmod",
-        "patch",
-        "rsync",
-        "tar",
-        "unzip",
-    }
-    | {
-        "bsdtar",
-        "zip",
-        "7z",
-        "cpio",
-        "curl",
-        "wget",
-        "mkdir",
-        "sort",
-        "uniq",
-        "split",
-        "csplit",
-        "perl",
-        "ruby",
-        "chown",
-    }
-    | {"scp", "sftp", "unlink", "rmdir", "shred", "mkfifo", "mknod", "link", "rename", "ed", "ex", "vi", "vim", "nvim"}
-    | {"nano", "emacs", "ffmpeg", "openssl", "gpg", "find", "aria2c", "chattr", "setfacl", "sponge", "git-apply"}
-)
 _EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".git-credentials", ".bash_history", "id_rsa")
 _OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wWrR]\s+(\S+)")
 _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
@@ -52,7 +16,7 @@ _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 def writes_files(program: str) -> bool:
     """Whether what *program* names may be what it writes."""
-    return program in _WRITERS
+    return program in programs_of("writers")
 
 
 def named(word: str) -> list[str]:

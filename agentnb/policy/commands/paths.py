@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.policy.commands.code import INLINE
 from agentnb.policy.commands.mentions import quoted, writes_files
+from agentnb.policy.commands.table import programs_of
 from agentnb.policy.commands.wrappers import inner_commands
 
 if TYPE_CHECKING:
@@ -26,37 +27,9 @@ class Place(NamedTuple):
     lists: bool = False
 
 
-LISTING = frozenset(
-    {"ls", "dir", "tree", "stat", "du", "df", "pwd", "cd", "pushd", "popd", "dirs", "test", "[", "realpath", "readlink"}
-    | {"file", "exa", "eza", "lsd", "ll", "which", "whereis", "vdir", "findmnt", "lsblk"}
-)
-"""Programs that show where files are, never what is in them, nor change anything."""
-
 _FILE_SHELLS = dict.fromkeys(("hdfs", "hadoop"), frozenset({"-ls", "-du", "-df", "-count", "-stat", "-test"}))
 """Programs whose first word is a file system's shell, and the commands of it that list."""
 
-_SAYS = frozenset(
-    {"echo", "printf", "true", "false", ":", "exit", "return", "export", "unset", "alias", "unalias", "hash", "type"}
-    | {
-        "which",
-        "man",
-        "help",
-        "date",
-        "expr",
-        "let",
-        "seq",
-        "sleep",
-        "kill",
-        "basename",
-        "dirname",
-        "set",
-        "trap",
-        "tr",
-    }
-)
-_PATTERNS = frozenset(
-    {"grep", "egrep", "fgrep", "rg", "ag", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq", "yq", "perl", "ruby"}
-)
 _PATTERN_OPTIONS = re.compile(r"--(?:regexp|expression|file|from-file)\b.*|-[a-zA-Z]*[ef].*")
 _SEPARATED = frozenset({"awk", "gawk", "mawk", "nawk", "cut", "sort", "paste", "join", "column"})
 _SEPARATOR = re.compile(r"(?:-[Fdts])?/")
@@ -81,7 +54,7 @@ _LEADS = ("/", "~", "../", "./", "$")
 
 def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[Place]:
     """The files that *program* with *arguments* is led to."""
-    if program in _SAYS and not computing:
+    if program in programs_of("speaking") and not computing:
         return
     words = [
         word for word in _own(program, arguments) if program not in _SEPARATED or not _SEPARATOR.fullmatch(word.text)
@@ -107,7 +80,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
 
 def _lists(program: str, words: Sequence[Field]) -> bool:
     """Whether *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
-    return program in LISTING or (
+    return program in programs_of("listing") or (
         program in _FILE_SHELLS and len(words) > 1 and words[1].text in _FILE_SHELLS[program] and not words[1].dynamic
     )
 
@@ -131,7 +104,7 @@ def only_reads(program: str, words: Sequence[Field]) -> bool:
 
 def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> int | None:
     """Where the pattern, the script or the filter stands that is no file."""
-    if program not in _PATTERNS:
+    if program not in programs_of("patterns"):
         return None
     for at, word in enumerate(words):
         if _PATTERN_OPTIONS.fullmatch(word.text):

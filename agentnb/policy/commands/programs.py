@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from agentnb.policy.commands import files, system, tools
+from agentnb.policy.commands import files
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
-from agentnb.policy.commands.table import rate_by_table, rate_unknown
+from agentnb.policy.commands.table import is_in_table, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.severity import Finding, worst
 
 if TYPE_CHECKING:
@@ -15,172 +16,59 @@ if TYPE_CHECKING:
 
     from agentnb.policy.commands.options import Options
 
-_LOOKS = frozenset(
-    {
-        "ls",
-        "cat",
-        "echo",
-        "printf",
-        "pwd",
-        "cd",
-        "true",
-        "false",
-        ":",
-        "test",
-        "[",
-        "[[",
-        "head",
-        "tail",
-        "wc",
-        "sort",
-        "uniq",
-    }
-    | {
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "ag",
-        "cut",
-        "tr",
-        "diff",
-        "cmp",
-        "file",
-        "stat",
-        "du",
-        "df",
-        "date",
-        "cal",
-        "sleep",
-    }
-    | {
-        "which",
-        "type",
-        "whereis",
-        "whoami",
-        "id",
-        "uname",
-        "hostname",
-        "basename",
-        "dirname",
-        "realpath",
-        "readlink",
-        "seq",
-    }
-    | {
-        "tree",
-        "less",
-        "more",
-        "jq",
-        "yq",
-        "column",
-        "comm",
-        "paste",
-        "join",
-        "fold",
-        "nl",
-        "od",
-        "xxd",
-        "hexdump",
-        "md5sum",
-    }
-    | {
-        "sha256sum",
-        "sha1sum",
-        "cksum",
-        "ps",
-        "top",
-        "uptime",
-        "free",
-        "find",
-        "fd",
-        "exit",
-        "return",
-        "break",
-        "continue",
-    }
-    | {
-        "shift",
-        "read",
-        "wait",
-        "jobs",
-        "let",
-        "expr",
-        "bc",
-        "base64",
-        "rev",
-        "tac",
-        "dir",
-        "time",
-        "nohup",
-        "timeout",
-        "nice",
-    }
-    | {
-        "env",
-        "xargs",
-        "command",
-        "builtin",
-        "exec",
-        "eval",
-        "unset",
-        "umask",
-        "hash",
-        "getopts",
-        "local",
-        "trap",
-        "awk",
-    }
-    | {"gawk", "mawk", "sed", "strings", "locale", "tput", "clear", "man", "help", "popd", "pushd", "dirs", "watch"}
+ADMIN = "The command asks for administrator rights."
+SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0", "sudoedit", "runuser"})
+_SHOWS = re.compile(
+    r"gh auth token|(?:gcloud|az) (?:\S+ )*(?:auth|account) (?:\S+ )*(?:print-|get-)access-token|gcloud auth print-\S+"
+    r"|aws (?:\S+ )*(?:configure (?:get|export-credentials)|secretsmanager get|sts get-session|ssm get-param)"
+    r"|kubectl (?:\S+ )*(?:get|describe|edit) secrets?\b|kubectl (?:\S+ )*config view|pass (?!init|ls|insert)\w+"
+    r"|security (?:find|dump|export)|gpg2? (?:\S+ )*--export-secret|git credential|op (?:read|item|document)"
+    r"|vault (?:kv|read)"
+    r"|(?:npm|pnpm|yarn) token|heroku auth:token|docker (?:\S+ )*secret|jupyter (?:server|notebook|lab) list"
+    r"|jq .*\benv\b|git (?:\S+ )*config (?:\S+ )*(?:--get\S* |get )?\S*(?:extraheader|password|token|secret)\S*$"
+    r"|ssh-keygen (?:\S+ )*-[yD]|keyring get|secret-tool|kwallet|lpass show|bw (?:get|list|export)",
+    re.IGNORECASE,
 )
-_UNKNOWN = ", which agentnb does not know."
-_EDITORS = frozenset({"vi", "vim", "nvim", "ex", "view", "emacs", "ed", "nano"})
-
-
-def _awk(options: Options) -> Finding | None:
-    return rate_awk(options)
-
-
-def _source(_: Options) -> Finding:
-    return Finding("medium", "Runs a file's commands in this shell.")
-
-
-def _editor(options: Options) -> Finding:
-    if any("!" in word or "system" in word for word in options.words):
-        return Finding("high", "Makes an editor run commands.")
-    return Finding("medium", "Edits files.")
-
-
 _RATERS: dict[str, Callable[[Options], Finding | None]] = {
     **files.RATERS,
-    **system.RATERS,
-    **tools.RATERS,
     "git": rate_git,
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
-    **dict.fromkeys(("source", "."), _source),
-    **dict.fromkeys(_EDITORS, _editor),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), rate_awk),
 }
 
 
 def rate_program(program: str, options: Options) -> Finding | None:
-    """What is to be said of *program* with *options*; None where it only looks."""
-    return worst(filter(None, (rate_by_table(program, options), _rated_by_code(program, options))))
+    """The worst that the table or the code says of *program* with *options*; None where it only looks."""
+    return worst(filter(None, (rate_by_table(program, options), _rated_alone(program, options))))
 
 
-def _rated_by_code(program: str, options: Options) -> Finding | None:
-    """What a function knows about *program*, where rows of a table could not say it."""
+def _rated_alone(program: str, options: Options) -> Finding | None:
+    """What is known of *program* by itself, from its cases in the table or a function where rows could not say it."""
     line = " ".join((program, *options.words))
-    if (found := tools.gives_trust(line) or tools.shows_key(line)) is not None:
+    found = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
+    if found is not None:
         return found
-    rater = _RATERS.get(program)
-    if rater is not None:
-        return rater(options)
-    found = files.prefixed(program)
-    if found is not None or program in _LOOKS:
-        return found
-    return rate_unknown(program, options) or Finding("low", f"Runs {program}{_UNKNOWN}")
+    if program in _RATERS:
+        return _RATERS[program](options)
+    if is_read(program):
+        return files.prefixed(program)
+    return rate_unknown(program, options) or Finding("low", f"Runs {program}, which agentnb does not know.")
 
 
 def is_read(program: str) -> bool:
-    """Whether the arguments of *program* are read here, so that no other command is looked for in them."""
-    return program in _RATERS or program in _LOOKS or files.prefixed(program) is not None
+    """True if the arguments of *program* are read here, so that no other command is looked for in them."""
+    return program in _RATERS or is_in_table(program) or files.prefixed(program) is not None
+
+
+def _gives_trust(line: str) -> Finding | None:
+    """What is to be said of a command by which an agent would free itself of questions."""
+    words = line.lower().split()
+    if words and words[0].startswith("python"):
+        at = next((at for at, word in enumerate(words) if word.startswith("-m")), len(words))
+        words = words[at + 1 :] if words[at : at + 1] == ["-m"] else [each.removeprefix("-m") for each in words[at:]]
+    trusts = words[:1] == ["agentnb"] and "trust" in words and "--remove" not in words
+    return Finding("critical", "Lets agents act in a folder without asking.") if trusts else None
+
+
+def _shows_key(line: str) -> Finding | None:
+    """What is to be said of a command whose output is a credential."""
+    return Finding("high", "Shows a credential.") if _SHOWS.match(line) else None

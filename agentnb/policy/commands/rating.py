@@ -9,18 +9,17 @@ import msgspec
 
 from agentnb.policy.commands.disguise import unseen
 from agentnb.policy.commands.paths import Place
-from agentnb.policy.commands.system import ADMIN
+from agentnb.policy.commands.programs import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.severity import Finding, Severity, rank, together
-from agentnb.policy.shell.parser import Unreadable
-from agentnb.policy.shell.words import MOST_WORDS, TooManyWords
+from agentnb.policy.shell.parser import TooManyWords, Unreadable
+from agentnb.policy.shell.words import MOST_WORDS
 
 if TYPE_CHECKING:
     from agentnb.policy.sensitive import Patterns
     from agentnb.policy.shell.parser import Dialect
 
-_DIALECTS: tuple[Dialect, ...] = ("bash", "posix")
 UNREADABLE = "The command could not be read, so what it does is not known."
 LONGEST_COMMAND = 16_000
 """The longest command that is read, in characters. A longer one asks, and counts as a whole for the rules."""
@@ -51,12 +50,13 @@ def rate_command(command: str, patterns: Patterns = SENSITIVE, env: tuple[tuple[
 def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tuple[str, str], ...]) -> Rating:
     """Rates the command as each shell dialect reads it and keeps the worst: which shell will run it is not known."""
     try:
-        walked = [_walked(command, dialect, dict(patterns), env) for dialect in _DIALECTS]
+        bash = _walked(command, "bash", dict(patterns), env)
+        if bash is None:
+            return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False, asks=True)
+        plain = _walked(command, "posix", dict(patterns), env)
     except TooManyWords:
         return Rating(severity="high", reason=TOO_MANY_WORDS, units=(command,), readable=False, asks=True)
-    walks = [walk for walk in walked if walk is not None]
-    if not walks:
-        return Rating(severity="high", reason=UNREADABLE, units=(command,), readable=False, asks=True)
+    walks = [bash] if plain is None else [bash, plain]
     findings = [finding for walk in walks for finding in walk.findings]
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)

@@ -27,10 +27,9 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 
-class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule of the table; all conditions that it names must hold, and of the values in a list one is enough."""
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is said where all conditions that are named hold; of the values in a list one is enough."""
 
-    programs: frozenset[str]
     severity: Severity
     reason: str
     verbs: tuple[str, ...] = ()
@@ -40,6 +39,28 @@ class TableRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     line: str | None = None
     operands: int | None = None
     unless: frozenset[str] = frozenset()
+
+
+class TableRule(Case, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A case of several programs; the worst that holds counts."""
+
+    programs: frozenset[str]
+
+
+class _Program(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    names: tuple[str, ...]
+    cases: tuple[Case, ...] = ()
+
+
+class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the arguments of programs are laid out that run another command."""
+
+    names: tuple[str, ...] = ()
+    taking: frozenset[str] = frozenset()
+    skip: int = 0
+    scripts: frozenset[str] = frozenset()
+    joined: bool = False
+    assigns: bool = False
 
 
 class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +81,9 @@ class _Fed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule: tuple[TableRule, ...]
+    program: tuple[_Program, ...]
+    wrapper: tuple[Wrapper, ...]
+    kinds: dict[str, frozenset[str]]
     taking: dict[str, frozenset[str]]
     modules: dict[str, str]
     unknown: _Unknown
@@ -84,6 +108,36 @@ def table() -> tuple[dict[str, tuple[TableRule, ...]], dict[str, frozenset[str]]
         for program in {each.lower() for each in rule.programs}:
             rules.setdefault(program, []).append(rule)
     return {name: tuple(found) for name, found in rules.items()}, read.taking, read.modules
+
+
+@functools.cache
+def _programs() -> dict[str, tuple[Case, ...]]:
+    return {name: each.cases for each in _read().program for name in each.names}
+
+
+@functools.cache
+def wrappers() -> dict[str, Wrapper]:
+    """The programs that run another command, by name."""
+    return {name: each for each in _read().wrapper for name in each.names}
+
+
+def programs_of(kind: str) -> frozenset[str]:
+    """The programs of a *kind*: ``"writers"``, ``"listing"`` and so on."""
+    return _read().kinds[kind]
+
+
+def is_in_table(program: str) -> bool:
+    """True if the table says what *program* is by itself."""
+    return program in _programs()
+
+
+def rate_alone(program: str, options: Options) -> Finding | None:
+    """The first case of *program* that holds; None where it only looks."""
+    operands = _operands(options, frozenset())
+    cases = _programs().get(program, ())
+    return next(
+        (Finding(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None
+    )
 
 
 def rate_by_table(program: str, options: Options) -> Finding | None:
@@ -147,7 +201,7 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _holds(rule: TableRule, program: str, options: Options, operands: tuple[str, ...]) -> bool:
+def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]) -> bool:
     """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
     words |= {name for name, _, version in (each.rpartition("@") for each in words) if name and version}

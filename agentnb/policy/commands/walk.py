@@ -24,11 +24,10 @@ from agentnb.policy.commands.files import target
 from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
 from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
 from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.paths import LISTING, Place, only_reads, places
-from agentnb.policy.commands.programs import is_read, rate_program
+from agentnb.policy.commands.paths import Place, only_reads, places
+from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
-from agentnb.policy.commands.system import SUPERUSER
-from agentnb.policy.commands.table import databases, known_programs, module_kind, rate_by_table
+from agentnb.policy.commands.table import databases, known_programs, module_kind, programs_of, rate_by_table
 from agentnb.policy.commands.variables import ANYBODYS, Values, decides, filled, runs_programs
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
@@ -52,21 +51,6 @@ _REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
 _PYTHONS = frozenset({"python", "pypy", "py"})
 _PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
-_READERS = _SEARCHES | {
-    "cat",
-    "head",
-    "tail",
-    "wc",
-    "sort",
-    "uniq",
-    "cut",
-    "tr",
-    "less",
-    "more",
-    "nl",
-    "column",
-    "fold",
-}
 _TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
 _MOST_NAMES = 24
 _DEEPEST = 12
@@ -105,6 +89,7 @@ class Walk:
         self._loaded: set[str] = set()
         self._depth = 0
         self._computing = 0
+        self._wrappers = 0
         self._through: tuple[str, ...] = ()
         self._programs: set[str] = set()
         self._repeating = 0
@@ -127,7 +112,7 @@ class Walk:
 
     def all_places(self) -> list[Place]:
         """The files that are named; a folder that ``cd`` goes to is only listed where nothing but listing is done."""
-        if self._programs <= LISTING | _TALKS:
+        if self._programs <= programs_of("listing") | _TALKS:
             return self.places
         return [place._replace(lists=False) if place in self._entered else place for place in self.places]
 
@@ -342,11 +327,19 @@ class Walk:
         self._repeating += program in _REPEATING
         for inner in inner_commands(program, arguments):
             if inner.words:
-                self._unit(inner.words)
-                self.argv(inner.words)
+                self._wrapped(inner.words)
             else:
                 self._inner_text(inner.script, dynamic=inner.dynamic)
         self._repeating -= program in _REPEATING
+
+    def _wrapped(self, words: Sequence[Field]) -> None:
+        """A command that another one runs."""
+        if self._wrappers >= _DEEPEST:
+            raise Unreadable("Its commands run others too often to be followed.")
+        self._wrappers += 1
+        self._unit(words)
+        self.argv(words)
+        self._wrappers -= 1
 
     def _powers(self, program: str, arguments: Sequence[Field]) -> bool:
         """Builtins that set variables."""
@@ -617,6 +610,6 @@ def _only_reads_text(command: Command) -> bool:
     return (
         isinstance(command, Simple)
         and bool(command.words)
-        and command.words[0].source in _READERS
+        and command.words[0].source in programs_of("readers")
         and not any(map(writes, command.redirects))
     )

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentnb.policy.commands.table import Wrapper, wrappers
 from agentnb.policy.shell.expand import Field
 
 if TYPE_CHECKING:
@@ -22,107 +23,9 @@ class Inner(NamedTuple):
     dynamic: bool = False
 
 
-class _Shape(NamedTuple):
-    """How a wrapper's arguments are laid out."""
-
-    taking: frozenset[str] = frozenset()
-    skip: int = 0
-    scripts: frozenset[str] = frozenset()
-    joined: bool = False
-    assigns: bool = False
-
-
-def _shape(
-    taking: str = "", skip: int = 0, scripts: str = "", *, joined: bool = False, assigns: bool = False
-) -> _Shape:
-    return _Shape(frozenset(taking.split()), skip, frozenset(scripts.split()), joined, assigns)
-
-
-_SSH = _shape("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", 1, joined=True)
-_RUN = _shape("-u --user -e --env -w --workdir -v --volume -p --publish --name --network --entrypoint --mount -c -n", 1)
-
-_WRAPPERS: dict[str, _Shape] = {
-    "sudo": _shape("-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir", assigns=True),
-    "doas": _shape("-u -C"),
-    "pkexec": _shape("--user"),
-    "gsudo": _shape(),
-    "run0": _shape("-u --user"),
-    "su": _shape("-s --shell -g -G", 99, "-c --command"),
-    "runuser": _shape("-u -g -G -s", scripts="-c --command"),
-    "env": _shape("-u -C --unset --chdir", scripts="-S --split-string", assigns=True),
-    "nohup": _shape(),
-    "setsid": _shape(),
-    "time": _shape("-f -o"),
-    "command": _shape(),
-    "builtin": _shape(),
-    "exec": _shape("-a"),
-    "nice": _shape("-n --adjustment"),
-    "ionice": _shape("-c -n -p -P -u"),
-    "timeout": _shape("-s -k --signal --kill-after", 1),
-    "gtimeout": _shape("-s -k --signal --kill-after", 1),
-    "stdbuf": _shape("-i -o -e --input --output --error"),
-    "chrt": _shape("-T -P -D", 1),
-    "taskset": _shape("", 1),
-    "numactl": _shape("-N -m -C -i"),
-    "flock": _shape("-w -E --timeout", 1, "-c --command"),
-    "watch": _shape("-n --interval", joined=True),
-    "xargs": _shape("-I -n -P -L -d -a -E -s --max-args --max-procs --delimiter --replace --arg-file"),
-    **dict.fromkeys(("parallel", "rush", "gargs", "xjobs"), _shape("-j --jobs -a -S --delay --timeout", joined=True)),
-    "strace": _shape("-e -o -p -s -u"),
-    "ltrace": _shape("-e -o -p -s -u"),
-    "unshare": _shape("--setuid --setgid"),
-    "chroot": _shape("", 1),
-    "script": _shape("", 99, "-c --command"),
-    "ssh": _SSH,
-    "mosh": _SSH,
-    "docker": _RUN,
-    "busybox": _shape(),
-    "toybox": _shape(),
-    "systemd-run": _shape("-p --property --unit --slice -u --uid -E"),
-    "setpriv": _shape("--reuid --regid"),
-    "firejail": _shape(),
-    "caffeinate": _shape("-t -w"),
-    "xvfb-run": _shape("-n -s -e -f"),
-    "dbus-run-session": _shape(),
-    "start": _shape(),
-    **dict.fromkeys(
-        (
-            *("systemd-inhibit", "arch", "linux32", "linux64", "entr", "chronic", "ifne", "unbuffer", "fakeroot"),
-            *(
-                "proot",
-                "eatmydata",
-                "tsp",
-                "ts",
-                "torify",
-                "torsocks",
-                "proxychains",
-                "proxychains4",
-                "dtach",
-                "rlwrap",
-            ),
-            *(
-                "catchsegv",
-                "softlimit",
-                "setuidgid",
-                "errno",
-                "vglrun",
-                "optirun",
-                "primusrun",
-                "gamemoderun",
-                "mpirun",
-            ),
-            *("mpiexec", "srun", "torchrun", "accelerate", "dotenv", "direnv", "op", "teller", "infisical", "chamber"),
-        ),
-        _shape("-n -np -N -c -o --what --who --why --mode -f -p"),
-    ),
-    **dict.fromkeys(("setarch", "faketime", "cpulimit", "prlimit", "envdir", "chpst", "aws-vault"), _shape("", 1)),
-    "hyperfine": _shape("-w -r -m -M", scripts="-p --prepare --setup --cleanup --conclude", joined=True),
-    "pee": _shape(joined=True),
-    **dict.fromkeys(("nix-shell", "guix", "just", "sg", "newgrp"), _shape(scripts="--run --command -c")),
-    **dict.fromkeys(("npx", "bunx", "pnpx"), _shape("-p --package -c --call")),
-    "uvx": _shape("--from --with --python -p --index-url"),
-    "wsl": _shape("-d -u"),
-}
+_RUNNERS = Wrapper(
+    taking=frozenset({"-n", "-p", "--name", "--prefix", "--with", "--python", "--project", "--directory", "--group"})
+)
 _WINDOWS = {
     "cmd": frozenset({"/c", "/k", "/r"}),
     **dict.fromkeys(("powershell", "pwsh"), frozenset({"-c", "-command", "/c", "/command"})),
@@ -150,11 +53,11 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
     verb = next((word.text for word in words if not word.text.startswith("-")), "")
     if program in _BEHIND.get(verb, ()):
         at = next(at for at, word in enumerate(words) if word.text == verb)
-        return _wrapped(_shape("-n -p --name --prefix --with --python --project --directory --group"), words[at + 1 :])
+        return _wrapped(_RUNNERS, words[at + 1 :])
     if program in {"docker", "podman", "nerdctl", "kubectl"}:
         runs = [at for at, word in enumerate(words) if word.text in {"run", "exec"}]
-        return _wrapped(_RUN, words[runs[0] + 1 :]) if runs else []
-    shape = _WRAPPERS.get(program)
+        return _wrapped(wrappers()["docker"], words[runs[0] + 1 :]) if runs else []
+    shape = wrappers().get(program)
     if shape is None:
         return []
     if program in {"xargs", "parallel"}:
@@ -226,14 +129,14 @@ def _filled(word: Field) -> Field:
     return Field(word.text, word.dynamic or "{}" in word.text)
 
 
-def _script_letter(word: str, shape: _Shape) -> str | None:
+def _script_letter(word: str, shape: Wrapper) -> str | None:
     """The letter of the cluster *word* that takes a script: of ``-qc`` and ``-qc'rm x'`` the ``c``."""
     if not re.match(r"-[A-Za-z]", word):
         return None
     return next((each[1] for each in shape.scripts if len(each) == len("-c") and each[1] in word), None)
 
 
-def _wrapped(shape: _Shape, words: Sequence[Field]) -> list[Inner]:
+def _wrapped(shape: Wrapper, words: Sequence[Field]) -> list[Inner]:
     """The commands that a wrapper (``sudo``, ``env``, ``xargs``) runs: its arguments after its own options."""
     found: list[Inner] = []
     at, skip = 0, shape.skip

@@ -1,18 +1,26 @@
-"""Reads scripts: lists, pipelines, compound commands, redirections, here-documents.
+"""Reads scripts: tree-sitter's grammar of bash makes the syntax tree, and this makes commands of it.
+
+What the grammar cannot read is unreadable, and so is what it may have read in another way than a shell would: signs
+between its tokens that are not blank, comments inside of words, words on two lines, here-documents that go on behind
+their end.
 
 Two dialects, because the same text can be two scripts: in ``bash``, ``[[ a && rm b ]]`` only tests; to a plain POSIX
-shell it is two commands. Who rates a command looks at both.
+shell it is two commands. Who rates a command looks at both. For the second one, the words that only bash knows are
+escaped, and the text is read again.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agentnb.policy.shell.compounds import FUNCTION, NO_WORDS, CompoundReader
 from agentnb.policy.shell.tree import (
     Command,
     Compound,
     Computed,
+    Function,
     Pipeline,
     Redirect,
     Script,
@@ -20,187 +28,387 @@ from agentnb.policy.shell.tree import (
     Text,
     Word,
 )
-from agentnb.policy.shell.words import Dialect, Unreadable
+from agentnb.policy.shell.words import WHOLE, TooManyWords, Unreadable, WordReader
 
-__all__ = ["Dialect", "Unreadable", "parse"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
-_CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}"})
+    from tree_sitter import Language, Node
+
+__all__ = ["Dialect", "TooManyWords", "Unreadable", "parse"]
+
+Dialect: TypeAlias = Literal["bash", "posix"]
+
+_LONGEST = 20_000
+_LONGEST_REPAIRED = 8_000
+"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
+repaired one."""
+_DEEPEST = 24
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
+_REPAIRS = (
+    # `time` in front of a command that is no program
+    (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
+    # `python - <<EOF`
+    (re.compile(rb"([ \t])-(?=[ \t]*<<)"), rb"\1\\-"),
+    # `{a,b}` in a program's place
+    (re.compile(rb"(^|[;&|(\n][ \t]*)\{(?=[^ \t\n])"), rb"\1''{"),
+    # a file that is opened for reading and writing
+    (re.compile(rb"(\d)<>"), rb"\1>"),
+    # a here-string behind a file
+    (re.compile(rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+))"), rb"\2 \1"),
+)
+"""Other spellings of what the grammar does not know, tried where it fails."""
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_QUOTING = frozenset({"string", "heredoc_body"})
+_RESERVED = frozenset({"{", "}", "then", "do", "done", "fi", "elif", "else", "esac", "!"})
+_REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
+_SIMPLE = frozenset(
+    {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments", *_REDIRECTS}
+)
+_KINDS = {
+    "subshell": "subshell",
+    "compound_statement": "group",
+    "if_statement": "if",
+    "while_statement": "while",
+    "for_statement": "for",
+    "c_style_for_statement": "for",
+    "case_statement": "case",
+    "test_command": "test",
+}
+_STATEMENTS = frozenset({"pipeline", "redirected_statement", "function_definition", *_SIMPLE, *_KINDS})
+_OPENED = frozenset({"list", "negated_command", "do_group", "elif_clause", "else_clause", "case_item"})
+_WITH_WORDS = frozenset({"for_statement", "case_statement", "case_item"})
+_ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
+_PLAIN_SPELLINGS = {
+    "[[": "\\[[",
+    "&>": "& >",
+    "&>>": "& >>",
+    "function": "\\function",
+    "select": "\\select",
+}
+"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
 
 
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
     """Read a script."""
-    parser = _Parser(text, dialect, depth)
-    script = parser.commands()
-    if parser.at < len(text):
-        raise parser.fail(f"{parser.peek()!r} is not expected")
-    return script
+    if depth > _DEEPEST:
+        raise Unreadable("It is nested too deep to be followed.")
+    if len(text) > _LONGEST:
+        raise Unreadable(f"It has {len(text)} characters, more than are looked through.")
+    if "\0" in text:
+        raise Unreadable("It holds a NUL character.")
+    source = _SURROGATES.sub("\ufffd", text).encode()
+    try:
+        return _script(source, dialect, depth)
+    except TooManyWords:
+        raise
+    except Unreadable:
+        repaired = source
+        for pattern, spelling in _REPAIRS:
+            repaired = pattern.sub(spelling, repaired)
+        if repaired == source or len(source) > _LONGEST_REPAIRED:
+            raise
+        return _script(repaired, dialect, depth)
 
 
-class _Parser(CompoundReader):
-    _starts_coprocess = False
+def _script(source: bytes, dialect: Dialect, depth: int) -> Script:
+    """The script that *source* is, as the grammar and the checks read it."""
+    root = _tree(source)
+    if dialect == "posix" and (plain := _plain_spelling(source, root)) != source:
+        source, root = plain, _tree(plain)
+    if root.has_error:
+        raise Unreadable("It is not a script that a shell would take.")
+    _check_gaps(source, root)
+    return _Reader(source, dialect, depth).script(root.children)
 
-    def script(self, text: str) -> Script:
-        return parse(text, self.dialect, self.depth + 1)
 
-    def script_until_paren(self) -> Script:
-        """Read the commands up to the closing parenthesis, and that."""
-        script = self._nested(")")
-        if not self.take(")"):
-            raise self.fail("A parenthesis is not closed")
-        return script
+@functools.cache
+def _language() -> Language:
+    # Not at the top: they are loaded when the first command is rated, not when agentnb is imported.
+    import tree_sitter
+    import tree_sitter_bash
 
-    def commands(self, words: frozenset[str] = NO_WORDS, chars: str = "") -> Script:
-        """Read a list of commands, up to one of the reserved *words*, or of *chars*, or the end."""
-        found: list[Command] = []
-        background: set[int] = set()
-        while True:
-            self._lines()
-            if not self.peek() or self.peek() in chars or self.peek(2) in {";;", ";&"} or self._reserved() in words:
-                return Script(commands=tuple(found), background=frozenset(background))
-            first = len(found)
-            self._and_or(found)
-            if self._starts_coprocess:
-                background.add(first)
-                self._starts_coprocess = False
-            self._blanks()
-            if self.peek() == "&" and self.peek(2) != "&&":
-                background.add(len(found) - 1)
-                self.at += 1
-            elif self.peek() == ";" and self.peek(2) not in {";;", ";&"}:
-                self.at += 1
-            elif self.peek() and self.peek() not in f"\n{chars}" and self.peek(2) not in {";;", ";&"}:
-                raise self.fail(f"{self.peek()!r} is not expected")
+    return tree_sitter.Language(tree_sitter_bash.language())
 
-    def _nested(self, chars: str = "", words: frozenset[str] = NO_WORDS) -> Script:
-        self._nesting += 1
-        if self._nesting + self.depth > self.DEPTH:
+
+def _tree(source: bytes) -> Node:
+    from tree_sitter import Parser
+
+    return Parser(_language()).parse(source).root_node
+
+
+def _leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """The tokens of *node*, in order; nodes of the kinds *whole* are one token."""
+    rest = [node]
+    while rest:
+        each = rest.pop()
+        if each.children and each.type not in whole:
+            rest += reversed(each.children)
+        else:
+            yield each
+
+
+def _check_gaps(source: bytes, root: Node) -> None:
+    """Raises Unreadable where something that a shell would see is in no token."""
+    if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
+        raise Unreadable("It begins or ends with signs that are none of a script.")
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        end = node.start_byte
+        for leaf in _leaves(node, _QUOTING):
+            if not _GAP.fullmatch(source[end : leaf.start_byte]):
+                raise Unreadable("It has signs between its words that are none of a script.")
+            if leaf.type == "comment" and not _begins_word(source[: leaf.start_byte]):
+                raise Unreadable("A part of a word was taken for a comment.")
+            rest += [child for child in leaf.children if child.children]
+            end = leaf.end_byte
+
+
+def _begins_word(before: bytes) -> bool:
+    """True if a word begins behind *before*."""
+    while before.endswith(b"\\\n"):
+        before = before[:-2]
+    return not before or before[-1:] in b" \t\n;&|()<>"
+
+
+def _plain_spelling(source: bytes, root: Node) -> bytes:
+    """*source* as a plain shell reads it: what only bash knows is escaped."""
+    for leaf in reversed(list(_leaves(root))):
+        spelling = _PLAIN_SPELLINGS.get(leaf.type)
+        if leaf.type == "ansi_c_string":
+            spelling = "\\" + source[leaf.start_byte : leaf.end_byte].decode()
+        elif leaf.type in {"((", "))"} and leaf.parent is not None and leaf.parent.type == "compound_statement":
+            spelling = " ".join(leaf.type)
+        if spelling is not None:
+            source = source[: leaf.start_byte] + spelling.encode() + source[leaf.end_byte :]
+    return source
+
+
+class _Redirected(NamedTuple):
+    """The redirections of a command, and what stands behind them on their line."""
+
+    redirects: tuple[Redirect, ...]
+    words: list[Word]
+    pipes: list[Node]
+    following: list[Node]
+
+
+def _with(command: Command, found: _Redirected) -> Command:
+    """*command* with redirections: those behind a list or a pipeline are its last command's."""
+    if isinstance(command, Pipeline):
+        *first, last = command.commands
+        return Pipeline(commands=(*first, _with(last, found)))
+    if isinstance(command, Simple):
+        words, redirects = (*command.words, *found.words), (*command.redirects, *found.redirects)
+        return Simple(assignments=command.assignments, words=words, redirects=redirects)
+    if found.words:
+        raise Unreadable("Words stand behind the end of a command.")
+    return Compound(kind="group", bodies=(Script(commands=(command,)),), redirects=found.redirects)
+
+
+class _Reader:
+    """Makes commands of a syntax tree."""
+
+    def __init__(self, source: bytes, dialect: Dialect, depth: int) -> None:
+        self._depth = depth
+        self._words = WordReader(source, self.script, lambda text: parse(text, dialect, self._depth + 1))
+
+    def script(self, nodes: Iterable[Node]) -> Script:
+        """The commands that *nodes* are, in order."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
             raise Unreadable("It is nested too deep to be followed.")
-        script = self.commands(words, chars)
-        self._nesting -= 1
-        return script
-
-    def _and_or(self, found: list[Command]) -> None:
-        found.append(self._pipeline())
-        while True:
-            self._blanks()
-            if not (self.take("&&") or self.take("||")):
-                return
-            self._lines()
-            found.append(self._pipeline())
-
-    def _pipeline(self) -> Command:
-        commands = [self._command()]
-        while True:
-            self._blanks()
-            if self.peek() != "|" or self.peek(2) == "||":
-                return commands[0] if len(commands) == 1 else Pipeline(commands=tuple(commands))
-            self.at += 1
-            if self.dialect == "bash":
-                self.take("&")
-            self._lines()
-            commands.append(self._command())
-
-    def _command(self) -> Command:
-        self._blanks()
-        while (word := self._reserved()) in {"!", "time", "coproc"}:
-            self._starts_coprocess = self._starts_coprocess or word == "coproc"
-            self._take_word()
-            self._blanks()
-            if self.take("-p "):
-                self._blanks()
-        word = self._reserved()
-        if word in _CLOSERS:
-            raise self.fail(f"{word!r} is not expected")
-        compound = self._compounds.get(word)
-        if compound is not None:
-            return compound(word)
-        return self._subshell() if self.peek() == "(" else self._simple()
-
-    def _subshell(self) -> Command:
-        begin = self.at
-        if self.dialect == "bash" and self.take("(("):
-            try:
-                return self._arithmetic()
-            except Unreadable:
-                self.at = begin
-        self.at += 1
-        body = self.script_until_paren()
-        return Compound(kind="subshell", bodies=(body,), redirects=self._redirects())
-
-    def _arithmetic(self) -> Compound:
-        computed = self.arithmetic("))")
-        word = Word(parts=(computed,), source="((…))")
-        return Compound(kind="arithmetic", words=(word,), redirects=self._redirects())
-
-    def _simple(self) -> Command:
-        assignments: list[tuple[str, Word]] = []
-        words: list[Word] = []
-        redirects: list[Redirect] = []
-        while True:
-            self._blanks()
-            if self._redirect(redirects):
-                continue
-            begin = self.at
-            word = self.word()
-            if word is None:
-                break
-            assigned = None if words else _ASSIGNMENT.match(word.source)
-            if assigned is not None:
-                if self.dialect == "bash" and word.source.endswith("=") and self.peek() == "(":
-                    word = self._array()
-                assignments.append((assigned[1], _behind(word, assigned.end())))
-            elif not words and not assignments and (match := FUNCTION.match(self.text, self.at)) is not None:
-                self.at = match.end()
-                return self._defined(word)
+        commands: list[Command] = []
+        background: set[int] = set()
+        for node in self._statements(nodes):
+            if node.type == "&":
+                background.add(len(commands) - 1)
             else:
-                words.append(word)
-            if self.peek() == "(":
-                self.at = begin
-                raise self.fail("'(' is not expected")
-        if not (assignments or words or redirects):
-            raise self.fail(f"{self.peek()!r} is not expected" if self.peek() else "A command is missing")
-        return Simple(assignments=tuple(assignments), words=tuple(words), redirects=tuple(redirects))
+                commands += self._read(node)
+        self._depth -= 1
+        return Script(commands=tuple(commands), background=frozenset(background))
 
-    def _array(self) -> Word:
-        begin = self.at
-        self.at += 1
-        parts: list[Computed | Text] = []
-        while True:
-            self._lines()
-            if self.take(")"):
-                return Word(parts=(Computed(scripts=_scripts(parts)),), source=f"={self.text[begin : self.at]}")
-            word = self.word()
-            if word is None:
-                raise self.fail("An array is not closed")
-            parts += [part for part in word.parts if isinstance(part, Computed)]
+    def _statements(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        """The commands in *nodes*, and the signs that send them to the background."""
+        rest = list(nodes)[::-1]
+        while rest:
+            node = rest.pop()
+            if node.type in _ENDS_OF_CASES and node.parent and node.parent.type != "case_item":
+                raise Unreadable(f"{node.type!r} is not expected.")
+            if node.type in _OPENED:
+                rest += reversed(node.children)
+            elif node.type == "&" or node.type in _STATEMENTS:
+                yield node
+            elif node.is_named and node.type != "comment" and node.parent and node.parent.type not in _WITH_WORDS:
+                raise Unreadable(f"A statement of the kind {node.type} is not known.")
 
-    def _words(self) -> list[Word]:
+    def _read(self, node: Node) -> list[Command]:
+        """The command that *node* is, and those that follow it on the line of a here-document."""
+        match node.type:
+            case "pipeline":
+                return self._pipeline([self.script([each]) for each in node.children if each.is_named])
+            case "function_definition":
+                return [self._function(node)]
+            case "redirected_statement":
+                redirects = [each for each in node.children if each.type in _REDIRECTS]
+                body = next((each for each in node.children if each.type not in _REDIRECTS), None)
+                return self._redirected(body, redirects)
+            case _:
+                return self._redirected(node, [])
+
+    def _pipeline(self, parts: Sequence[Script]) -> list[Command]:
+        """One command of those that feed each other; those that a line of a here-document adds come behind it."""
+        commands: list[Command] = []
+        after: list[Command] = []
+        for part in parts:
+            if part.commands:
+                first = part.commands[0]
+                commands += first.commands if isinstance(first, Pipeline) else [first]
+                after += part.commands[1:]
+        return [Pipeline(commands=tuple(commands)) if len(commands) > 1 else commands[0], *after]
+
+    def _redirected(self, body: Node | None, redirects: Sequence[Node]) -> list[Command]:
+        """A command with redirections; behind a here-document other commands may stand on its line."""
+        nodes = [] if body is None else self._parts(body)
+        found = self._redirects([*(each for each in nodes if each.type in _REDIRECTS), *redirects])
+        before: tuple[Command, ...] = ()
+        last: Command
+        if body is None or body.type in _SIMPLE or body.children[0].type == "[":
+            last = self._simple([each for each in nodes if each.type not in _REDIRECTS], found)
+        elif body.type in _KINDS and not found.words:
+            last = self._compound(body, found.redirects)
+        else:
+            *first, final = self.script([body]).commands
+            before, last = tuple(first), _with(final, found)
+        fed = [self.script([each]) for each in found.pipes]
+        return [*before, *self._pipeline([Script(commands=(last,)), *fed]), *self.script(found.following).commands]
+
+    def _parts(self, node: Node) -> list[Node]:
+        """The assignments, words and redirections of a command."""
+        if node.type in {"variable_assignment", *_REDIRECTS}:
+            return [node]
+        return self._words.tested(node) if node.type == "test_command" else node.children
+
+    # --- simple commands ---
+
+    def _simple(self, nodes: Sequence[Node], found: _Redirected) -> Simple:
+        begin = next((at for at, each in enumerate(nodes) if each.type != "variable_assignment"), len(nodes))
+        assignments = [self._assignment(each) for each in nodes[:begin]]
+        words = [*self._arguments(nodes[begin:]), *found.words]
+        if words and words[0].plain in _RESERVED:
+            raise Unreadable(f"{words[0].plain!r} is not expected.")
+        self._check_lines(nodes)
+        return Simple(assignments=tuple(assignments), words=tuple(words), redirects=found.redirects)
+
+    def _check_lines(self, nodes: Sequence[Node]) -> None:
+        """Raises Unreadable where the words of one command stand on two lines, or are one with an assignment."""
+        for before, after in pairwise(nodes):
+            gap = self._words.between(before, after)
+            if "\n" in gap or (not gap and "variable_assignment" in {before.type, after.type}):
+                raise Unreadable("Two commands were taken for one.")
+
+    def _arguments(self, nodes: Sequence[Node]) -> list[Word]:
+        """The words of a command; an assignment behind its name is one of them."""
         found: list[Word] = []
-        while True:
-            self._blanks()
-            word = self.word()
-            if word is None:
-                return found
-            found.append(word)
+        plain: list[Node] = []
+        for node in nodes:
+            if node.type in {"<", ">"}:  # `[ a > b ]` writes to b
+                raise Unreadable("A redirection stands in a test.")
+            if node.type == "variable_assignment":
+                name, value = self._assignment(node)
+                sign = self._words.text(node.children[1])
+                word = Word(parts=(Text(value=f"{name}{sign}"), *value.parts), source=value.source)
+                found += [*self._words.words(plain), word]
+                plain = []
+            else:
+                plain.append(node)
+        return [*found, *self._words.words(plain)]
 
+    def _assignment(self, node: Node) -> tuple[str, Word]:
+        """The name that is assigned to, and the value; its source is that of the whole assignment."""
+        target, _, *values = node.children
+        name = self._words.text(target.children[0] if target.children else target)
+        words = self._words.words(values)
+        if len(words) > 1 or not _NAME.fullmatch(name):
+            raise Unreadable("Two words were taken for one.")
+        parts = [part for word in words for part in word.parts]
+        if target.children:
+            parts.append(Computed(scripts=self._words.scripts(target)))
+        return name, Word(parts=tuple(parts), source=self._words.text(node))
 
-def _behind(word: Word, length: int) -> Word:
-    """*word* without its first *length* characters, which are plain."""
-    if word.source.startswith("="):
-        return word
-    parts = list(word.parts)
-    while length > 0 and parts:
-        first = parts[0]
-        if not isinstance(first, Text):
-            break
-        if len(first.value) > length:
-            parts[0] = Text(value=first.value[length:], quoted=first.quoted)
-            break
-        length -= len(first.value)
-        parts.pop(0)
-    return Word(parts=tuple(parts), source=word.source)
+    # --- redirections ---
 
+    def _redirects(self, nodes: Sequence[Node]) -> _Redirected:
+        found = _Redirected((), [], [], [])
+        for node in nodes:
+            one = self._document(node) if node.type == "heredoc_redirect" else self._file(node)
+            found = _Redirected(*(before + more for before, more in zip(found, one, strict=True)))  # type: ignore[operator]
+        return found
 
-def _scripts(parts: list[Computed | Text]) -> tuple[Script, ...]:
-    return tuple(script for part in parts if isinstance(part, Computed) for script in part.scripts)
+    def _file(self, node: Node) -> _Redirected:
+        """``> file`` or ``<<< text``; behind the file may stand words of the command."""
+        operator, *values = (each for each in node.children if each.type != "file_descriptor")
+        self._check_lines([operator, *values])
+        sign = self._words.text(operator)
+        target, *words = self._words.words(values) or [Word(parts=(Text(value="-"),), source="-")]
+        return _Redirected((Redirect(operator=sign.removesuffix("-") or sign, target=target),), words, [], [])
+
+    def _document(self, node: Node) -> _Redirected:
+        """A here-document, and what stands on its line."""
+        parts = {each.type: each for each in node.children}
+        start, end, body = (parts.get(f"heredoc_{kind}") for kind in ("start", "end", "body"))
+        if start is None or end is None or body is None:
+            raise Unreadable("A here-document does not end.")
+        operator = "<<-" if "<<-" in parts else "<<"
+        target = self._words.text(start)
+        text = Word(parts=tuple(self._words.document(body, end, target, tabs=operator == "<<-")), source="")
+        redirect = Redirect(operator=operator, target=Word(parts=(), source=target), document=[text])
+        rest = self._redirects([each for each in node.children if each.type in _REDIRECTS])
+        line = [each for each in node.children if each.is_named and not each.type.startswith("heredoc_")]
+        return _Redirected(
+            (redirect, *rest.redirects),
+            [*self._words.words([each for each in line if each.type in WHOLE]), *rest.words],
+            [*(each for each in line if each.type == "pipeline"), *rest.pipes],
+            [*(each for each in line if each.type not in WHOLE | _REDIRECTS | {"pipeline"}), *rest.following],
+        )
+
+    # --- compound commands ---
+
+    def _compound(self, node: Node, redirects: tuple[Redirect, ...]) -> Compound:
+        """A group, loop, choice or test: the words that it looks at, and all that it may run as one script."""
+        kind = _KINDS[node.type]
+        opening = node.children[0].type
+        if kind == "test":
+            words = self._words.words(self._words.tested(node)[1:-1])
+            return Compound(kind=kind, words=tuple(words), redirects=redirects)
+        if opening == "((":
+            word = Word(parts=(Computed(scripts=self._words.scripts(node)),), source="((…))")
+            return Compound(kind="arithmetic", words=(word,), redirects=redirects)
+        children = node.children
+        looked: list[Word] = []
+        if node.type == "c_style_for_statement":
+            expressions = [each for each in children if each.type not in {"do_group", "compound_statement"}]
+            scripts = tuple(script for each in expressions for script in self._words.scripts(each))
+            looked = [Word(parts=(Computed(scripts=scripts),), source="((…))")]
+            children = [each for each in children if each not in expressions]
+        name = next((self._words.text(each) for each in children if each.type == "variable_name"), None)
+        items = [each for item in children if item.type == "case_item" for each in item.children]
+        plain = [each for each in (*children, *items) if each.type in WHOLE - {"variable_name"}]
+        return Compound(
+            kind=kind,
+            words=(*looked, *self._words.words(plain)),
+            bodies=(self.script(children),),
+            name=name if kind == "for" else None,
+            redirects=redirects,
+        )
+
+    def _function(self, node: Node) -> Function:
+        name, *rest = (each for each in node.children if each.is_named and each.type != "comment")
+        redirects = self._redirects([each for each in rest if each.type in _REDIRECTS]).redirects
+        body = self.script([each for each in rest if each.type not in _REDIRECTS])
+        if redirects:
+            body = Script(commands=(Compound(kind="group", bodies=(body,), redirects=redirects),))
+        fixed = self._words.words([name])[0]
+        return Function(name=fixed.fixed or fixed.source, body=body)

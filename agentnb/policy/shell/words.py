@@ -1,24 +1,42 @@
-"""Reads words: quotes, escapes, expansions. The part of the shell's grammar where most disguises live."""
+"""Reads words out of a syntax tree: quotes, escapes, expansions. Most disguises of a command live here."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
 from agentnb.policy.shell.tree import Computed, Part, Script, Text, Variable, Word
 
-Dialect: TypeAlias = Literal["bash", "posix"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tree_sitter import Node
 
 MOST_WORDS = 1_000
 """The words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
-BLANK = " \t"
-META = " \t\n;&|<>()"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SPECIAL = "@*#?$!-0123456789"
-_BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])\}")
 _ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_CODE = re.compile(r"x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(?:x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_ESCAPED = re.compile(r"\\(.)|([^\\]+)|\\", re.DOTALL)
+_IN_QUOTES = re.compile(r"\\(.)|(`|\$[\w({@*#?$!-])|(\")|[^\\`$\"]+|.", re.DOTALL)
+_IN_BACKTICKS = re.compile(r"\\([$`\\])")
+_IN_QUOTED_BACKTICKS = re.compile(r'\\([$`\\"])')
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STARTS_EXPANSION = re.compile(r"[\w({\[@*#?$!'-]")
+_SPECIAL = re.compile(r"[\s;&|<>()'\"`$]")
+_HIDDEN = re.compile(r"\$[({\['\"]|`|[<>]\(")
+_RUNS = frozenset({"command_substitution", "process_substitution"})
+_COMPUTED = frozenset({"arithmetic_expansion", "array", "subscript"})
+_JOINED = frozenset({"concatenation", "command_name", "translated_string"})
+WHOLE = frozenset(
+    {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "simple_expansion"}
+    | {"expansion", "brace_expression", "number", "extglob_pattern", "regex", "variable_name", "test_operator"}
+    | {*_RUNS, *_COMPUTED}
+)
+"""The kinds of nodes that are words, or parts of one."""
 
 
 class Unreadable(AgentnbError):
@@ -30,222 +48,200 @@ class TooManyWords(Unreadable):
 
 
 class WordReader:
-    """A text, and how far it has been read."""
+    """Reads the words of one source text; the scripts inside of them are read by *script* and *inner*."""
 
-    LIMIT = 100_000
-    DEPTH = 24
+    def __init__(
+        self, source: bytes, script: Callable[[Iterable[Node]], Script], inner: Callable[[str], Script]
+    ) -> None:
+        self._source = source
+        self._script = script
+        self._inner = inner
+        self._count = 0
 
-    def __init__(self, text: str, dialect: Dialect, depth: int) -> None:
-        if depth > self.DEPTH:
-            raise Unreadable("It is nested too deep to be followed.")
-        if len(text) > self.LIMIT:
-            raise Unreadable(f"It has {len(text)} characters, more than are looked through.")
-        if "\0" in text:
-            raise Unreadable("It holds a NUL character.")
-        self.text = text
-        self.dialect = dialect
-        self.depth = depth
-        self.at = 0
-        self._word_count = 0
+    def text(self, start: Node, end: Node | None = None) -> str:
+        """The source from the node *start* to the end of the node *end*."""
+        return self._source[start.start_byte : (end or start).end_byte].decode()
 
-    def script(self, text: str) -> Script:
-        """Read another script inside this one."""
-        raise NotImplementedError
+    def between(self, before: Node, after: Node) -> str:
+        """The source between two nodes, without the line ends that a backslash takes away."""
+        return self._source[before.end_byte : after.start_byte].decode().replace("\\\n", "")
 
-    def script_until_paren(self) -> Script:
-        """Read the commands up to the closing parenthesis, and that."""
-        raise NotImplementedError
-
-    def fail(self, why: str) -> Unreadable:
-        """The error for the place that was reached."""
-        return Unreadable(f"{why} at character {self.at + 1}.")
-
-    def peek(self, length: int = 1) -> str:
-        """The next characters; empty at the end."""
-        return self.text[self.at : self.at + length]
-
-    def take(self, expected: str) -> bool:
-        """Pass over *expected* if it comes next."""
-        if self.text.startswith(expected, self.at):
-            self.at += len(expected)
-            return True
-        return False
-
-    def word(self, *, stop: str = META) -> Word | None:
-        """The next word, or None where an operator or the end comes."""
-        begin, parts, open_text = self.at, list[Part](), ""
-        while (char := self.peek()) and (char not in stop or self._process_follows()):
-            if char in "'\"`$" or self._process_follows() or (char == "\\" and self.at + 1 < len(self.text)):
-                if open_text:
-                    parts.append(Text(value=open_text))
-                    open_text = ""
-                parts += self._special(char)
+    def words(self, nodes: Sequence[Node]) -> list[Word]:
+        """The words that *nodes* are: those between which nothing stands are one word."""
+        groups: list[list[Node]] = []
+        for node in nodes:
+            if self._is_descriptor(node):
+                continue
+            if groups and not self.between(groups[-1][-1], node):
+                groups[-1].append(node)
             else:
-                open_text += char
-                self.at += 1
-        if open_text:
-            parts.append(Text(value=open_text))
-        if self.at == begin:
-            return None
-        self._word_count += 1
-        if self._word_count > MOST_WORDS:
+                groups.append([node])
+        return [self._word(group) for group in groups]
+
+    def _is_descriptor(self, node: Node) -> bool:
+        """True for the number in front of a redirection: the grammar takes some for words."""
+        return self._source[node.end_byte : node.end_byte + 1] in {b"<", b">"} and self.text(node).isdecimal()
+
+    def _word(self, nodes: list[Node]) -> Word:
+        self._count += 1
+        if self._count > MOST_WORDS:
             raise TooManyWords(f"It has more than {MOST_WORDS:,} words.")
-        return Word(parts=tuple(parts), source=self.text[begin : self.at])
+        source = self.text(nodes[0], nodes[-1])
+        if source.startswith("#"):
+            raise Unreadable("A comment was taken for a word.")
+        return Word(parts=tuple(self._joined(nodes)), source=source)
 
-    def quoted_parts(self, end: str) -> list[Part]:
-        """What stands between double quotes (*end* ``"``) or in a here-document (*end* empty)."""
-        parts, text = list[Part](), ""
-        while True:
-            char = self.peek()
-            if char == "" or (end and char == end):
-                if end and not char:
-                    raise self.fail("A double quote is not closed")
-                self.at += len(end)
-                return [*parts, Text(value=text, quoted=True)]
-            if char == "\\" and (escaped := self.text[self.at + 1 : self.at + 2]) and escaped in f"$`\\\n{end}":
-                text += "" if escaped == "\n" else escaped
-                self.at += 2
-            elif char in "$`":
-                parts.append(Text(value=text, quoted=True))
-                text = ""
-                parts += self._dollar(quoted=True) if char == "$" else [self._backtick(quoted=True)]
+    def tested(self, node: Node) -> list[Node]:
+        """The words and operators in a test, as they follow each other."""
+        found: list[Node] = []
+        rest = list(reversed(node.children))
+        while rest:
+            each = rest.pop()
+            if each.type in WHOLE or not each.children:
+                found.append(each)
             else:
-                text += char
-                self.at += 1
+                rest += reversed(each.children)
+        return found
 
-    def _process_follows(self) -> bool:
-        return self.dialect == "bash" and self.peek(2) in {"<(", ">("}
+    def scripts(self, node: Node) -> tuple[Script, ...]:
+        """What is run to compute *node*."""
+        found: list[Script] = []
+        rest = [node]
+        while rest:
+            each = rest.pop()
+            if each.type in _RUNS:
+                found.append(self._substituted(each))
+            elif each.children:
+                rest += reversed(each.children)
+            elif each.is_named and each.type not in {"raw_string", "ansi_c_string"} and _HIDDEN.search(self.text(each)):
+                found.append(self._backticks(self.text(each), in_string=False))
+        return tuple(found)
 
-    def _special(self, char: str) -> list[Part]:
-        match char:
-            case "'":
-                return [Text(value=self._single(), quoted=True)]
-            case '"':
-                self.at += 1
-                return self.quoted_parts('"')
-            case "`":
-                return [self._backtick(quoted=False)]
-            case "$":
-                return self._dollar(quoted=False)
-            case "\\":
-                self.at += 2
-                escaped = self.text[self.at - 1]
-                return [] if escaped == "\n" else [Text(value=escaped, quoted=True)]
-            case _:
-                self.at += 2
-                return [Computed(scripts=(self.script_until_paren(),), feeds=True)]
+    def _joined(self, nodes: Sequence[Node]) -> list[Part]:
+        """The parts of one word, of which *nodes* are the pieces."""
+        found: list[Part] = []
+        pieces = [piece for node in nodes for piece in self._pieces(node)]
+        for at, node in enumerate(pieces):
+            text = self.text(node)
+            if node.type == "$" and text == "$" and at + 1 < len(pieces):
+                found += self._behind_dollar(pieces[at + 1])
+            elif node.type == "$":
+                found += [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
+            elif at and self.text(pieces[at - 1]) == "$" and (name := _NAME.match(text)):
+                found += _unquoted(text[name.end() :], operator=False)
+            else:
+                found += self._parts(node)
+        return found
 
-    def _single(self) -> str:
-        end = self.text.find("'", self.at + 1)
-        if end < 0:
-            raise self.fail("A single quote is not closed")
-        value, self.at = self.text[self.at + 1 : end], end + 1
-        return value
+    def _pieces(self, node: Node) -> list[Node]:
+        if node.type not in _JOINED:
+            return [node]
+        if any(self.between(*pair) for pair in pairwise(node.children)):
+            raise Unreadable("Two words were taken for one.")
+        return [piece for each in node.children for piece in self._pieces(each)]
 
-    def _backtick(self, *, quoted: bool) -> Computed:
-        begin = self.at = self.at + 1
-        while (char := self.peek()) != "`":
-            if not char:
-                raise self.fail("A backtick is not closed")
-            self.at += 2 if char == "\\" else 1
-        inner = re.sub(r'\\([$`\\"])' if quoted else r"\\([$`\\])", r"\1", self.text[begin : self.at])
-        self.at += 1
-        return Computed(scripts=(self.script(inner),))
-
-    def _dollar(self, *, quoted: bool) -> list[Part]:
-        following = self.text[self.at + 1 : self.at + 2]
-        if following == "(":
-            return [self._parenthesis()]
-        if following == "{":
-            return [self._braced(quoted=quoted)]
-        if self.dialect == "bash" and not quoted and following == "'":
-            return [Text(value=self._ansi(), quoted=True)]
-        if self.dialect == "bash" and not quoted and following == '"':
-            self.at += 2
-            return self.quoted_parts('"')
-        name = _NAME.match(self.text, self.at + 1)
-        if name is not None:
-            self.at = name.end()
-            return [Variable(name=name[0], quoted=quoted)]
-        if following and following in _SPECIAL:
-            self.at += 2
-            return [Variable(name=following, quoted=quoted)]
-        self.at += 1
+    def _behind_dollar(self, node: Node) -> list[Part]:
+        """The variable that a ``$`` and *node* name together, or nothing in front of a string: ``$"…"`` is one."""
+        text = self.text(node)
+        if text.startswith('"'):
+            return []
+        if not node.children and (name := _NAME.match(text)):
+            return [Variable(name=name[0])]
+        if _STARTS_EXPANSION.match(text):
+            raise Unreadable("Something is computed where it cannot be read.")
         return [Text(value="$", quoted=True)]
 
-    def _parenthesis(self) -> Computed:
-        """``$((…))`` where it can be read so, else ``$(…)``."""
-        self.at += 2
-        begin = self.at
-        if self.take("("):
-            try:
-                return self.arithmetic("))")
-            except Unreadable:
-                self.at = begin
-        return Computed(scripts=(self.script_until_paren(),))
+    def _parts(self, node: Node, *, quoted: bool = False) -> list[Part]:
+        """The parts that a node of a word is."""
+        text = self.text(node)
+        match node.type:
+            case "raw_string":
+                return [Text(value=text[1:-1], quoted=True)]
+            case "ansi_c_string":
+                return [Text(value=_ANSI.sub(_decoded, text[2:-1]), quoted=True)]
+            case "string":
+                first, *inside, last = node.children
+                return self.quoted(inside, first.end_byte, last.start_byte, '"')
+            case "simple_expansion" | "expansion":
+                return [self._expanded(node, quoted=quoted)]
+            case kind if kind in _RUNS:
+                return [Computed(scripts=(self._substituted(node),), feeds=kind == "process_substitution")]
+        return self._combined(node, text)
 
-    def arithmetic(self, end: str) -> Computed:
-        """Arithmetic up to *end*; only what it runs matters."""
-        depth, scripts = 0, list[Script]()
-        while not (depth == 0 and self.peek(len(end)) == end):
-            char = self.peek()
-            if not char or (char == ")" and depth == 0):
-                raise self.fail("An arithmetic expression is not closed")
-            if char in "$`":
-                found = self._dollar(quoted=True) if char == "$" else [self._backtick(quoted=True)]
-                scripts += [script for part in found if isinstance(part, Computed) for script in part.scripts]
-                continue
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            self.at += 1
-        self.at += len(end)
-        return Computed(scripts=tuple(scripts))
+    def _combined(self, node: Node, text: str) -> list[Part]:
+        """The parts of a node of other nodes, or of plain text."""
+        if node.type in _COMPUTED:
+            return [Computed(scripts=self.scripts(node))]
+        if node.type == "brace_expression":
+            return [Text(value=text)]
+        if node.children:
+            raise Unreadable(f"{text[:1]!r} is not expected.")
+        return _unquoted(text, operator=not node.is_named)
 
-    def _braced(self, *, quoted: bool) -> Part:
-        plain = _BRACED.match(self.text, self.at + 2)
-        if plain is not None:
-            self.at = plain.end()
-            return Variable(name=plain[1], quoted=quoted)
-        self.at += 2
-        scripts = list[Script]()
-        while (char := self.peek()) != "}":
-            if not char:
-                raise self.fail("A parameter expansion is not closed")
-            if char in "$`<>\\" or char == '"' or (char == "'" and not quoted):
-                if char in "<>" and not self._process_follows():
-                    self.at += 1
-                    continue
-                scripts += [
-                    script for part in self._special(char) if isinstance(part, Computed) for script in part.scripts
-                ]
-            else:
-                self.at += 1
-        self.at += 1
-        return Computed(scripts=tuple(scripts))
+    def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
+        """What stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
+        parts: list[Part] = []
+        for node in (each for each in nodes if each.children):
+            parts += [self._quoted_text(start, node.start_byte, quote), *self._parts(node, quoted=True)]
+            start = node.end_byte
+        return [*parts, self._quoted_text(start, end, quote)]
 
-    def _ansi(self) -> str:
-        self.at += 2
-        value = ""
-        while (char := self.peek()) != "'":
-            if not char:
-                raise self.fail("A $'…' string is not closed")
-            if char != "\\":
-                value += char
-                self.at += 1
-                continue
-            code = _CODE.match(self.text, self.at + 1)
-            following = self.text[self.at + 1 : self.at + 2]
-            if code is not None:
-                value += _decoded(code)
-                self.at = code.end()
-            else:
-                value += _ESCAPES.get(following, following if following in "\\'\"?" else f"\\{following}")
-                self.at += 2
-        self.at += 1
-        return value
+    def document(self, body: Node, end: Node, delimiter: str, *, tabs: bool) -> list[Part]:
+        """The text of a here-document; *delimiter* as it is written: in quotes, nothing in the text is computed."""
+        text = self._source[body.start_byte : end.start_byte].decode()
+        last = re.sub(r"['\"\\]", "", delimiter)
+        lines = [line.lstrip("\t") if tabs else line for line in text.split("\n")]
+        if "$" in last or self.text(end).lstrip("\t") != last or last in lines:
+            raise Unreadable("A here-document goes on behind its end.")
+        if last != delimiter:
+            return [Text(value="\n".join(lines), quoted=True)]
+        return self.quoted(body.children, body.start_byte, end.start_byte)
+
+    def _quoted_text(self, start: int, end: int, quote: str) -> Text:
+        text = self._source[start:end].decode()
+        if any(part[2] or (quote and part[3]) for part in _IN_QUOTES.finditer(text)):
+            raise Unreadable("Something in a string is computed where it cannot be read.")
+        escaped = {"\n": "", **{each: each for each in f"$`\\{quote}"}}
+        meant = (escaped.get(part[1] or "", part[0]) for part in _IN_QUOTES.finditer(text))
+        return Text(value="".join(meant), quoted=True)
+
+    def _expanded(self, node: Node, *, quoted: bool) -> Part:
+        inside = [each for each in node.children if each.is_named or not each.type.startswith(("$", "}"))]
+        if len(inside) == 1 and inside[0].type in {"variable_name", "special_variable_name"}:
+            return Variable(name=self.text(inside[0]), quoted=quoted)
+        return Computed(scripts=self.scripts(node))
+
+    def _substituted(self, node: Node) -> Script:
+        text = self.text(node)
+        if text.startswith("`"):
+            return self._backticks(text, in_string=node.parent is not None and node.parent.type == "string")
+        return self._script(node.children[1:-1])
+
+    def _backticks(self, text: str, *, in_string: bool) -> Script:
+        """What is run between backticks; *text* with them."""
+        if text[0] + text[-1] != "``":
+            raise Unreadable("Something is computed where it cannot be read.")
+        return self._inner((_IN_QUOTED_BACKTICKS if in_string else _IN_BACKTICKS).sub(r"\1", text[1:-1]))
 
 
-def _decoded(code: re.Match[str]) -> str:
-    if code[5] is not None:
-        return chr(ord(code[5]) & 0x1F)
-    number = int(code[4], 8) & 0xFF if code[4] else int(code[1] or code[2] or code[3], 16)
+def _unquoted(text: str, *, operator: bool) -> list[Part]:
+    """The text of a plain word: what stands behind a backslash is quoted."""
+    parts: list[Part] = []
+    for found in _ESCAPED.finditer(text):
+        if found[1] is not None:
+            parts += [] if found[1] == "\n" else [Text(value=found[1], quoted=True)]
+        elif not operator and _SPECIAL.search(found[0]):
+            raise Unreadable("A sign of the shell was taken for a part of a word.")
+        else:
+            parts.append(Text(value=found[0]))
+    return parts
+
+
+def _decoded(found: re.Match[str]) -> str:
+    """The character that an escape in ``$'…'`` is."""
+    if found[6] is not None:
+        return _ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
+    if found[5] is not None:
+        return chr(ord(found[5]) & 0x1F)
+    number = int(found[4], 8) & 0xFF if found[4] else int(found[1] or found[2] or found[3], 16)
     return chr(number) if 0 < number < 0x110000 else ""  # noqa: PLR2004 - the last code point

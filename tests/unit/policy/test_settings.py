@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import PolicyError
+from agentnb.policy.keys import FILE_KEYS, RULE_KEYS
 from agentnb.policy.places import PROJECT, audit_log, user_policy
 from agentnb.policy.rules import Rule
 from agentnb.policy.settings import load, parse, tightened
@@ -77,7 +78,7 @@ def test_everything_that_a_file_can_say_is_read() -> None:
         ("[agents.claude]\nconfine = ['a b']", ["line 2 in agents.claude: 'a b' in network is no host"]),
         ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),
         ("[sensitive]\n'**/x' = 'no'", ["line 2 in sensitive: '**/x' is 'no'"]),
-        ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'allow', 'deny'"]),
+        ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'deny', 'allow'"]),
     ],
 )
 def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
@@ -206,3 +207,15 @@ def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> Non
     assert load(file, "user").cell_review == "after"
     with pytest.raises(PolicyError, match="It can be 'first', 'after'"):
         parse('cell_review = "never"', "policy.toml")
+
+
+def test_every_key_of_the_table_can_be_written_and_read(tmp_path: Path) -> None:
+    """A rule that has them all comes back as it was, and what a file leaves out is as the table says."""
+    values: dict[str, Any] = {"choice": "ask", "texts": ("read",), "switch": True, "text": "why"}
+    full = Rule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low"})
+    files = PolicyFiles(tmp_path / "policy.toml")
+    files.remember(full)
+    assert [each.rule for each in files.user.rules] == [full]
+    assert {key.name for key in RULE_KEYS} == set(Rule.__struct_fields__)
+    empty = parse("", "policy.toml")
+    assert {key.name: getattr(empty, key.name) for key in FILE_KEYS} == {key.name: key.default for key in FILE_KEYS}

@@ -1,0 +1,151 @@
+"""The keys of policy files, each declared here, once.
+
+The parser, the writer, what a project's file may not loosen, the settings' form, ``%agents policy`` and the page of
+reference read these rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from agentnb.policy.severity import SEVERITIES
+
+TOOLS = (
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+    "kernel",
+    "cell",
+)
+"""What a rule's ``tool`` can name: ACP's kinds, and our kernel and cell tools."""
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of a policy file, or of a rule in it.
+
+    Attributes:
+        name: The key.
+        kind: Its value: one of *choices*; true or false; a text; one text or a list of them (each one of *choices*
+            where there are some).
+        about: What it does, for the page of reference.
+        values: Its values, for that page.
+        default: What holds where the key is missing.
+        is_needed: A rule without it is an error.
+        loosest: The value that loosens the policy: in a project's file it is ignored.
+        facts: The sentence for each value in ``%agents policy``.
+        title: The title in the settings; a key without one has no row of its own there.
+        labels: The choices in the settings, in words.
+        variable: The environment variable that comes before the file.
+    """
+
+    name: str
+    kind: Literal["choice", "switch", "text", "texts"]
+    about: str
+    values: str = ""
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    is_needed: bool = False
+    loosest: str | None = None
+    facts: dict[str, str] = {}
+    title: str = ""
+    labels: tuple[str, ...] = ()
+    variable: str = ""
+
+
+FILE_KEYS = (
+    Key(
+        name="headless",
+        kind="choice",
+        choices=("deny", "allow"),
+        default="deny",
+        loosest="allow",
+        about="What happens to questions that nobody can answer and no rule is about. 'allow' counts in "
+        "trusted folders.",
+        facts={"allow": "Where nobody can be asked: allow.", "deny": "Where nobody can be asked: deny."},
+        title="Where nobody can answer",
+        labels=("Deny", "Allow"),
+        variable="AGENTNB_HEADLESS",
+    ),
+    Key(
+        name="cell_review",
+        kind="choice",
+        choices=("first", "after"),
+        loosest="after",
+        about="When changes of a notebook's cells are reviewed: before they are made, or afterwards.",
+        facts={
+            "first": "Changes of cells are reviewed before they are made (cell_review).",
+            "after": "Changes of cells are reviewed after they are made (cell_review).",
+        },
+    ),
+)
+"""The keys of a file that have one value each."""
+
+TABLES = ("rule", "agents", "sensitive", "trust")
+"""The tables of a file."""
+
+RULE_KEYS = (
+    Key(name="action", kind="choice", choices=("allow", "ask", "deny"), is_needed=True, about="needed"),
+    Key(name="agent", kind="texts", default=(), values="names, with `*`", about="the agent"),
+    Key(name="tool", kind="texts", default=(), choices=TOOLS, about="what it does"),
+    Key(
+        name="path",
+        kind="texts",
+        default=(),
+        values="patterns: `**`, `*`, `?`, `[ab]`, `{a,b}`, `!`",
+        about="the file, links followed; relative to the workspace, or absolute (`/`, `~/`); for `ask` and `deny` also "
+        "[the files that a command names](#files-that-a-command-names)",
+    ),
+    Key(
+        name="command",
+        kind="texts",
+        default=(),
+        values="patterns: `*` is anything, a last ` *` may be missing",
+        about="each command of a line; for `ask` and `deny` also without its folder, variables and the options before "
+        "its verb",
+    ),
+    Key(
+        name="severity",
+        kind="choice",
+        choices=SEVERITIES,
+        default="high",
+        values='`"none"` to `"critical"`, default `"high"`',
+        about="the worst that an `allow` covers",
+    ),
+    Key(
+        name="sensitive",
+        kind="switch",
+        default=False,
+        values="`true`",
+        about="whether an `allow` covers sensitive files",
+    ),
+    Key(name="note", kind="text", values="text", about=""),
+)
+"""The keys of a rule, in the order in which they are written."""
+
+
+def reference() -> str:
+    """The tables of all keys, for the page of reference."""
+    lines = ["| key of a file | is | says |", "|---|---|---|"]
+    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in FILE_KEYS]
+    lines += ["", "| key of a rule | is | matches |", "|---|---|---|"]
+    lines += [f"| `{key.name}` | {_values(key)} | {key.about} |" for key in RULE_KEYS]
+    return "\n".join(lines)
+
+
+def _values(key: Key) -> str:
+    if key.values:
+        return key.values
+    return " ".join(f"`{each}`" for each in key.choices) if key.kind == "texts" else _quoted(key.choices)
+
+
+def _quoted(choices: tuple[str, ...]) -> str:
+    return ", ".join(f'`"{each}"`' for each in choices)
