@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 log = logger("agentnb.rpc")
 
+_CHUNK = 256 * 1024
 _LONGEST_ID = 20  # digits; ours count from 1
 
 
@@ -166,6 +167,13 @@ class Connection:
             self._receive([] if self.closed else self._framing.feed(data))
         except ProtocolError as error:
             self.close(error)
+
+    async def read(self, stream: asyncio.StreamReader, drain: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Take all that is read from *stream*, until that or the connection ends, as fast as *drain* lets it."""
+        while not self.closed and (data := await stream.read(_CHUNK)):
+            self.feed(data)
+            if drain is not None:
+                await drain()
 
     def receive(self, data: bytes) -> None:
         """Take one whole message."""

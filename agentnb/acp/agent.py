@@ -21,7 +21,7 @@ from agentnb.acp.listing import Page, read_page
 from agentnb.acp.login import ways_of
 from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
-from agentnb.acp.peer import Peer
+from agentnb.acp.peer import PATIENCE, Peer
 from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answer
 from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
@@ -32,20 +32,17 @@ from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered
 from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from agentnb.acp.listener import Listener, Tap
     from agentnb.acp.login import LoginWay
     from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.refused_access import RefusedAccess
     from agentnb.state import Action, Message
 
 PROTOCOL = 1
 """The version of the Agent Client Protocol that is spoken here."""
 
-PATIENCE = 2.5
-"""Seconds that an agent which is stopped may take to leave by itself."""
 _CLOSE_TIMEOUT = 5.0
 _ABILITIES = {
     "load": ("open an old session", "Start a new one."),
@@ -57,23 +54,22 @@ _ABILITIES = {
 """What is not offered, in words, and what to do instead."""
 
 
-class Agent:
+class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
     def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = AgentProcess.spawn) -> None:
-        self.spec = spec
         self.info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
-        self._sessions = Sessions(self._confined_command)
         self.stopped = False
         self.since = 0.0
         self.served = Served()
         self.patience = PATIENCE
-        self._peer = Peer(
+        self._sessions = sessions = Sessions(self.confined_command)
+        super().__init__(
             spec,
-            on_notifications=self._sessions.deliver,
+            on_notifications=sessions.deliver,
             on_request=self._serve,
-            on_lost=self._lost,
+            on_lost=sessions.lose,
             tap=tap,
             spawn=spawn,
         )
@@ -94,7 +90,7 @@ class Agent:
         path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
         agent = cls(startable(spec, cwd, path), tap, spawn)
         try:
-            await agent._peer.spawn(cwd, env)
+            await agent.spawn(cwd, env)
             await agent._initialize(dict(client_info or own_info()), initialize_timeout)
         except BaseException:
             await agent.stop(patience=0)
@@ -112,26 +108,9 @@ class Agent:
         return text(self.info.get("version"))
 
     @property
-    def confined(self) -> str:
-        """What it is confined to, in a line; empty where it is not."""
-        return self._peer.confined
-
-    def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
-        """What its confinement refused, as *text*, which it or a command of it has printed, tells."""
-        return self._peer.refused_accesses(text)
-
-    @property
-    def reaches_loopback(self) -> bool:
-        """Whether it can reach each port of this machine: its confinement leaves it the network."""
-        return self._peer.reaches_loopback
-
-    def _confined_command(self, command: Sequence[str]) -> list[str]:
-        return self._peer.confined_command(command)
-
-    @property
     def login_ways(self) -> tuple[LoginWay, ...]:
         """The logins that it offers (ACP ``authMethods``)."""
-        return ways_of(self.spec, self._peer.auth_methods)
+        return ways_of(self.spec, self.auth_methods)
 
     @property
     def takes_pictures(self) -> bool:
@@ -147,13 +126,10 @@ class Agent:
         self, server_id: str, method: str, params: dict[str, Any]
     ) -> Callable[[Any, BaseException | None], None]:
         """The agent asks one of our MCP servers something by a way of its own, which is recorded as if on its wire."""
-        answered = self._peer.served({"serverId": server_id, "method": method, "params": params})
+        if self.tap is None:
+            return lambda _result, _error: None
+        answered = self.tap.served({"serverId": server_id, "method": method, "params": params})
         return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
-
-    @property
-    def tap(self) -> Tap | None:
-        """What records this agent; None where nothing does."""
-        return self._peer.tap
 
     @property
     def steers(self) -> bool:
@@ -162,37 +138,13 @@ class Agent:
         return self.spec.steering or any(mapping(each).get("promptQueueing") is True for each in own)
 
     @property
-    def stderr_tail(self) -> str:
-        """The last lines it wrote to stderr, without secrets."""
-        return self._peer.stderr_tail
-
-    @property
     def unaddressed(self) -> tuple[tuple[str, Any], ...]:
         """The last notifications that named no session, ``(method, params)`` as sent."""
         return tuple(self._sessions.unaddressed)
 
-    @property
-    def stray(self) -> int:
-        """How many lines it wrote to stdout that were no message."""
-        return self._peer.stray
-
-    @property
-    def closed(self) -> bool:
-        """Whether it is gone: stopped, dead, or deaf."""
-        return self._peer.closed
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which is its process group's as well."""
-        return self._peer.pid
-
-    async def wait_closed(self) -> None:
-        """Wait until it is gone and nothing that it started is left."""
-        await self._peer.wait_closed()
-
     async def authenticate(self, method_id: str, timeout: float | None = None) -> None:
         """Log in with one of :attr:`auth_methods` (ACP ``authenticate``)."""
-        await self._peer.request("authenticate", {"methodId": method_id}, timeout)
+        await self.request("authenticate", {"methodId": method_id}, timeout)
 
     async def logout(self) -> None:
         """Make the agent forget its login (ACP ``logout``)."""
@@ -200,22 +152,22 @@ class Agent:
             message = f"{self.spec.title} does not offer to log out."
             raise NotOffered(message, hint=f"Type `{self.spec.logout}` in a terminal.")
         self.demand("logout")
-        await self._peer.request("logout", {})
+        await self.request("logout", {})
 
     async def extend(self, session_id: str, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
         """Ask something that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
-        return await self._peer.request(extension(method), {"sessionId": session_id, **params}, timeout)
+        return await self.request(extension(method), {"sessionId": session_id, **params}, timeout)
 
     def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
         """As :meth:`extend`, for a notification: nobody answers."""
-        if self._peer.closed:
+        if self.closed:
             raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
-        self._peer.notify(extension(method), {"sessionId": session_id, **params})
+        self.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float | None = None) -> None:
         """End the agent and everything it started; listeners of open sessions are told."""
         self.stopped = True
-        await self._peer.stop(self.patience if patience is None else patience)
+        await super().stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
         """Whether the agent can do something with sessions that not every agent can."""
@@ -256,7 +208,7 @@ class Agent:
         takes_directories = self.offers("directories")
         if request.directories and takes_directories:
             params["additionalDirectories"] = list(request.directories)
-        opening = Opening(self._peer, self._sessions, request, params, listener, on_unwanted=self._dismiss)
+        opening = Opening(self, self._sessions, request, params, listener, on_unwanted=self._dismiss)
         return replace(
             await opening.run(timeout),
             unreachable=unreachable,
@@ -268,17 +220,17 @@ class Agent:
         """The sessions that the agent keeps, one page of them (ACP ``session/list``)."""
         self.demand("list")
         params = {name: value for name, value in (("cwd", cwd), ("cursor", cursor)) if value is not None}
-        return read_page(mapping(await self._peer.request("session/list", params)))
+        return read_page(mapping(await self.request("session/list", params)))
 
     async def delete_session(self, session_id: str) -> None:
         """Make the agent forget an old session for good (ACP ``session/delete``)."""
         self.demand("delete")
-        await self._peer.request("session/delete", {"sessionId": session_id})
+        await self.request("session/delete", {"sessionId": session_id})
 
     def prompt(self, session_id: str, message: Message, done: Callable[[PromptResult], None]) -> None:
         """Start a turn (ACP ``session/prompt``)."""
         params = {"sessionId": session_id, "prompt": prompt_blocks(message, self._prompt_capabilities)}
-        self._peer.call("session/prompt", params, lambda result, error: done(read_answer(result, error)))
+        self.call("session/prompt", params, lambda result, error: done(read_answer(result, error)))
 
     def not_taken(self, message: Message) -> list[str]:
         """The labels of *message*'s attachments that the agent cannot take: it gets only their names."""
@@ -289,30 +241,30 @@ class Agent:
 
         The host answers what the agent has asked and not been told yet with ``cancelled``; some hang otherwise.
         """
-        self._peer.notify("session/cancel", {"sessionId": session_id})
+        self.notify("session/cancel", {"sessionId": session_id})
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         """Choose a mode (ACP ``session/set_mode``)."""
-        await self._peer.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
+        await self.request("session/set_mode", {"sessionId": session_id, "modeId": mode_id})
 
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> tuple[Action, ...]:
         """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents)."""
         if config_id == "model" and session_id in self._sessions.with_models:
-            await self._peer.request("session/set_model", {"sessionId": session_id, "modelId": value})
+            await self.request("session/set_model", {"sessionId": session_id, "modelId": value})
             return ()
         params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-        return map_session(mapping(await self._peer.request("session/set_config_option", params)), now_ms())
+        return map_session(mapping(await self.request("session/set_config_option", params)), now_ms())
 
     async def close_session(self, session_id: str) -> None:
         """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
         route = self._sessions.forget(session_id)
         if route is not None:
             await route.terminals.close()
-        if self.offers("close") and not self._peer.closed:
+        if self.offers("close") and not self.closed:
             with contextlib.suppress(AgentnbError):
-                await self._peer.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
+                await self.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
 
     # --- inside ---
 
@@ -323,7 +275,7 @@ class Agent:
     def _dismiss(self, session_id: str) -> None:
         """Close a session that came too late; whether that works is nobody's concern."""
         if self.offers("close"):
-            self._peer.call("session/close", {"sessionId": session_id}, lambda *_: None)
+            self.call("session/close", {"sessionId": session_id}, lambda *_: None)
 
     async def _initialize(self, client_info: dict[str, str], timeout: float | None) -> None:
         params = {
@@ -331,15 +283,15 @@ class Agent:
             "clientCapabilities": client_capabilities(self.spec.capabilities),
             "clientInfo": client_info,
         }
-        answer = mapping(await self._peer.request("initialize", params, timeout))
+        answer = mapping(await self.request("initialize", params, timeout))
         version = answer.get("protocolVersion", PROTOCOL)
         if version != PROTOCOL:
             message = f"{self.spec.title} speaks version {version!r} of the Agent Client Protocol, not {PROTOCOL}."
             raise AgentStartFailed(message, hint="Install a version of the agent that does.")
         self.info = mapping(answer.get("agentInfo"))
         self.capabilities = mapping(answer.get("agentCapabilities"))
-        self._peer.auth_methods = tuple(objects(answer.get("authMethods")))
-        self._peer.started = True
+        self.auth_methods = tuple(objects(answer.get("authMethods")))
+        self.started = True
         AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
 
@@ -348,9 +300,6 @@ class Agent:
         if method in METHODS:
             return await self.served.serve(method, params)
         return await serve(method, params, self._sessions, self.spec.capabilities)
-
-    async def _lost(self, reason: AgentnbError) -> None:
-        await self._sessions.lose(reason)
 
 
 def extension(method: str) -> str:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     Lost = Callable[[AgentnbError], Coroutine[Any, Any, None]]
 
+PATIENCE = 2.5
+"""Seconds that an agent which is stopped may take to leave by itself."""
 _EXIT_SECONDS = 0.3
 _OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _RESTARTS = "The agent restarts with your next message."
@@ -64,7 +66,8 @@ class Peer:
         spawn: Spawn = AgentProcess.spawn,
     ) -> None:
         self.spec = spec
-        self._tap = tap
+        self.tap = tap
+        """What records it; None where nothing does."""
         self._spawn = spawn
         self.started = False
         self.auth_methods: tuple[dict[str, Any], ...] = ()
@@ -86,7 +89,7 @@ class Peer:
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None) -> None:
         """Start the process."""
-        feed = self._connection.feed if self._tap is None else self._feed
+        feed = self._connection.feed if self.tap is None else self._feed
         try:
             self._process = await self._spawn(self.spec, cwd, env, on_output=feed, on_end=self._ended)
             AGENT_SPAWNED.tell(agent=self.spec.name, pid=self.pid)
@@ -155,18 +158,9 @@ class Peer:
         """Send a notification."""
         self._connection.notify(method, params)
 
-    def served(self, params: dict[str, Any]) -> Callable[[Any, dict[str, Any] | None], None]:
-        """See :meth:`agentnb.acp.listener.Tap.served`; where nobody listens, the answer is for nobody."""
-        return (lambda _result, _error: None) if self._tap is None else self._tap.served(params)
-
-    @property
-    def tap(self) -> Tap | None:
-        """Who listens, if anybody does."""
-        return self._tap
-
-    async def stop(self, patience: float = 2.5) -> None:
+    async def stop(self, patience: float | None = None) -> None:
         """End it and everything it started."""
-        self._patience = patience
+        self._patience = PATIENCE if patience is None else patience
         self._stopped = self._stopped or not self._connection.closed
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
         if self._process is None:
@@ -199,19 +193,19 @@ class Peer:
         done(result, error if isinstance(error, AgentnbError) or error is None else self._death())
 
     def _feed(self, data: bytes) -> None:
-        if self._tap is not None:
-            self._tap.received(data)
+        if self.tap is not None:
+            self.tap.received(data)
         self._connection.feed(data)
 
     def _write(self, data: bytes) -> None:
-        if self._tap is not None:
-            self._tap.sent(data)
+        if self.tap is not None:
+            self.tap.sent(data)
         if self._process is not None:
             self._process.write(data)
 
     def _ended(self) -> None:
-        if self._tap is not None and not self._connection.closed:
-            self._tap.ended()
+        if self.tap is not None and not self._connection.closed:
+            self.tap.ended()
         self._keep(self._finish())
 
     async def _finish(self) -> None:

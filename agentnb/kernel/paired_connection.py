@@ -25,7 +25,6 @@ KERNEL_GONE = "The kernel has ended or was restarted."
 PAIR_AGAIN = (
     "Ask the user to pair it again (`%agents pair` in a cell); then call `paired_notebooks` to see what there is."
 )
-CHUNK = 256 * 1024
 _LONGEST_LINE = 16 * 1024 * 1024
 
 
@@ -65,8 +64,7 @@ class PairedConnection:
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
-            while not self._connection.closed and (data := await reader.read(CHUNK)):
-                self._connection.feed(data)
+            await self._connection.read(reader)
         except OSError:
             pass  # it is gone, whatever the system calls that
         finally:

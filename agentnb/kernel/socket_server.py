@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from agentnb.kernel.server import McpServer
 
 LONGEST_LINE = 16 * 1024 * 1024
-CHUNK = 256 * 1024
 GREETING_SECONDS = 10.0
 """How long a new connection may take to send the token."""
 
@@ -121,9 +120,7 @@ class SocketServer:
         if task is not None:
             server.opened(connection, task.cancel)
         try:
-            while not connection.closed and (data := await reader.read(CHUNK)):
-                connection.feed(data)
-                await writer.drain()
+            await connection.read(reader, writer.drain)
         finally:
             connection.close()
             server.closed()

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.fields import mapping
+from agentnb.acp.stdio import read_input
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
@@ -23,7 +22,6 @@ from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from agentnb.kernel.paired_kernels import PairedKernel
     from agentnb.rpc import Connection
@@ -192,23 +190,15 @@ class TerminalServer(McpServer):
 
 def serve(notebook: str = "") -> None:
     """Serve the client at stdin and stdout until stdin ends."""
-    asyncio.run(_serve(sys.stdin.buffer, notebook))
+    asyncio.run(_serve(notebook))
 
 
-async def _serve(stdin: BinaryIO, notebook: str) -> None:
-    server, lines = TerminalServer(notebook), asyncio.Queue[bytes]()
-    loop = asyncio.get_running_loop()
+async def _serve(notebook: str) -> None:
+    server, ended = TerminalServer(notebook), asyncio.Event()
     connection = connect(server, _write)
     server.opened(connection, connection.close)
-
-    def read() -> None:
-        for line in iter(stdin.readline, b""):
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        loop.call_soon_threadsafe(lines.put_nowait, b"")
-
-    threading.Thread(target=read, daemon=True).start()
-    while line := await lines.get():
-        connection.feed(line)
+    read_input(lambda data: connection.feed(data) if data else ended.set())
+    await ended.wait()
     connection.close()
     await server.close()
 

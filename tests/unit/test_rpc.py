@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agentnb.acp.failure import answered
 from agentnb.errors import AgentDied, OutsideWorkspace, ProtocolError
-from agentnb.rpc import ACP, Connection
-from agentnb.rpc_message import Lines, encode, repair_message, repair_messages
+from agentnb.rpc import ACP, AHP, LSP, MCP, Connection, Dialect
+from agentnb.rpc_message import Headers, Lines, encode, repair_message, repair_messages
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -226,3 +226,103 @@ async def test_a_request_that_nobody_waits_for_any_more_is_taken_back() -> None:
     assert await answered == 1
     taken_back = [message["params"] for message in end.sent if message["method"] == "$/cancel_request"]
     assert taken_back == [{"requestId": 1}, {"requestId": 2}]
+
+
+DEEP = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":' + b'{"a":' * 1_000 + b"1" + b"}" * 1_001
+BAD: dict[bytes, int] = {
+    b"no json": -32700,
+    b"\xff\xfe": -32700,
+    b"[" * 100_000: -32700,
+    DEEP: -32700,
+    b"7": -32600,
+    b"null": -32600,
+    b"{}": -32600,
+    b'{"jsonrpc":"1.0","id":1,"method":"echo"}': -32600,
+    b'{"jsonrpc":"2.0","id":{},"method":"echo"}': -32600,
+    b'{"jsonrpc":"2.0","id":true,"method":"echo"}': -32600,
+    b'{"jsonrpc":"2.0","id":1,"method":7}': -32600,
+    b"[]": -32600,
+}
+"""What is no message, and the code that a protocol which repairs nothing answers."""
+
+
+class Strict:
+    """A connection of a protocol that repairs nothing, and what it answers."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.sent: list[Any] = []
+        self.asked: list[str] = []
+        self.answers: asyncio.Queue[Any] = asyncio.Queue()
+        self.connection = Connection(self._write, dialect, on_request=self._answer)
+
+    def _write(self, data: bytes) -> None:
+        self.sent.append(json.loads(data))
+        self.answers.put_nowait(self.sent[-1])
+
+    def _answer(self, method: str, params: Any) -> Any:
+        self.asked.append(method)
+        return {"params": params} if method == "echo" else asyncio.sleep(0, {"later": True})
+
+
+@pytest.mark.parametrize("dialect", [AHP, MCP])
+@pytest.mark.parametrize("data", BAD, ids=lambda data: data[:40].decode("latin-1"))
+async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_nothing(
+    dialect: Dialect, data: bytes
+) -> None:
+    """Nobody is asked, and the next message is answered."""
+    strict = Strict(dialect)
+    strict.connection.receive(data)
+    strict.connection.receive(b'{"jsonrpc":"2.0","id":"next","method":"echo"}')
+    refused, answered = strict.sent
+    assert (refused["id"], refused["error"]["code"]) == (None, BAD[data])
+    assert (answered["id"], strict.asked) == ("next", ["echo"])
+
+
+async def test_a_result_that_is_there_is_answered_before_the_next_message_is_read() -> None:
+    """One that takes a while comes when it is there."""
+    strict = Strict(AHP)
+    for number, method in enumerate(("later", "echo")):
+        strict.connection.receive(encode({"jsonrpc": "2.0", "id": number, "method": method}))
+    assert [each["id"] for each in strict.sent] == [1]
+    assert [(await strict.answers.get())["id"] for _ in range(2)] == [1, 0]
+
+
+async def test_a_batch_is_answered_with_one_array_and_nothing_for_notifications() -> None:
+    """MCP 2025-03-26; in other protocols it is no message."""
+    strict = Strict(MCP)
+    strict.connection.feed(
+        b'[{"jsonrpc":"2.0","id":1,"method":"later"},{"jsonrpc":"2.0","method":"x"},7,'
+        b'{"jsonrpc":"2.0","id":2,"method":"echo","params":[1]}]\n'
+    )
+    answers = await strict.answers.get()
+    assert [(each["id"], "result" in each) for each in answers] == [(1, True), (None, False), (2, True)]
+
+
+async def test_a_request_that_is_taken_back_when_the_protocol_says_so_has_no_answer() -> None:
+    """MCP `notifications/cancelled`."""
+    strict = Strict(MCP)
+    strict.connection.feed(lines({"id": 1, "method": "later"}))
+    strict.connection.feed(lines({"method": "notifications/cancelled", "params": {"requestId": 1}}))
+    strict.connection.close()
+    await strict.connection.wait_closed()
+    assert strict.sent == []
+
+
+@given(st.lists(st.text(max_size=20), max_size=5), st.integers(1, 200))
+def test_messages_behind_headers_are_found_however_the_stream_is_cut(texts: list[str], size: int) -> None:
+    """LSP: the length counts bytes."""
+    stream = b"".join(Headers.frame(text.encode()) for text in texts)
+    cutter = Headers()
+    found = [message for at in range(0, len(stream), size) for message in cutter.feed(stream[at : at + size])]
+    assert [message.decode() for message in found] == texts
+
+
+@pytest.mark.parametrize("head", [b"x" * 5_000, b"Content-Length: 9999999999\r\n\r\n", b"Content-Type: x\r\n\r\n{}"])
+async def test_a_header_without_a_usable_length_ends_the_connection(head: bytes) -> None:
+    """There is no finding the next message; what waits fails."""
+    ends: list[Any] = []
+    connection = Connection(lambda _: None, LSP, on_closed=ends.append)
+    connection.call("ask", {}, lambda _result, error: ends.append(error))
+    connection.feed(head)
+    assert [type(each) for each in ends] == [ProtocolError, ProtocolError]
+    assert connection.closed

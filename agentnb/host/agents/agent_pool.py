@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from agentnb.acp.agent import PATIENCE, Agent
+from agentnb.acp.agent import Agent
+from agentnb.acp.peer import PATIENCE
 from agentnb.agent.process import AgentProcess
 from agentnb.configuration.named_things import demand_launcher
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired, PermissionDenied

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Method = Callable[[Any], Awaitable[object]]
 LONGEST_LINE = 256 * 1024 * 1024
 """How many bytes one message from the client may have."""
-_CHUNK = 256 * 1024
 
 
 class Writer(Protocol):
@@ -73,8 +72,7 @@ class Client:
         """Serve the client until it closes its end; what is not answered then is given up."""
         self._methods, self._notifications = methods, notifications
         try:
-            while not self._connection.closed and (data := await reader.read(_CHUNK)):
-                self._connection.feed(data)
+            await self._connection.read(reader)
         finally:
             self._connection.close(ConnectionError("The client is gone."))
             await self._connection.wait_closed()

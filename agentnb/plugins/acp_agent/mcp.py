@@ -30,7 +30,6 @@ PATIENCE = 20.0
 
 FAREWELL = 2.0
 LONGEST_LINE = 16 * 1024 * 1024
-_CHUNK = 256 * 1024
 
 
 class McpTrouble(Exception):
@@ -146,8 +145,7 @@ async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[M
 
 
 async def _read(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, connection: Connection) -> None:
-    while not connection.closed and (data := await stdout.read(_CHUNK)):
-        connection.feed(data)
+    await connection.read(stdout)
     connection.close(McpTrouble(f"it ended with exit code {await process.wait()}"))
 
 

@@ -14,6 +14,8 @@ from agentnb.plugins.acp_agent.client_requests import McpServer
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from typing_extensions import Self
+
 
 TITLE_LENGTH = 48
 """How many characters of the first prompt name a session that has no title."""
@@ -103,17 +105,27 @@ class Session(msgspec.Struct):
         self.updated_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return exchange
 
-    def saved_exchanges(self) -> list[dict[str, Any]]:
-        """The exchanges, as JSON."""
+    def record(self) -> dict[str, Any]:
+        """Everything that outlives the process, as JSON; agents add what they have of their own."""
         for exchange in self.exchanges:
             exchange.flush()
-        return [{"prompt": item.prompt, "updates": list(item.updates)} for item in self.exchanges]
+        return {
+            "version": 1,
+            "session_id": self.session_id,
+            "cwd": str(self.cwd),
+            "title": self.title,
+            "updated_at": self.updated_at,
+            "exchanges": [{"prompt": item.prompt, "updates": list(item.updates)} for item in self.exchanges],
+        }
 
-    def record(self) -> dict[str, Any]:
-        """Everything that outlives the process, as JSON."""
-        raise NotImplementedError
-
-
-def restored_exchanges(saved: list[dict[str, Any]]) -> list[Exchange]:
-    """The exchanges that gave :meth:`Session.saved_exchanges`."""
-    return [Exchange(item["prompt"], list(item["updates"])) for item in saved]
+    @classmethod
+    def restore(cls, record: dict[str, Any], **own: Any) -> Self:
+        """The session that gave *record*, with the fields that an agent has of its own."""
+        return cls(
+            session_id=record["session_id"],
+            cwd=Path(record["cwd"]),
+            title=record["title"],
+            updated_at=record["updated_at"],
+            exchanges=[Exchange(item["prompt"], list(item["updates"])) for item in record["exchanges"]],
+            **own,
+        )

@@ -11,8 +11,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentnb.plugins.acp_agent.client_tools import call_tool, can_read, read_file
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.eliza.reply import Trouble, shown_text
+from agentnb.plugins.eliza.reply import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,8 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
             words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
             found = await asyncio.to_thread(_search, places, words)
             for path, line in [*dict.fromkeys((path, line) for path, line, _ in found)][:1]:
-                await _read(reply, path, line)
+                if can_read(reply):  # as an agent with a model would read around it
+                    await read_file(reply, path, path.name, line=line, limit=10)
             findings = [{"text": f"`{said}`", "file": str(path), "line": line} for path, line, said in found]
             nothing = [{"text": f"None of these words stands in it: {', '.join(words)}."}]
             await _call(reply, client, "return_response", {"findings": findings or nothing})
@@ -56,27 +58,11 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
 
 async def _call(reply: Reply, client: McpClient, tool: str, arguments: dict[str, Any]) -> str:
     call = await reply.start_tool(f"{SERVER}: {tool}", "other", raw_input=arguments)
-    await call.update("in_progress")
-    result = await client.call(tool, arguments)
-    blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
-    text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
-    failed = bool(result.get("isError"))
-    await call.update("failed" if failed else "completed", content=[shown_text(text)])
+    blocks, failed = await call_tool(call, client, tool, arguments)
+    text = "\n".join(block for block in blocks if isinstance(block, str))
     if failed:
         raise Trouble(text)
     return text
-
-
-async def _read(reply: Reply, path: Path, line: int) -> None:
-    """Read the first place through the client, as an agent with a model would read around it."""
-    files = reply.capabilities.fs
-    if not files or not files.read_text_file:
-        return
-    call = await reply.start_tool(f"Read `{path.name}`", "read", path=path, line=line)
-    await call.update("in_progress")
-    async with reply.asking("fs/read_text_file", call):
-        text = await reply.client.read_text_file(reply.session.session_id, str(path), line=line, limit=10)
-    await call.update("completed", content=[shown_text(text)])
 
 
 def _search(places: list[Path], words: list[str]) -> list[tuple[Path, int, str]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.plugins.acp_agent.session import Session as AcpSession
-from agentnb.plugins.acp_agent.session import restored_exchanges
 from agentnb.plugins.eliza.doctor import Doctor
 from agentnb.plugins.eliza.settings import Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Session(AcpSession):
@@ -21,27 +22,12 @@ class Session(AcpSession):
 
     def record(self) -> dict[str, Any]:
         """Everything that outlives the process, as JSON."""
-        return {
-            "version": 1,
-            "session_id": self.session_id,
-            "cwd": str(self.cwd),
-            "title": self.title,
-            "updated_at": self.updated_at,
-            "mode": self.settings.mode_id,
-            "options": dict(self.settings.values),
-            "doctor": self.doctor.state(),
-            "exchanges": self.saved_exchanges(),
-        }
+        options = dict(self.settings.values)
+        own = {"mode": self.settings.mode_id, "options": options, "doctor": self.doctor.state()}
+        return {**super().record(), **own}
 
     @classmethod
-    def restore(cls, record: dict[str, Any]) -> Session:
-        """The session that gave `record`."""
-        return cls(
-            session_id=record["session_id"],
-            cwd=Path(record["cwd"]),
-            title=record["title"],
-            updated_at=record["updated_at"],
-            settings=Settings(record["mode"], dict(record["options"])),
-            doctor=Doctor.restore(None, record["doctor"]),
-            exchanges=restored_exchanges(record["exchanges"]),
-        )
+    def restore(cls, record: dict[str, Any], **own: Any) -> Self:
+        """The session that gave *record*."""
+        settings = Settings(record["mode"], dict(record["options"]))
+        return super().restore(record, settings=settings, doctor=Doctor.restore(None, record["doctor"]), **own)

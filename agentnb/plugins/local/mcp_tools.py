@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client import Chosen, PermissionOption
 from agentnb.plugins.acp_agent.client_requests import StdioServer
-from agentnb.plugins.acp_agent.content import ImageContent
+from agentnb.plugins.acp_agent.client_tools import call_tool
 from agentnb.plugins.acp_agent.mcp import McpTrouble
-from agentnb.plugins.acp_agent.reply import shown_text
-from agentnb.plugins.acp_agent.updates import ShownContent
 from agentnb.plugins.local.tools import OfferedTool, ToolFailed
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.mcp import McpClient
     from agentnb.plugins.acp_agent.reply import Reply, Tool
-    from agentnb.plugins.acp_agent.updates import ToolContent
 
 MOST_TOOLS = 64
 """How many tools of one server are offered."""
 LONGEST_NAME = 64
 """How many characters the name of a tool may have in the OpenAI-compatible interface."""
 
+_PICTURE = "(A picture, which the user sees.)"
 _NO_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 _OPTIONS = (
     PermissionOption(option_id="allow", name="Allow once", kind="allow_once"),
@@ -68,19 +66,11 @@ async def _call(
     call = await reply.start_tool(title if isinstance(title, str) else name, "other", raw_input=given, name=name)
     if isinstance(server, StdioServer):
         await _ask(reply, call)
-    await call.update("in_progress")
     try:
-        result = await client.call(tool["name"], given)
+        blocks, failed = await call_tool(call, client, tool["name"], given)
     except McpTrouble as trouble:
-        await call.update("failed", content=[shown_text(str(trouble))])
         raise ToolFailed(str(trouble)) from None
-    except BaseException:
-        await call.update("failed")
-        raise
-    texts, shown = _read(result)
-    failed = result.get("isError") is True
-    await call.update("failed" if failed else "completed", content=shown)
-    text = "\n".join(texts) or "Done."
+    text = "\n".join(block if isinstance(block, str) else _PICTURE for block in blocks) or "Done."
     if failed:
         raise ToolFailed(text)
     return text
@@ -93,19 +83,3 @@ async def _ask(reply: Reply, call: Tool) -> None:
     if not isinstance(answer, Chosen) or answer.option_id != _OPTIONS[0].option_id:
         await call.update("failed")
         raise ToolFailed("The user did not allow it.")
-
-
-def _read(result: dict[str, Any]) -> tuple[list[str], list[ToolContent]]:
-    """What the model gets of a result, and what is shown."""
-    texts: list[str] = []
-    shown: list[ToolContent] = []
-    content = result.get("content")
-    for each in content if isinstance(content, list) else ():
-        match each:
-            case {"type": "text", "text": str(text)}:
-                texts.append(text)
-                shown.append(shown_text(text))
-            case {"type": "image", "data": str(data), "mimeType": str(kind)}:
-                texts.append("(A picture, which the user sees.)")
-                shown.append(ShownContent(content=ImageContent(data=data, mime_type=kind)))
-    return texts, shown

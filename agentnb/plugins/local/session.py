@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agentnb.plugins.acp_agent.session import Session as AcpSession
-from agentnb.plugins.acp_agent.session import restored_exchanges
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 INTERRUPTED = "(The answer was interrupted.)"
 NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
@@ -34,28 +35,11 @@ class Session(AcpSession):
 
     def record(self) -> dict[str, Any]:
         """Everything that outlives the process, as JSON."""
-        return {
-            "version": 1,
-            "session_id": self.session_id,
-            "cwd": str(self.cwd),
-            "title": self.title,
-            "updated_at": self.updated_at,
-            "model": self.model,
-            "without_tools": self.without_tools,
-            "messages": self.messages,
-            "exchanges": self.saved_exchanges(),
-        }
+        own = {"model": self.model, "without_tools": self.without_tools, "messages": self.messages}
+        return {**super().record(), **own}
 
     @classmethod
-    def restore(cls, record: dict[str, Any]) -> Session:
-        """The session that gave `record`."""
-        return cls(
-            session_id=record["session_id"],
-            cwd=Path(record["cwd"]),
-            title=record["title"],
-            updated_at=record["updated_at"],
-            model=record["model"],
-            without_tools=bool(record.get("without_tools")),
-            messages=list(record["messages"]),
-            exchanges=restored_exchanges(record["exchanges"]),
-        )
+    def restore(cls, record: dict[str, Any], **own: Any) -> Self:
+        """The session that gave *record*."""
+        own |= {"model": record["model"], "without_tools": bool(record.get("without_tools"))}
+        return super().restore(record, messages=list(record["messages"]), **own)

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.plugins.acp_agent import client_tools
 from agentnb.plugins.acp_agent.reply import shown_text
-from agentnb.plugins.acp_agent.updates import ShownDiff, ShownTerminal
 from agentnb.plugins.local import folder_listing
 from agentnb.plugins.local.folder_listing import OutsideFolder
 from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     from agentnb.plugins.acp_agent.reply import Reply, Tool
-    from agentnb.plugins.acp_agent.updates import ToolCallStatus
 
-LONGEST_OUTPUT = 64 * 1024
 MOST_HITS = 200
 
 _PATH = {"type": "string", "description": "The file, relative to the working folder."}
@@ -49,15 +45,13 @@ class OfferedTool:
 
 def own_tools(reply: Reply) -> list[OfferedTool]:
     """The tools that the client makes possible."""
-    files = reply.capabilities.fs
-    can_read, can_write = bool(files and files.read_text_file), bool(files and files.write_text_file)
     tools = [_tool("list_files", _LIST, list_files, {"folder": _FOLDER, "pattern": _PATTERN})]
-    if can_read:
+    if client_tools.can_read(reply):
         tools += [
             _tool("read_file", _READ, read_file, {"path": _PATH, "first_line": _LINE, "lines": _LINES}, "path"),
             _tool("search", _SEARCH, search, {"text": _TEXT, "folder": _FOLDER, "pattern": _PATTERN}, "text"),
         ]
-    if can_read and can_write:
+    if client_tools.can_read(reply) and client_tools.can_write(reply):
         changed = {"path": _PATH, "old_text": _OLD, "new_text": _NEW}
         tools += [
             _tool("edit_file", _EDIT, edit_file, changed, "path", "old_text", "new_text"),
@@ -105,7 +99,7 @@ async def list_files(reply: Reply, given: dict[str, Any]) -> str:
     await call.update("in_progress")
     names, more = await _listed(reply, call, folder, _text(given, "pattern"))
     text = "\n".join([*names, *(["… and more"] if more else [])]) or "No files."
-    await call.update("completed", content=[shown_text(f"```text\n{text}\n```")])
+    await call.update("completed", content=[shown_text(_fenced(text))])
     return text
 
 
@@ -128,19 +122,14 @@ async def search(reply: Reply, given: dict[str, Any]) -> str:
             break
     left = ["… and more"] if more or len(hits) > MOST_HITS else []
     said = "\n".join([*hits[:MOST_HITS], *left]) or "Nothing found."
-    await call.update("completed", content=[shown_text(f"```text\n{said}\n```")])
+    await call.update("completed", content=[shown_text(_fenced(said))])
     return said
 
 
 async def read_file(reply: Reply, given: dict[str, Any]) -> str:
     """Read a file."""
-    path, line = reply.path(given["path"]), given.get("first_line")
-    call = await reply.start_tool(f"Read `{given['path']}`", "read", raw_input=given, path=path, line=line)
-    await call.update("in_progress")
-    async with reply.asking("fs/read_text_file", call):
-        session_id, lines = reply.session.session_id, given.get("lines")
-        text = await reply.client.read_text_file(session_id, str(path), line=line, limit=lines)
-    await call.update("completed", content=[shown_text(text)])
+    path, line, lines = reply.path(given["path"]), given.get("first_line"), given.get("lines")
+    text = await client_tools.read_file(reply, path, given["path"], raw_input=given, line=line, limit=lines)
     return text or "The file is empty."
 
 
@@ -158,7 +147,7 @@ async def edit_file(reply: Reply, given: dict[str, Any]) -> str:
         why = f"old_text stands {times} times in the file" if old else "old_text is empty"
         await call.update("failed", content=[shown_text(f"{why}.")])
         raise ToolFailed(f"{why}: it must stand there exactly once. Read the file, and give more lines around it.")
-    await _write(reply, call, path, before, before.replace(old, new))
+    await client_tools.write_file(reply, call, path, before, before.replace(old, new))
     return "Done."
 
 
@@ -167,18 +156,8 @@ async def write_file(reply: Reply, given: dict[str, Any]) -> str:
     path = reply.path(given["path"])
     call = await reply.start_tool(f"Write `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
     await call.update("in_progress")
-    before = None
-    with contextlib.suppress(RpcError, msgspec.ValidationError):  # there is none yet
-        before = await reply.client.read_text_file(reply.session.session_id, str(path))
-    await _write(reply, call, path, before, given["content"])
+    await client_tools.write_file(reply, call, path, await client_tools.text_before(reply, path), given["content"])
     return "Done."
-
-
-async def _write(reply: Reply, call: Tool, path: Path, before: str | None, after: str) -> None:
-    await call.update("in_progress", content=[ShownDiff(path=str(path), old_text=before, new_text=after)])
-    async with reply.asking("fs/write_text_file", call):
-        await reply.client.write_text_file(reply.session.session_id, str(path), after)
-    await call.update("completed")
 
 
 async def _listed(
@@ -196,33 +175,12 @@ async def _listed(
 
 async def run_command(reply: Reply, given: dict[str, Any]) -> str:
     """Run a command in a terminal of the client."""
-    line, session_id = given["command"], reply.session.session_id
-    call = await reply.start_tool(f"`{line}`", "execute", raw_input={"command": line})
-    program, *args = ["cmd", "/d", "/c", line] if sys.platform == "win32" else ["/bin/sh", "-c", line]
-    async with reply.asking("terminal/create", call):
-        terminal = await reply.client.create_terminal(
-            session_id, program, args, cwd=str(reply.session.cwd), output_byte_limit=LONGEST_OUTPUT
-        )
-    shown = ShownTerminal(terminal_id=terminal)
-    try:
-        await call.update("in_progress", content=[shown], kept=[])
-        async with reply.asking("terminal/wait_for_exit", call):
-            ended = await reply.client.wait_for_terminal_exit(session_id, terminal)
-            output = await reply.client.terminal_output(session_id, terminal)
-    except BaseException:
-        reply.leave(_give_up(reply, terminal))
-        raise
-    status: ToolCallStatus = "completed" if ended.exit_code == 0 else "failed"
-    await call.update(status, content=[shown], kept=[shown_text(f"```text\n{output}\n```")])
-    async with reply.asking("terminal/release", call):
-        await reply.client.release_terminal(session_id, terminal)
-    end = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+    end, output = await client_tools.run_command(reply, given["command"], kept=_fenced)
     return f"It ended with {end}.\n{output}"
 
 
-async def _give_up(reply: Reply, terminal: str) -> None:
-    await reply.client.kill_terminal(reply.session.session_id, terminal)
-    await reply.client.release_terminal(reply.session.session_id, terminal)
+def _fenced(text: str) -> str:
+    return f"```text\n{text}\n```"
 
 
 def _text(given: dict[str, Any], name: str) -> str:

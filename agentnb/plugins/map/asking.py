@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,12 +20,12 @@ from agentnb.host.changes.location import VARIABLE as FOLLOWS_CHANGES
 from agentnb.plugins.map.answers import AnswerUnfit, plain
 from agentnb.plugins.map.records import Body, key_of
 from agentnb.plugins.map.workspaces import Workspace
+from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session, Turn
     from agentnb.plugins.map.answers import Wanted
     from agentnb.plugins.map.workspaces import WorkspaceChange
-    from agentnb.state import MessageAttachment
 
 CLOSE_SECONDS = 10.0
 CANCEL_SECONDS = 1.0
@@ -72,7 +72,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
 
 
-class Job(NamedTuple):
+class Job(msgspec.Struct, frozen=True, omit_defaults=True):
     """One input that is to be asked."""
 
     number: int

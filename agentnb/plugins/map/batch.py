@@ -11,6 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
+import msgspec
+
 from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.unattended import give_up
 from agentnb.errors import BatchFailed, UsageError
@@ -24,11 +26,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.api.session import Session
-    from agentnb.plugins.map.answers import Wanted
     from agentnb.plugins.map.asking import Question
     from agentnb.plugins.map.cassette import AnswerCassette
     from agentnb.plugins.map.cluster import Cluster
-    from agentnb.plugins.map.inputs import Asked
+    from agentnb.plugins.map.inputs import InputPrompt
     from agentnb.plugins.map.records import Record, Records
 
 OnError: TypeAlias = Literal["raise", "keep"]
@@ -135,7 +136,7 @@ class Batch(Sequence[Any]):
     def __init__(
         self,
         question: Question,
-        inputs: Iterable[Asked],
+        inputs: Iterable[InputPrompt],
         records: Records,
         cassette: AnswerCassette | None,
         *,
@@ -504,26 +505,15 @@ class Batch(Sequence[Any]):
             raise self._runner.broken
 
     def _result(self, row: Record) -> BatchResult:
-        body, wanted = row.body, self._question.wanted
-        is_typed = wanted is not None and row.state == "done"
+        body, wanted = msgspec.structs.asdict(row.body), self._question.wanted
+        body["output"] = wanted.check(row.body.output) if wanted is not None and row.state == "done" else None
         return BatchResult(
             number=row.number,
             label=row.label,
             prompt=row.prompt,
             state=row.state,
-            text=body.text,
-            output=_typed(wanted, body.output) if is_typed else None,
-            error=body.error,
-            reason=body.reason,
             attempts=row.attempts,
-            input_tokens=body.input_tokens,
-            output_tokens=body.output_tokens,
-            costs=body.costs,
-            seconds=body.seconds,
-            session=body.session,
-            log=body.log,
-            changes=body.changes,
-            folder=body.folder,
+            **body,
         )
 
     def _table(self) -> list[tuple[str, ...]]:
@@ -539,10 +529,6 @@ class Batch(Sequence[Any]):
     def _notes(self) -> list[str]:
         failures = [f"{number:,} failed: {reason}" for reason, number in self.failures.items()]
         return [each for each in (*failures, self.stopped if self.done else "") if each]
-
-
-def _typed(wanted: Wanted, value: Any) -> Any:
-    return wanted.check(value)
 
 
 def _duration(seconds: float) -> str:

@@ -28,7 +28,7 @@ from agentnb.plugins.map import worker_plugin
 from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, ClusterLost, WorkerLost
 from agentnb.plugins.map.records import Body
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, Answer, Asked, Settings, log_place, settings_files
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, Answer, Settings, log_place, settings_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,9 +92,7 @@ class Cluster:
 
     async def ask(self, job: Job) -> Answer:
         """Ask about one input on some worker; again on another one where that lacks something."""
-        said = msgspec.json.encode(
-            Asked(number=job.number, text=job.text, key=job.key, copy=job.copy, attachments=job.attachments)
-        )
+        said = msgspec.json.encode(job)
         while True:
             times = self._times
             self._sent += 1

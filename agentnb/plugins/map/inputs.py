@@ -25,7 +25,7 @@ _THREAD = "agentnb-batch-inputs"
 Row: TypeAlias = Any
 
 
-class Asked(NamedTuple):
+class InputPrompt(NamedTuple):
     """What is asked about one input."""
 
     label: Any
@@ -36,13 +36,13 @@ class Asked(NamedTuple):
 class Taking:
     """Takes inputs one by one; one that was taken for somebody who was cancelled meanwhile is there for the next."""
 
-    def __init__(self, inputs: Iterable[Asked], *, on_thread: bool) -> None:
+    def __init__(self, inputs: Iterable[InputPrompt], *, on_thread: bool) -> None:
         self._inputs = iter(inputs)
         self._on_thread = on_thread
-        self._wanted: queue.SimpleQueue[Future[Asked | None] | None] | None = None
-        self._pending: Future[Asked | None] | None = None
+        self._wanted: queue.SimpleQueue[Future[InputPrompt | None] | None] | None = None
+        self._pending: Future[InputPrompt | None] | None = None
 
-    async def take(self) -> Asked | None:
+    async def take(self) -> InputPrompt | None:
         """The next one; None where there is none. What the iterator raises comes through."""
         if not self._on_thread and self._pending is None:
             return next(self._inputs, None)
@@ -56,7 +56,7 @@ class Taking:
         self._pending = None
         return found
 
-    def put_back(self, asked: Asked | None) -> None:
+    def put_back(self, asked: InputPrompt | None) -> None:
         """Let the next :meth:`take` give *asked*."""
         self._pending = Future()
         self._pending.set_result(asked)
@@ -67,7 +67,7 @@ class Taking:
             self._wanted.put(None)
         self._wanted = None
 
-    def _go_through(self, wanted: queue.SimpleQueue[Future[Asked | None] | None]) -> None:
+    def _go_through(self, wanted: queue.SimpleQueue[Future[InputPrompt | None] | None]) -> None:
         while (future := wanted.get()) is not None:
             try:
                 future.set_result(next(self._inputs, None))
@@ -80,7 +80,7 @@ def length_of(inputs: Any) -> int | None:
     return len(inputs) if isinstance(inputs, Sized) and not _is_lazy(inputs) else None
 
 
-def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
+def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
     """The prompts, in the order of the inputs; each is made when it is wanted.
 
     What can be seen to be wrong before is said at once: inputs without elements, a template without a field, and fields
@@ -93,7 +93,7 @@ def asked(prompt: str | Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
     return _prompts(make, inputs)
 
 
-def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
+def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
     for number, (label, row) in enumerate(rows_of(inputs)):
         made = make(row)
         text, context = made if isinstance(made, tuple) and len(made) == 2 else (made, ())  # noqa: PLR2004 - text, context
@@ -102,7 +102,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[Asked]:
             raise UsageError(
                 f"The prompt of input {number} is {what}.", hint="A prompt is a text, or a text and its context."
             )
-        yield Asked(label, text, tuple(context))
+        yield InputPrompt(label, text, tuple(context))
 
 
 def template(text: str) -> Callable[[Row], str]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.asking import Question
     from agentnb.plugins.map.cassette import AnswerCassette
     from agentnb.plugins.map.cluster import Cluster, ClusterAsking
-    from agentnb.plugins.map.inputs import Asked
+    from agentnb.plugins.map.inputs import InputPrompt
     from agentnb.plugins.map.records import Body, Records, RowState
     from agentnb.state import MessageAttachment
 
@@ -58,7 +58,7 @@ class Runner:
     def __init__(
         self,
         question: Question,
-        inputs: Iterable[Asked],
+        inputs: Iterable[InputPrompt],
         records: Records,
         cassette: AnswerCassette | None,
         on_change: Callable[[], None],

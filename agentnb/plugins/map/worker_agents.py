@@ -31,7 +31,6 @@ from agentnb.log.location import log_location
 from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, Job, Question
 from agentnb.plugins.map.records import Body
-from agentnb.state import MessageAttachment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,16 +51,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str]
     process: str
     place: str
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a task carries: an input and what describes its context."""
-
-    number: int
-    text: str
-    key: str
-    copy: int = 0
-    attachments: tuple[MessageAttachment, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,7 +116,7 @@ class WorkerAgents:
 
         An answer that is kept here is not asked for again.
         """
-        job = msgspec.json.decode(question, type=Asked)
+        job = msgspec.json.decode(question, type=Job)
         kept = self._answers.get(job.key, job.copy)
         if kept is not None:
             return kept
@@ -163,14 +152,14 @@ class WorkerAgents:
 
     # ------------------------------------------------------------ on the loop
 
-    async def _started(self, job: Asked) -> Answer:
+    async def _started(self, job: Job) -> Answer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - it runs
         self._running.add(task)
         asking = self._free.pop() if self._free else self._made()
         asking.begin()
         try:
-            body = await asking.ask(Job(job.number, job.text, job.key, job.copy, job.attachments))
+            body = await asking.ask(job)
             return Answer(body=self._placed(body))
         except (AgentnbError, AnswerUnfit) as error:
             return Answer(body=self._placed(asking.body()), error=(type(error).__name__, str(error)))

@@ -21,8 +21,8 @@ from distributed import Client, LocalCluster, SchedulerPlugin
 
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.plugins.map.asking import Question
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, Asked, Settings, open_agents
+from agentnb.plugins.map.asking import Job, Question
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, Settings, open_agents
 from tests.unit.batch.clusters import until, worker_of
 from tests.unit.batch.conftest import MOODY, Asks
 
@@ -129,7 +129,7 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
     for _ in range(2):
         agents, lacks = open_agents(batch, settings, tmp_path)
         assert agents is not None, lacks
-        said = agents.ask(msgspec.json.encode(Asked(number=0, text="a", key="k")))
+        said = agents.ask(msgspec.json.encode(Job(number=0, text="a", key="k", copy=0)))
         assert b"said a" in (said or b"")
         agents.close()
     assert log.read_text() == "a\n"

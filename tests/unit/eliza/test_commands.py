@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from pathlib import Path
 from typing import Any
 
 import acp
@@ -375,14 +374,3 @@ async def test_unknown_command(patient: Patient) -> None:
 async def test_path_at_the_beginning(patient: Patient) -> None:
     """A path at the beginning is no command."""
     assert await patient.hear("/data/first.csv is empty") == "Where did the data come from, and who wanted it that way?"
-
-
-async def test_every_command_is_driven() -> None:
-    """Every command is driven by a test."""
-    source = "".join(path.read_text(encoding="utf-8") for path in _tests())
-    driven = set(re.findall(r"[\"]/([a-z]+)", source))
-    assert set(COMMANDS) - driven == set()
-
-
-def _tests() -> list[Path]:
-    return [path for path in Path(__file__).parent.glob("test_*.py") if path.name != "test_docs.py"]

@@ -4,40 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentnb.plugins.acp_agent.session import Exchange
-from agentnb.plugins.acp_agent.store import FolderStore, MemoryStore, Store, open_store
+from agentnb.plugins.acp_agent.store import FolderStore, MemoryStore, open_store
 from agentnb.plugins.eliza.doctor import Doctor, load_script
 from agentnb.plugins.eliza.session import Session
 from agentnb.plugins.eliza.settings import Settings
-
-
-@pytest.fixture(params=["memory", "folder"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """Each kind of store."""
-    return open_store(str(tmp_path / "sessions") if request.param == "folder" else None)
 
 
 def test_open_without_a_folder() -> None:
     """Without a folder sessions stay in the process."""
     assert isinstance(open_store(None), MemoryStore)
     assert isinstance(open_store(""), MemoryStore)
-
-
-def test_records(store: Store) -> None:
-    """A record comes back and the records are in order."""
-    records = [{"session_id": store.new_id(), "n": number} for number in range(11)]
-    for record in records:
-        store.save(record)
-    store.save({"session_id": "sess-2", "n": "new"})
-    assert store.load("sess-2") == {"session_id": "sess-2", "n": "new"}
-    assert [record["session_id"] for record in store.records()] == [f"sess-{number}" for number in range(1, 12)]
-
-
-def test_missing_session(store: Store) -> None:
-    """A session that is not there is none."""
-    assert store.load("sess-7") is None
 
 
 def test_shared_folder(tmp_path: Path) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from agentnb.plugins.acp_agent.content import ImageContent
+from agentnb.plugins.acp_agent.client_tools import call_tool
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.acp_agent.updates import ShownContent
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed
-from agentnb.plugins.eliza.reply import Trouble, shown_text
+from agentnb.plugins.eliza.reply import Trouble
 from agentnb.rpc_message import RpcError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from agentnb.plugins.acp_agent.client_requests import McpServer
-    from agentnb.plugins.acp_agent.updates import ToolContent, ToolKind
+    from agentnb.plugins.acp_agent.updates import ToolKind
     from agentnb.plugins.eliza.reply import Reply
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
@@ -111,36 +108,15 @@ async def extend(reply: Reply, rest: str) -> None:
 async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], kind: ToolKind = "other") -> None:
     try:
         async with reached(_server(reply, name), reply.session.cwd, reply.client) as client:
-            await _call(reply, client.call(tool, arguments), f"{name}: {tool}", arguments, kind)
+            call = await reply.start_tool(f"{name}: {tool}", kind, raw_input=arguments)
+            blocks, failed = await call_tool(call, client, tool, arguments, is_raw_shown=True)
+            texts = [block for block in blocks if isinstance(block, str)]
+            said = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
+            # A fence opens a code block only at the beginning of a line.
+            gap = "\n\n" if said.startswith("```") else " "
+            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{said}")
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
-
-
-async def _call(
-    reply: Reply, calling: Awaitable[dict[str, Any]], title: str, arguments: dict[str, Any], kind: ToolKind
-) -> None:
-    call = await reply.start_tool(title, kind, raw_input=arguments)
-    await call.update("in_progress")
-    try:
-        result = await calling
-    except BaseException:
-        await call.update("failed")
-        raise
-    blocks = [block for block in result.get("content") or [] if isinstance(block, dict)]
-    text = "\n".join(str(block["text"]) for block in blocks if "text" in block)
-    pictures = [
-        ImageContent(data=str(block.get("data", "")), mime_type=str(block.get("mimeType", "")))
-        for block in blocks
-        if block.get("type") == "image"
-    ]
-    failed = bool(result.get("isError"))
-    shown: list[ToolContent] = [shown_text(text)] if text or not pictures else []
-    shown += [ShownContent(content=picture) for picture in pictures]
-    await call.update("failed" if failed else "completed", content=shown, raw_output=None if pictures else result)
-    said = text or counted(len(pictures), "picture")
-    # A fence opens a code block only at the beginning of a line.
-    gap = "\n\n" if said.startswith("```") else " "
-    await reply.say(f"`{title}` {'failed' if failed else 'said'}:{gap}{said}")
 
 
 def _server(reply: Reply, name: str) -> McpServer:
