@@ -249,7 +249,7 @@ class Conversation:
         )
         self.asking = Asking(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
-        self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
+        self.inputs: InputRequests = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()
         self.events = self.Events(
             self.channels,
@@ -279,7 +279,7 @@ class Conversation:
             opened=self.show_customizations,
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
-        self.turns = Turns(
+        self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
             self.inactivity,

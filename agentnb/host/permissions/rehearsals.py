@@ -221,7 +221,7 @@ class Rehearsals:
             )
 
     def _shown(self, subject: Subject, found: Rehearsal) -> ToolCallRehearsal:
-        hidden = _Hidden({**os.environ, **self._variables, **dict(subject.env)})
+        hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
         for each in found.files[:SHOWN_FILES]:
@@ -398,18 +398,8 @@ def _folder(subject: Subject, cwd: str) -> str:
     return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
 
 
-class _Hidden:
-    """Hides credentials in a text."""
-
-    def __init__(self, environ: dict[str, str]) -> None:
-        self._credentials = Credentials(environ)
-
-    def __call__(self, text: str) -> str:
-        return self._credentials.hidden(text)
-
-
 def _hidden(text: str) -> str:
-    return _Hidden(dict(os.environ))(text)
+    return Credentials(dict(os.environ)).hidden(text)
 
 
 def _pictures(found: Rehearsal) -> list[ToolBlockContent]:
