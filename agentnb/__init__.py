@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from agentnb.api.questions import PermissionCallback as PermissionCallback
     from agentnb.api.questions import PermissionQuestion as PermissionQuestion
     from agentnb.api.questions import PermissionRequest as PermissionRequest
+    from agentnb.api.rehearse import rehearse as rehearse
     from agentnb.api.serving import Server as Server
     from agentnb.api.serving import serve as serve
     from agentnb.api.session import Permissions as Permissions
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from agentnb.api.storage import storage as storage
     from agentnb.api.tool_call import ToolCall as ToolCall
     from agentnb.api.tool_call import ToolCallStatus as ToolCallStatus
-    from agentnb.api.turn import TurnState as TurnState
+    from agentnb.api.turn_view import TurnState as TurnState
     from agentnb.api.usage import usage as usage
     from agentnb.errors import AgentDied as AgentDied
     from agentnb.errors import AgentError as AgentError
@@ -110,7 +111,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.map.comparison import Comparison as Comparison
     from agentnb.plugins.map.start import compare as compare
     from agentnb.plugins.map.start import map as map  # noqa: A004 - the public name
-    from agentnb.plugins.rehearsal.magic import rehearse as rehearse
 
 __version__ = "0.2.0"
 
@@ -121,6 +121,7 @@ _NAMES = {
     "api.history": ("duplicate_session", "forget", "history", "resume", "sessions", "update_session"),
     "api.pairing": ("pair", "unpair"),
     "api.policy": ("trust", "untrust"),
+    "api.rehearse": ("rehearse",),
     "api.questions": (
         "InputQuestion", "PermissionAnswer", "PermissionCallback", "PermissionQuestion", "PermissionRequest",
     ),
@@ -130,7 +131,7 @@ _NAMES = {
     "api.start": ("chat", "start", "warm"),
     "api.storage": ("storage",),
     "api.tool_call": ("ToolCall", "ToolCallStatus"),
-    "api.turn": ("TurnState",),
+    "api.turn_view": ("TurnState",),
     "api.usage": ("usage",),
     "ipython.sidebar": ("sidebar",),
     "kernel.rehearsal_result": ("Rehearsal",),
@@ -141,7 +142,6 @@ _NAMES = {
     "plugins.map.batch": ("Batch", "BatchResult"),
     "plugins.map.comparison": ("Comparison",),
     "plugins.map.start": ("compare", "map"),
-    "plugins.rehearsal.magic": ("rehearse",),
     "errors": (
         "AgentDied", "AgentError", "AgentNotFound", "AgentRefused", "AgentStartFailed", "AgentnbError",
         "AuthenticationRequired", "BatchFailed", "CassetteBroken", "CassetteError", "CassetteMismatch", "ChangesError",

@@ -76,6 +76,19 @@ class Command(NamedTuple):
     words: tuple[str, str] | None = None
 
 
+def write(text: str) -> int:
+    """Write *text* to stdout, halves of characters too; the exit code."""
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+    return OK
+
+
+def write_json(value: Any) -> int:
+    """Write *value* to stdout as JSON; the exit code."""
+    import msgspec
+
+    return write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str)).decode())
+
+
 def complain(message: str) -> int:
     """Say on stderr why a command failed; its exit code."""
     print(f"agentnb: {message}", file=sys.stderr)

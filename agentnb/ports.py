@@ -12,19 +12,35 @@ to write one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from agentnb.acp.peer import Spawn
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.confinement import Confine, Network
+    from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.api.unattended import AwaitableWork
     from agentnb.command import Command
+    from agentnb.host.conversation import SessionOwner
+    from agentnb.host.environment import Environment
+    from agentnb.host.session_options import Configuration
+    from agentnb.ipython.arguments import Arguments
+    from agentnb.ipython.config import Agentnb
+    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.kernel.rehearsal_result import Rehearsal
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.state import ToolCallDetails
 
 PORTS_VERSION = 1
 """The version of this module's interface. A plug-in made for another one is not loaded."""
 
 
-class ToolSession(NamedTuple):
+@dataclass
+class ToolSession:
     """The session whose agent calls a tool.
 
     Attributes:
@@ -33,11 +49,25 @@ class ToolSession(NamedTuple):
         authorize: Asks the policy, and if need be the user, whether the tool may do what its arguments say: takes a
             title for the card and the command or the file's path that the user should see. Raises
             :class:`agentnb.PermissionDenied`.
+        ask: The same for a request of the policy's own form, such as to read a file.
+        code_runner: Gives the kernel; None where there is none.
+        setting: Gives the value that a setting has now.
+        show: Shows details on the card of the call.
+        host: The host of the session; None where the agent has no conversation.
+        configuration: What the agent was started with; None likewise.
+        memory: What the plug-in keeps for this session; begin its names with the plug-in's.
     """
 
     session: str
     folder: str
     authorize: Callable[[str, str], Awaitable[None]]
+    ask: Callable[[PolicyRequest], Awaitable[PolicyRequest]]
+    code_runner: Callable[[], CodeRunner | None]
+    setting: Callable[[str], Any]
+    show: Callable[[ToolCallDetails], object] = lambda _details: None
+    host: SessionOwner | None = None
+    configuration: Configuration | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 class Tool(NamedTuple):
@@ -50,6 +80,9 @@ class Tool(NamedTuple):
         call: Carries out a call; takes the session and the arguments, returns text or an MCP ``CallToolResult``.
             An :class:`agentnb.AgentnbError` is told to the agent.
         reads_only: Whether it changes nothing.
+        title: Its name for people; where empty, the name.
+        with_kernel: Whether it is one of the kernel tools, for agents that have access to the kernel; it then asks the
+            policy before it does anything. Otherwise it comes from a server with the plug-in's name.
     """
 
     name: str
@@ -57,6 +90,8 @@ class Tool(NamedTuple):
     parameters: Mapping[str, Any]
     call: Callable[[ToolSession, dict[str, Any]], Awaitable[Any]]
     reads_only: bool = False
+    title: str = ""
+    with_kernel: bool = False
 
 
 class Request(NamedTuple):
@@ -88,6 +123,19 @@ class Magic(NamedTuple):
     run: Callable[[str], Any]
 
 
+class PromptWord(NamedTuple):
+    """A first word of a prompt of ``%%agent`` that begins something else than a turn.
+
+    Attributes:
+        name: The word.
+        begin: Takes the arguments of the magic, the shell and the settings; gives what was begun, None where the
+            prompt is one for the agent.
+    """
+
+    name: str
+    begin: Callable[[Arguments, Any, Agentnb], AwaitableWork | None]
+
+
 class Exporter(NamedTuple):
     """A form in which a conversation can be exported.
 
@@ -100,6 +148,177 @@ class Exporter(NamedTuple):
     export: Callable[[str], str]
 
 
+class AgentStart(NamedTuple):
+    """An agent that is about to start.
+
+    Attributes:
+        spec: Its description.
+        program: Its program.
+        cwd: Its workspace.
+        env: Its environment.
+        given: What of that the description and the session give.
+    """
+
+    spec: AgentSpec
+    program: str
+    cwd: Path
+    env: Mapping[str, str]
+    given: Mapping[str, str]
+
+
+class Confined(Protocol):
+    """One agent that is confined."""
+
+    @property
+    def summary(self) -> str:
+        """What it is confined to, in a line."""
+        ...
+
+    @property
+    def network(self) -> Network:
+        """What it has of the network."""
+        ...
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables that it gets besides: its folders for temporary files and caches."""
+        ...
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* with its limits."""
+        ...
+
+    def refused(self, text: str) -> tuple[RefusedAccess, ...]:
+        """What it was refused, by *text*, which it or a command of it has printed."""
+        ...
+
+    def close(self) -> None:
+        """It has ended: delete its temporary folder."""
+
+
+class Confiner(Protocol):
+    """Starts agents so that they reach only what they need. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def way(self) -> tuple[str | None, str]:
+        """The name of what it confines with here; None and why it cannot."""
+        ...
+
+    def unchecked(self) -> str:
+        """What it does not look at on this system, in words; empty where there is nothing of that kind."""
+        ...
+
+    async def confine(self, start: AgentStart, asked: Confine) -> Confined:
+        """Prepare everything for an agent that is to start confined as *asked*.
+
+        Raises:
+            AgentStartFailed: If it cannot be confined so.
+        """
+        ...
+
+
+class Previewer(Protocol):
+    """Runs a command or code in a closed-in copy, and tells what it would do. The first that a plug-in offers does it.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def command(self, command: str, folder: str, *, env: Mapping[str, str] | None, seconds: float) -> Rehearsal:
+        """What *command* would do, run by the shell in *folder*.
+
+        Args:
+            command: The command line.
+            folder: The folder that it runs in.
+            env: Its environment; this process's where None.
+            seconds: How long it may take.
+        """
+        ...
+
+    def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
+        """Begin to run *code* as a cell of *shell*; called on the main thread.
+
+        Args:
+            shell: The IPython shell; None where there is none.
+            code: The code.
+            folder: The workspace.
+            seconds: How long it may take.
+
+        Returns:
+            What waits for its end and tells what it would do; to be called once, on any thread.
+        """
+        ...
+
+
+class Launcher(Protocol):
+    """Starts agents behind components: what stands between the client and the agent.
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
+        """Check that *components* make sense, and where *are_installed* that their programs are here.
+
+        Raises:
+            UsageError: If not.
+        """
+
+    def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
+        """What starts an agent behind *components*.
+
+        Args:
+            components: Names, commands, classes and instances; the first one is next to the client.
+            session: The session that their tools are for.
+            confine: How the agent is confined; its components are not.
+        """
+        ...
+
+
+class Customizer(Protocol):
+    """Says what it gives a session's agent (AHP ``Customization``).
+
+    Attributes:
+        name: Its name, for `agentnb plugins`.
+    """
+
+    name: str
+
+    def customizations(
+        self, configuration: Configuration, environment: Environment, *, asks: bool
+    ) -> Iterable[dict[str, Any]]:
+        """What the agent of *configuration* is given; called on a thread of its own.
+
+        Args:
+            configuration: What the agent is started with.
+            environment: What surrounds the host.
+            asks: Whether the user can be asked, by one that is not enabled.
+        """
+        ...
+
+    def decide(self, action: str, package: str, *, shown: str) -> bool:
+        """Do what the user chose about *package*, which it asked about; called on a thread of its own.
+
+        Args:
+            action: ``"trust"``, ``"refuse"`` or ``"revoke"``.
+            package: The package.
+            shown: The digest of what the user was shown of it.
+
+        Returns:
+            Whether it was its question.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Plugin:
     """What one plug-in offers.
@@ -110,9 +329,14 @@ class Plugin:
         ports: The version of the ports that it was made for.
         commands: Commands of the command line.
         magics: Words of ``%agents``.
+        prompt_words: First words of prompts of ``%%agent``.
         tools: Tools for agents; each agent that takes MCP servers gets them from a server with the plug-in's name.
         requests: Requests of the protocol.
         exporters: Forms of export.
+        confiners: Ways to confine agents.
+        previewers: Ways to see what a command or code would do.
+        launchers: Ways to start an agent behind components.
+        customizers: Say what agents are given besides.
 
     Example:
         >>> Plugin(name="weather", summary="Adds the weather.").offers
@@ -124,9 +348,14 @@ class Plugin:
     ports: int = PORTS_VERSION
     commands: tuple[Command, ...] = ()
     magics: tuple[Magic, ...] = ()
+    prompt_words: tuple[PromptWord, ...] = ()
     tools: tuple[Tool, ...] = ()
     requests: tuple[Request, ...] = ()
     exporters: tuple[Exporter, ...] = ()
+    confiners: tuple[Confiner, ...] = ()
+    previewers: tuple[Previewer, ...] = ()
+    launchers: tuple[Launcher, ...] = ()
+    customizers: tuple[Customizer, ...] = ()
 
     @property
     def offers(self) -> dict[str, list[str]]:
@@ -135,5 +364,8 @@ class Plugin:
         return {port: offered for port, offered in names.items() if offered}
 
 
-PORTS = ("commands", "magics", "tools", "requests", "exporters")
+PORTS = (
+    *("commands", "magics", "prompt_words", "tools", "requests", "exporters"),
+    *("confiners", "previewers", "launchers", "customizers"),
+)
 """The names of the ports."""

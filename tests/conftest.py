@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import collected, processor_time
 from tests.named_skips import watch_skips
 
 ROOT = Path(__file__).parents[1]
@@ -24,10 +23,8 @@ settings.load_profile(os.environ.get("AGENTNB_EXAMPLES", "agentnb"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI a test skips for a named reason only; the end of a run tells its processor time."""
+    """In CI a test skips for a named reason only."""
     watch_skips(config)
-    config.pluginmanager.register(processor_time)
-    config.pluginmanager.register(collected)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ os.close(seccomp.refuse(sockets_but=None, forks=True))
 GRAPHICS_CARD = """
 import os
 from agentnb.plugins.sandbox.namespaces import BIND, NEW_MOUNTS, NEW_USER, PRIVATE, RECURSIVE
-from agentnb.plugins.sandbox.system_calls import mount, unshare
+from agentnb.system_calls import mount, unshare
 user, group = os.geteuid(), os.getegid()
 unshare(NEW_USER | NEW_MOUNTS)
 for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):

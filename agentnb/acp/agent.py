@@ -343,7 +343,8 @@ class Agent:
         AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
 
-    async def _serve(self, method: str, params: dict[str, Any]) -> Any:
+    async def _serve(self, method: str, params: Any) -> Any:
+        params = mapping(params)
         if method in METHODS:
             return await self.served.serve(method, params)
         return await serve(method, params, self._sessions, self.spec.capabilities)

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import count, mapping, objects, text
-from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import (
     ChatInputBooleanQuestion,
     ChatInputIntegerQuestion,

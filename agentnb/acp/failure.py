@@ -17,7 +17,7 @@ from agentnb.errors import (
     ProtocolError,
     UsageError,
 )
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,37 +25,8 @@ if TYPE_CHECKING:
 AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
-CANCELLED = -32800
 CASSETTE = -32090  # of agentnb's own replay
 PROMPT = "session/prompt"
-
-
-class RpcError(Exception):
-    """A JSON-RPC error, received or to be sent."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
-
-    @classmethod
-    def received(cls, error: Any) -> RpcError:
-        """Read an ``error`` member, however it is made."""
-        if not isinstance(error, dict):
-            return cls(INTERNAL_ERROR, str(error))
-        code = error.get("code")
-        message = error.get("message")
-        return cls(
-            code if isinstance(code, int) else INTERNAL_ERROR,
-            message if isinstance(message, str) and message else "no reason given",
-            error.get("data"),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The ``error`` member."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
-        return error if self.data is None else {**error, "data": self.data}
 
 
 def answered(error: BaseException) -> RpcError:

@@ -12,11 +12,11 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.change import write_request
-from agentnb.acp.failure import NOT_FOUND, RpcError
+from agentnb.acp.failure import NOT_FOUND
 from agentnb.errors import OutsideWorkspace
-from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.open_without_links import open_parent, open_path, replace_entry
 from agentnb.policy.request import PolicyRequest, RequestKind
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from pathlib import Path

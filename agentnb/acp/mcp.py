@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
-from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -7,24 +7,24 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentnb.acp.connection import Connection
-from agentnb.acp.failure import RpcError, refused
+from agentnb.acp.failure import answered, refused
 from agentnb.agent.catalog import root_hint
 from agentnb.agent.process import AgentProcess
 from agentnb.agent.refused_access import kept_from
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
-from agentnb.json_rpc_codes import INTERNAL_ERROR
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.acp.connection import Notifications, Requests
     from agentnb.acp.listener import Tap
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.process import RunningProcess
     from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.rpc import Notifications, Requests
 
     Done = Callable[[Any, AgentnbError | None], None]
 
@@ -76,7 +76,12 @@ class Peer:
         self._stopped = False
         self._tasks: set[asyncio.Future[Any]] = set()
         self._connection = Connection(
-            self._write, on_notifications=on_notifications, on_request=on_request, on_closed=self._closed
+            self._write,
+            ACP,
+            on_notifications=on_notifications,
+            on_request=on_request,
+            on_closed=self._closed,
+            to_error=answered,
         )
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None) -> None:
@@ -188,8 +193,10 @@ class Peer:
         hint = self._opening_hint() if method in _OPENING and error.code == INTERNAL_ERROR else failure.hint
         return AgentRefused(message, code=failure.code, data=failure.data, hint=hint)
 
-    def _answered(self, method: str, done: Done, result: Any, error: RpcError | AgentnbError | None) -> None:
-        done(result, self._refused(method, error) if isinstance(error, RpcError) else error)
+    def _answered(self, method: str, done: Done, result: Any, error: Exception | None) -> None:
+        if isinstance(error, RpcError):
+            error = self._refused(method, error)
+        done(result, error if isinstance(error, AgentnbError) or error is None else self._death())
 
     def _feed(self, data: bytes) -> None:
         if self._tap is not None:

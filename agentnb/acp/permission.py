@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import objects, text
 from agentnb.acp.mapper import map_permission
 from agentnb.clock import now_ms
-from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from agentnb.state import Action, ChatState

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.elicitation import map_elicitation
-from agentnb.acp.failure import RpcError
 from agentnb.acp.mapper import keep_raw, permission_outcome
 from agentnb.acp.permission import PermissionQuestion
 from agentnb.clock import now_ms
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
+from agentnb.rpc_message import METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,15 +10,14 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.acp.mapper import map_update, merge
 from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.terminals import Terminals
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.policy.workspace import Workspace
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

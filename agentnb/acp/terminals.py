@@ -16,12 +16,12 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import NOT_FOUND, RpcError
+from agentnb.acp.failure import NOT_FOUND
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
-from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.policy.programs import script_of
 from agentnb.policy.request import PolicyRequest
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:

@@ -1,53 +1,33 @@
 """Confinement: an agent and all that it starts can read and change only what they need.
 
-On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent; where the
-kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``. It limits what an agent
-does without asking, and the commands that it runs through agentnb; files that it asks agentnb to write follow the
-policy alone.
+A plug-in does it (:class:`agentnb.ports.Confiner`); without one, an agent that is to be confined does not start. It
+limits what an agent does without asking, and the commands that it runs through agentnb; files that it asks agentnb to
+write follow the policy alone.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import platform
-import shutil
-import subprocess
-import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.agent.readable_paths import readable_paths
 from agentnb.errors import AgentStartFailed
-from agentnb.folders import config_folder, data_folder, home
-from agentnb.plugins.sandbox import confined_program, landlock, own_mounts, seccomp
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from agentnb.agent.network_proxy import NetworkProxy
+    from agentnb.ports import Confiner
 
 Network: TypeAlias = Literal["all", "none"] | tuple[str, ...]
 """What a confined agent gets of the network; hosts are as :func:`agentnb.agent.network_hosts.checked_hosts` has."""
-Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
 
-OLDEST_LANDLOCK = landlock.SINCE["truncation"]
-"""Before this version whoever may read a file may empty it."""
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
-_XDG = (
-    ("XDG_CACHE_HOME", "~/.cache/"),
-    ("XDG_CONFIG_HOME", "~/.config/"),
-    ("XDG_DATA_HOME", "~/.local/share/"),
-    ("XDG_STATE_HOME", "~/.local/state/"),
-)
-_PROBE_SECONDS = 10
-_WITHOUT_MOUNTS = "permissions, times and attributes of your other files; your other terminals"
-"""What Landlock does not look at, and a file system of one's own prevents."""
-TRIED: tuple[Way, ...] = ("Landlock", "bubblewrap")
+TRIED = ("Landlock", "bubblewrap")
 """What confines agents where nobody has asked for that: these have been seen to work."""
+NEVER_CHECKED = "that your other files change (inotify); your other programs' command lines"
+_NO_PLUGIN = "no plug-in that confines agents is loaded (`agentnb plugins` says why)"
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,82 +62,33 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
     started: tuple[tuple[str, ...], ...] = ()
 
 
-class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a confined process may do."""
-
-    way: Way
-    read: tuple[str, ...]
-    write: tuple[str, ...]
-    listed: tuple[str, ...] = ()
-    network: Network = "all"
-    proxy: str = ""
-    sockets: bool = False
-    shown: tuple[str, ...] = ()
-    version: int = 0
-    unchecked: str = ""
-
-    @property
-    def summary(self) -> str:
-        """What it is confined to, in a line."""
-        hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
-        network = "; no network" if self.network == "none" else hosts
-        unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
-        return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}{unchecked}"
-
-    def command(self, command: Sequence[str]) -> list[str]:
-        """The command that runs *command* confined."""
-        if self.way == "Landlock":
-            program = [sys.executable, "-I", "-S", confined_program.__file__]
-            paths = [word for each in (self.read, self.write, self.listed) for word in (*each, confined_program.END)]
-            network = self.network if isinstance(self.network, str) else self.proxy
-            return [*program, network, "sockets" if self.sockets else "", *paths, *command]
-        if self.way == "bubblewrap":
-            return [*bubblewrap(self), *command]
-        return ["sandbox-exec", "-p", profile(self), *command]
+def way_here() -> tuple[str | None, str]:
+    """What can confine an agent here; None and why nothing can."""
+    found = _confiner()
+    return (None, _NO_PLUGIN) if found is None else found.way()
 
 
-def way_here(version: int | None = None) -> tuple[Way | None, str]:
-    """What can confine a process here; None and why nothing can."""
-    if platform.system() == "Linux":
-        found = landlock.abi() if version is None else version
-        if found >= OLDEST_LANDLOCK and seccomp.is_available():
-            return "Landlock", ""
-        bubblewrap_is, works = bubblewrap_here()
-        if works:
-            return "bubblewrap", ""
-        needed = f"{OLDEST_LANDLOCK} is needed (Linux 6.2)"
-        return None, f"the kernel's Landlock has version {found}, {needed}, and bubblewrap {bubblewrap_is}"
-    if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
-        return "sandbox-exec", ""
-    return None, f"nothing here can do it ({platform.system()})"
-
-
-@lru_cache(maxsize=1)
 def unchecked_here() -> str:
-    """What confinement by Landlock does not look at here, in words; empty where the agent gets mounts of its own."""
-    command = [sys.executable, "-I", "-S", own_mounts.__file__]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return _WITHOUT_MOUNTS
-    return "" if done.returncode == 0 else _WITHOUT_MOUNTS
+    """What confinement does not look at here but does elsewhere, in words; empty: nothing."""
+    found = _confiner()
+    return "" if found is None else found.unchecked()
 
 
-def bubblewrap_here() -> tuple[str, bool]:
-    """How bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
-    return _bubblewrap(shutil.which("bwrap"))
+def demand_confiner() -> Confiner:
+    """The plug-in that confines agents.
+
+    Raises:
+        AgentStartFailed: If none is loaded.
+    """
+    found = _confiner()
+    if found is None:
+        message = f"The agent cannot be confined: {_NO_PLUGIN}."
+        raise AgentStartFailed(message, hint="Switch the plug-in `sandbox` on, or choose confine=False.")
+    return found
 
 
-@lru_cache(maxsize=4)
-def _bubblewrap(program: str | None) -> tuple[str, bool]:
-    if program is None:
-        return "is not installed", False
-    command = [program, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return "does not start", False
-    return "cannot make namespaces", done.returncode == 0
+def _confiner() -> Confiner | None:
+    return next((offer for _, offer in plugins().offers("confiners")), None)
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:
@@ -178,116 +109,3 @@ def how_to_confine(needs: Needs | None) -> str:
         return f"{can} {why} {how} all the same."
     untried = "" if way in TRIED else f" {way} can confine it, but has not been tried."
     return f"{can}{untried} {how}."
-
-
-def confinement_of(
-    needs: Needs,
-    program: str,
-    cwd: Path,
-    asked: Confine,
-    env: Mapping[str, str],
-    *,
-    own: Path | None = None,
-    proxy: NetworkProxy | None = None,
-    by: Way | None = None,
-) -> Confinement:
-    """How an agent is confined here; folders of its own that are missing are made."""
-    way, why = (by, "") if by is not None else way_here()
-    if way is None:
-        message = f"The agent cannot be confined: {why}."
-        raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
-    if proxy is not None and way != "Landlock":
-        message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
-        raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
-    folder = home(env)
-    writes = [_expanded(each, folder, env) for each in needs.writes]
-    writes += [f"{Path(said).expanduser()}/" for name in needs.variables if (said := env.get(name))]
-    for path in writes:
-        if path.endswith("/"):
-            with contextlib.suppress(OSError):  # then the agent could not make it, either
-                Path(path).mkdir(parents=True, exist_ok=True)
-    named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
-    shown = [each for each in named if own is None or not _is_below(each, own)]
-    readable = readable_paths(program, cwd, env, folder, asked.started)
-    read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
-    links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
-    return Confinement(
-        way=way,
-        read=(*_real(read), *links),
-        write=_real([*shown, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
-        listed=_real([str(Path(__file__).parent.parent.parent)]),
-        network=asked.network,
-        proxy="" if proxy is None else proxy.address,
-        sockets=needs.sockets or asked.sockets,
-        shown=tuple(_shortened(each, folder) for each in shown),
-        version=landlock.abi() if way == "Landlock" else 0,
-        unchecked=unchecked_here() if way == "Landlock" else "",
-    )
-
-
-def bubblewrap(confinement: Confinement) -> list[str]:
-    """The beginning of the command by which bubblewrap confines."""
-    words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev"]
-    words += ["--tmpfs", "/tmp"]  # noqa: S108 - of its own
-    if confinement.network == "none":
-        words.append("--unshare-net")
-    mounted = {"/proc", "/dev"}
-    for path in confinement.read:
-        if path not in mounted and not path.startswith(("/proc", "/dev")):
-            words += ["--ro-bind-try", path, path]
-    for path in confinement.write:
-        if not path.startswith("/dev"):
-            words += ["--bind-try", path, path]
-    return [*words, "--remount-ro", "/", "--"]
-
-
-def profile(confinement: Confinement) -> str:
-    """The profile by which macOS's ``sandbox-exec`` confines."""
-    read = " ".join(f"(subpath {_quoted(each)})" for each in (*confinement.read, *confinement.write))
-    write = " ".join(f"(subpath {_quoted(each)})" for each in confinement.write)
-    lines = [
-        *("(version 1)", "(deny default)", "(allow process*)", "(allow sysctl-read)", "(allow mach-lookup)"),
-        *("(allow signal (target same-sandbox))", "(allow file-read-metadata)", '(allow file-read* (literal "/"))'),
-        *(f"(allow file-read* {read})", f"(allow file-write* {write})"),
-    ]
-    if confinement.network == "all":
-        lines.append("(allow network*)")
-    return "\n".join(lines)
-
-
-def _quoted(path: str) -> str:
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _expanded(path: str, folder: Path, env: Mapping[str, str]) -> str:
-    for name, usual in _XDG:
-        if path.startswith(usual) and (said := env.get(name, "")).startswith("/"):
-            return f"{said}/{path[len(usual) :]}"
-    for word, of in (("{config}/", config_folder), ("{data}/", data_folder)):
-        if path.startswith(word):
-            return f"{of(env)}/{path[len(word) :]}"
-    return f"{folder}/{path[2:]}" if path.startswith("~/") else path
-
-
-def _is_below(path: str, folder: Path) -> bool:
-    return path.startswith(f"{folder}/")
-
-
-def _shortened(path: str, folder: Path) -> str:
-    return f"~{path[len(str(folder)) :]}" if path.startswith(f"{folder}/") else path
-
-
-def _links(paths: Iterable[str]) -> tuple[str, ...]:
-    """Those of *paths* that lead elsewhere and are not in a folder that is there anyway."""
-    real = _real(paths)
-    return tuple(
-        path
-        for path in dict.fromkeys(paths)
-        if os.path.lexists(path) and path not in real and not any(_is_below(path, Path(each)) for each in real)
-    )
-
-
-def _real(paths: Iterable[str]) -> tuple[str, ...]:
-    found = (os.path.realpath(path) for path in paths if path)
-    return tuple(dict.fromkeys(path for path in found if os.path.lexists(path)))

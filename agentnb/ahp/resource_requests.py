@@ -18,10 +18,10 @@ from agentnb.ahp.failures import RequestFailed
 from agentnb.ahp.resources import list_folder, read_resource, within
 from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied
 from agentnb.host.files import workspace_files as files
-from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.sensitive import secret_pattern
 from agentnb.policy.workspace import Workspace
+from agentnb.rpc_message import INVALID_PARAMS
 from agentnb.state import ToolTextContent
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from agentnb.ahp.access import TOKEN, TOKEN_BEHIND_PROXY, Grants
-from agentnb.ahp.connection import POLICY_VIOLATION, Connection
+from agentnb.ahp.connection import POLICY_VIOLATION, AhpConnection
 from agentnb.ahp.feed import Feed, Notice
 from agentnb.clock import now_ms
 
@@ -85,7 +85,7 @@ class ConnectedClient(NamedTuple):
 
 
 class _Socket(NamedTuple):
-    connection: Connection
+    connection: AhpConnection
     websocket: ServerConnection
     wake: asyncio.Event
     since: int
@@ -109,8 +109,8 @@ class Listener:
         self._host, self._service = host, service
         self._hosts, self._origins = {each.lower() for each in hosts}, {each.lower() for each in origins}
         self._changed = changed
-        self._sockets: dict[Connection, _Socket] = {}
-        self._endings: dict[Connection, asyncio.Task[None]] = {}
+        self._sockets: dict[AhpConnection, _Socket] = {}
+        self._endings: dict[AhpConnection, asyncio.Task[None]] = {}
         self._beginning: set[_Counted] = set()
         self._admitted: set[_Counted] = set()
         self._feed: Feed | None = None
@@ -231,7 +231,7 @@ class Listener:
         assert isinstance(websocket, _Counted)  # noqa: S101
         assert websocket.grant is not None  # noqa: S101 - `_check` gave it
         wake = asyncio.Event()
-        connection = Connection(
+        connection = AhpConnection(
             self._host,
             self._service,
             self._feed,
@@ -288,7 +288,7 @@ class Listener:
         except ConnectionClosed:
             pass
 
-    def _join(self, connection: Connection, own_id: str) -> bool:
+    def _join(self, connection: AhpConnection, own_id: str) -> bool:
         """A client introduces itself: an older connection of its own ends; one of another client keeps the token."""
         for socket in tuple(self._sockets.values()):
             other = socket.connection
@@ -306,7 +306,7 @@ class Listener:
             ending = _close(socket.websocket, last, code, reason, self.limits.write_seconds)
             self._endings[socket.connection] = self._host.loop.spawn(ending)
 
-    def _forget(self, connection: Connection) -> bool:
+    def _forget(self, connection: AhpConnection) -> bool:
         if self._sockets.pop(connection, None) is None:
             return False
         had_client = connection.client is not None
@@ -341,7 +341,7 @@ class _Counted(ServerConnection):
             self.listener.has_opened(self)
 
 
-def _own_id(connection: Connection) -> str | None:
+def _own_id(connection: AhpConnection) -> str | None:
     return None if connection.client is None else connection.client.own_id
 
 

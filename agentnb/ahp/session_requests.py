@@ -17,7 +17,7 @@ from agentnb.comm import window
 from agentnb.comm.client_requests import Bytes
 from agentnb.errors import PermissionDenied
 from agentnb.host.channels import session_config
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.state import ActionOrigin, ToolCallPendingConfirmationState, UnknownAction
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class SessionRequests:
         client: RemoteClient,
         channels: ClientChannels,
         *,
-        send: Callable[[dict[str, Any]], None],
+        notify: Callable[[str, Any], None],
     ) -> None:
         self._host, self._service, self._feed = host, service, feed
-        self._client, self._channels, self._send = client, channels, send
+        self._client, self._channels, self._notify = client, channels, notify
 
     @property
     def methods(self) -> dict[str, Callable[[Any], Any]]:
@@ -157,7 +157,7 @@ class SessionRequests:
         action = turns_loaded(chat, params.cursor, params.limit, version, self._feed.context())
         client.sent = self._feed.count()
         envelope = {"channel": params.channel, "action": action, "serverSeq": client.sent}
-        self._send({"jsonrpc": "2.0", "method": "action", "params": envelope})
+        self._notify("action", envelope)
         return {}
 
     def resolve_config(self, _params: c.SessionConfigParams) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import configuration_of, configured
-from agentnb.api.rows import Rows
 from agentnb.api.waiting import within
 from agentnb.host import current_host
 from agentnb.host.kept_sessions import deleted, listed, logged_out
@@ -18,9 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agentnb.acp.listing import Kept
-
-NONE = "The agent keeps no session here."
-_HEAD = ("id", "title", "when", "folder")
 
 
 class AgentSession(NamedTuple):
@@ -43,7 +38,7 @@ class AgentSession(NamedTuple):
     raw: dict[str, Any]
 
 
-class AgentSessions(Rows[AgentSession]):
+class AgentSessions(Table, Rows[AgentSession]):
     """One page of an agent's sessions; a table when displayed.
 
     Args:
@@ -51,20 +46,17 @@ class AgentSessions(Rows[AgentSession]):
         cursor: Where the next page begins; what ``agent_sessions(cursor=…)`` takes. None where this is the last.
     """
 
+    _head = ("id", "title", "when", "folder")
+    _none = "The agent keeps no session here."
+
     def __init__(self, rows: Iterable[AgentSession] = (), cursor: str | None = None) -> None:
         super().__init__(rows)
         self.cursor = cursor
 
-    def __repr__(self) -> str:
-        return "\n".join([*(lines([_HEAD, *map(_cells, self)]) if self else [NONE]), *self._more()])
+    def _cells(self, row: AgentSession) -> tuple[str, ...]:
+        return row.id, row.title, moment(row.updated), row.cwd
 
-    def _repr_html_(self) -> str:
-        note = "".join(f"<p>{escape(line)}</p>" for line in self._more())
-        if not self:
-            return f"<p>{NONE}</p>{note}"
-        return html(_HEAD, map(_cells, self)) + note
-
-    def _more(self) -> list[str]:
+    def _notes(self) -> list[str]:
         return [] if self.cursor is None else [f"There are more: cursor={self.cursor!r} gives the next page."]
 
 
@@ -180,8 +172,3 @@ def _row(kept: Kept, agent: str) -> AgentSession:
     return AgentSession(
         id=kept.session_id, title=kept.title, cwd=kept.cwd, updated=kept.updated, agent=agent, raw=kept.raw
     )
-
-
-def _cells(row: AgentSession) -> tuple[str, ...]:
-    when = "" if row.updated is None else row.updated.astimezone().strftime("%Y-%m-%d %H:%M")
-    return row.id, row.title, when, row.cwd

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agentnb.acp.doctor import Checkup
 from agentnb.agent.catalog import installed, known
 from agentnb.api import agent_lines
-from agentnb.api.columns import lines, padded
+from agentnb.api.columns import MarkdownTable
 from agentnb.checkup.examination import examine
 from agentnb.host import current_host
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class AgentRow(NamedTuple):
@@ -34,22 +30,15 @@ class AgentRow(NamedTuple):
     install: str
 
 
-class AgentTable(tuple[AgentRow, ...]):
+class AgentTable(MarkdownTable, tuple[AgentRow, ...]):
     """The known agents; a table when displayed."""
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "\n".join("  ".join(cells) for cells in padded(list(self._rows())))
+    _head = ("name", "agent", "installed", "to install")
 
-    def _repr_markdown_(self) -> str:
-        head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
-        return "\n".join([head, "|---|---|---|---|", *rows])
-
-    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
-        yield "name", "agent", "installed", "to install"
-        for row in self:
-            yield row.name, row.title, "yes" if row.installed else "no", "" if row.installed else row.install
+    def _cells(self, row: AgentRow) -> tuple[str, ...]:
+        return row.name, row.title, "yes" if row.installed else "no", "" if row.installed else row.install
 
 
 def agents() -> AgentTable:
@@ -74,24 +63,17 @@ def agents() -> AgentTable:
     )
 
 
-class CheckupTable(tuple[Checkup, ...]):
+class CheckupTable(MarkdownTable, tuple[Checkup, ...]):
     """The doctor's results; a table when displayed."""
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "\n".join(lines(list(self._rows())))
+    _head = ("name", "state", "version", "what to type", "what was found")
 
-    def _repr_markdown_(self) -> str:
-        head, *rows = ("| " + " | ".join(map(_cell, cells)) + " |" for cells in self._rows())
-        return "\n".join([head, "|---|---|---|---|---|", *rows])
-
-    def _rows(self) -> Iterator[tuple[str, str, str, str, str]]:
-        yield "name", "state", "version", "what to type", "what was found"
-        for found in self:
-            todo = found.todo or (f"%agent -a {found.name}" if found.state == "ready" and found.kind == "agent" else "")
-            said = " ".join([*found.message.split(), agent_lines.facts(found)]).strip()
-            yield found.name, found.state, found.version or "", todo, said
+    def _cells(self, row: Checkup) -> tuple[str, ...]:
+        todo = row.todo or (f"%agent -a {row.name}" if row.state == "ready" and row.kind == "agent" else "")
+        message = " ".join([*row.message.split(), agent_lines.facts(row)]).strip()
+        return row.name, row.state, row.version or "", todo, message
 
 
 def doctor(*names: str) -> CheckupTable:
@@ -114,7 +96,3 @@ def doctor(*names: str) -> CheckupTable:
         'ready'
     """
     return CheckupTable(current_host().loop.submit(examine(names)).result())
-
-
-def _cell(text: str) -> str:
-    return escape(text, quote=False).replace("|", "\\|")

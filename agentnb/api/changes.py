@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from concurrent.futures import TimeoutError as TooLong
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agentnb.api.columns import html, line_counts, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, Table, line_counts, on_one_line
+from agentnb.api.waiting import in_time, with_main_thread
 from agentnb.changes.model import path_from_json, path_to_json
 from agentnb.errors import ChangesError, UsageError
 from agentnb.host.changes.undo import merged
@@ -17,19 +14,15 @@ from agentnb.host.files.changes import FileChange
 from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from agentnb.host.changes.records import By, Item, State, Status
     from agentnb.host.changes.undo import Operation, Outcome
     from agentnb.host.conversation import Conversation
     from agentnb.host.files.changes import Kind
 
-T = TypeVar("T")
-
 WAIT_SECONDS = 30.0
 """How long :attr:`agentnb.Turn.changes` waits for the comparison, at most."""
-POLL_SECONDS = 0.2
-"""A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
 UNDO_SECONDS = 120.0
 """How long undo, redo and keep may take, and the differences of all files of a turn."""
 
@@ -40,7 +33,7 @@ _RUNS = "The turn still runs: what it changes is known when it has ended."
 _WAITS = "The turn waits in the queue: it has not begun."
 _NOT_LOOKED_FOR = "What the turn changed was not looked for."
 _TURN_RUNS = "A turn still runs: what it changes is not in this table yet."
-_HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
+HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
     "toolCall": "tool call",
     "during": "during the turn",
@@ -141,7 +134,9 @@ class Change:
         Raises:
             ChangesError: If its contents are stored no longer.
         """
-        return _within(self._conversation, self._conversation.undo.diff(self._item), WAIT_SECONDS)
+        return in_time(
+            self._conversation.host, self._conversation.undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)
+        )
 
     def undo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
         """Undo it; as :meth:`agentnb.Turn.undo`."""
@@ -159,7 +154,7 @@ class Change:
         return f"<Change: {self.kind} {self.name!r} {self.status}{'' if self.state == 'open' else f', {self.state}'}>"
 
 
-class ChangeTable(Rows[Change]):
+class ChangeTable(Table, Rows[Change]):
     """Changes; a table when displayed.
 
     Args:
@@ -168,30 +163,20 @@ class ChangeTable(Rows[Change]):
         is_known: Whether all changes are in it. If not, as while a turn runs, ``notes`` say why.
     """
 
+    _head = HEAD
+    _none = ""
+
     def __init__(self, rows: Iterable[Change] = (), notes: tuple[str, ...] = (), *, is_known: bool = True) -> None:
         super().__init__(rows)
         self.notes = notes
         self.is_known = is_known
 
-    @property
-    def _said(self) -> tuple[str, ...]:
+    def _cells(self, row: Change) -> tuple[str, ...]:
+        return cells_of(row.item)
+
+    def _notes(self) -> tuple[str, ...]:
         """The sentences below the rows; that nothing changed is said only where that is known."""
         return self.notes if self or not self.is_known else ("Nothing was changed.", *self.notes)
-
-    def __repr__(self) -> str:
-        table = lines(rows_of(each.item for each in self)) if self else []
-        return "\n".join([*table, *self._said])
-
-    def _repr_html_(self) -> str:
-        head, *rows = rows_of(each.item for each in self)
-        return (html(head, rows) if self else "") + html_notes(self._said)
-
-
-def html_notes(notes: Iterable[str]) -> str:
-    """Sentences below a table."""
-    from html import escape
-
-    return "".join(f"<p>{escape(note)}</p>" for note in notes)
 
 
 def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
@@ -200,7 +185,7 @@ def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     Raises:
         ChangesError: If what the turn changed could not be found out.
     """
-    _within(conversation, conversation.changes.compared(turn_id), WAIT_SECONDS)
+    in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     return conversation.host.loop.call(_read, conversation, turn_id)
 
 
@@ -239,7 +224,7 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
         return None
     files = [item for item in turn.items if item.kind == "file"]
     try:
-        diffs = _within(conversation, conversation.undo.file_diffs(files), UNDO_SECONDS)
+        diffs = in_time(conversation.host, conversation.undo.file_diffs(files), UNDO_SECONDS, _late(UNDO_SECONDS))
     except ChangesError:  # the store cannot be read: the rest is known nevertheless
         diffs = [""] * len(files)
     return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
@@ -271,7 +256,8 @@ def carry_out(
         if choice not in ("mine", "theirs"):
             raise UsageError(f"choices[{path!r}] is {choice!r}.", hint='Say "mine" or "theirs".')
     work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
-    outcome: Outcome = _with_main_thread(conversation, work, UNDO_SECONDS)
+    late = _late(UNDO_SECONDS)
+    outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, late)
     return conversation.host.loop.call(_done, conversation, outcome)
 
 
@@ -292,12 +278,8 @@ def _id_of(item: Any) -> str:
     raise UsageError(f"{item!r} is no change.", hint="Give items of turn.changes, or paths.")
 
 
-def rows_of(items: Iterable[Item]) -> list[tuple[str, ...]]:
-    """The rows of a table of changes, the head first."""
-    return [_HEAD, *map(_cells, items)]
-
-
-def _cells(item: Item) -> tuple[str, ...]:
+def cells_of(item: Item) -> tuple[str, ...]:
+    """A change as the cells of a table."""
     name = item.name if item.was is None else f"{item.was} → {item.name}"
     by = ", ".join(_BY[each] for each in item.by)
     detail = "" if item.detail is None else f" ({item.detail})"
@@ -306,33 +288,6 @@ def _cells(item: Item) -> tuple[str, ...]:
     return (item.kind, name, item.status, *line_counts(item.added, item.removed), by, state)
 
 
-def _within(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
-    future = conversation.host.loop.submit(work)
-    try:
-        return future.result(timeout)
-    except TooLong as error:
-        if future.done():
-            raise
-        raise _slow(timeout) from error
-
-
-def _with_main_thread(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
-    """As :func:`_within`; meanwhile this thread, where it is the main one, binds variables again."""
-    if threading.current_thread() is not threading.main_thread():
-        return _within(conversation, work, timeout)
-    queue, woken, deadline = conversation.host.environment.job_queue, threading.Event(), time.monotonic() + timeout
-    with queue.waiting(conversation.tab_id, woken.set):
-        future = conversation.host.loop.submit(work)
-        future.add_done_callback(lambda _: woken.set())
-        while not future.done():
-            if time.monotonic() > deadline:
-                raise _slow(timeout)
-            woken.wait(POLL_SECONDS)
-            woken.clear()
-            queue.run_pending(loop_is_free=False)
-    return future.result()
-
-
-def _slow(timeout: float) -> ChangesError:
+def _late(timeout: float) -> ChangesError:
     message = f"The store of changes did not answer within {timeout:g} s."
     return ChangesError(message, hint="It goes on; look again later.")

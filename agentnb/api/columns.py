@@ -1,36 +1,105 @@
-"""A table as plain text, for a repr, and as HTML."""
+"""Rows that Python shows as a table: as plain text, for a repr, and as HTML or Markdown."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+
+T = TypeVar("T")
 
 
-def padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The cells of *rows*, each as wide as the widest of its column.
+class TextTable:
+    """Rows that are a table when displayed, with sentences below it; the base of `Table` and `MarkdownTable`."""
+
+    __slots__ = ()
+
+    _head: ClassVar[tuple[str, ...]] = ()
+    _none: str | None = None
+    """What stands for a table without rows; the head alone where it is None."""
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Any]: ...
+
+    def _cells(self, row: Any) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """The head and the rows."""
+        return [self._head, *map(self._cells, self)]
+
+    def _notes(self) -> Sequence[str]:
+        """Sentences below the table."""
+        return ()
+
+    def __repr__(self) -> str:
+        rows = self._table()
+        table = lines(rows) if len(rows) > 1 or self._none is None else filter(None, [self._none])
+        return "\n".join([*table, *self._notes()])
+
+
+class Table(TextTable):
+    """Such a table, as HTML in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        has_table = rows or self._none is None
+        notes = [*self._notes()] if has_table else [*filter(None, [self._none]), *self._notes()]
+        return (html(head, rows) if has_table else "") + "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+class MarkdownTable(TextTable):
+    """Such a table, as Markdown in a notebook."""
+
+    __slots__ = ()
+
+    def _escaped(self, cell: str) -> str:
+        return escape(cell, quote=False).replace("|", "\\|")
+
+    def _repr_markdown_(self) -> str:
+        rows = self._table()
+        return self._none if self._none and len(rows) == 1 else markdown(rows, self._escaped)
+
+
+class Rows(Sequence[T]):
+    """Some rows, which cannot be changed.
 
     Args:
-        rows: At least one; all have as many cells.
-
-    Example:
-        >>> padded([("a", "b"), ("long", "c")])
-        [['a   ', 'b'], ['long', 'c']]
+        rows: Them.
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+
+    def __init__(self, rows: Iterable[T] = ()) -> None:
+        self._rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        return self._rows[at]
 
 
 def lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line per row, two blanks between columns, none at the end.
+    """A line per row (at least one; all have as many cells), two blanks between columns, none at the end.
 
     Example:
         >>> lines([("a", "b"), ("long", "")])
         ['a     b', 'long']
     """
-    return ["  ".join(cells).rstrip() for cells in padded(rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -43,6 +112,25 @@ def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = "".join(f"<th>{escape(word)}</th>" for word in head)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def markdown(rows: Iterable[Iterable[str]], escaped: Callable[[str], str]) -> str:
+    """The same as a Markdown table, the head first.
+
+    Example:
+        >>> print(markdown([["id"], ["1"]], str))
+        | id |
+        | --- |
+        | 1 |
+    """
+    written = [[*map(escaped, cells)] for cells in rows]
+    head, *body = ("| " + " | ".join(cells) + " |" for cells in written)
+    return "\n".join([head, "|" + " --- |" * len(written[0]), *body])
+
+
+def moment(at: datetime | None) -> str:
+    """A moment in local time, to the minute; empty for None."""
+    return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def line_counts(added: int | None, removed: int | None) -> tuple[str, str]:

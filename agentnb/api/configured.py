@@ -12,10 +12,10 @@ from agentnb.agent.confinement_choice import ConfinementChoice
 from agentnb.agent.network_hosts import checked_hosts
 from agentnb.agent.process import startable
 from agentnb.api.arguments import check_environment, check_text, folders
+from agentnb.configuration.named_things import check_components
 from agentnb.errors import UnknownAgent, UsageError
 from agentnb.host.environment import current_environment
 from agentnb.host.session_options import SessionOptions
-from agentnb.plugins.chain.components.given import components as read_components
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def configured(
     servers = environment.default_mcp_servers() if mcp_servers is None else mcp.mcp_servers(mcp_servers)
     more = folders_of(directories)
     chain = environment.default_components() if components is None else components
-    read_components(chain)  # a slip is told now, not when the agent is started
+    check_components(chain, are_installed=False)  # a slip is told now, not when the agent is started
     path = {**os.environ, **spec.env, **given}.get("PATH")
     startable(environment.cassette.standing_in(spec), folder, path)
     confinement = _confinement(confine, network, spec, folder)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from agentnb.api.arguments import check_count
-from agentnb.api.columns import html, line_counts, lines, on_one_line
+from agentnb.api.columns import Table, line_counts, moment, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.files.changes import FileChange, changes, relative
 from agentnb.host.files.workspace_files import LARGEST, Entry, Snippet, listed, snippet
@@ -24,19 +24,19 @@ MOST = 1024 * 1024
 """Bytes that :meth:`SessionFiles.read` gives where nothing else is asked for."""
 
 
-class FileChangeTable(tuple[FileChange, ...]):
+class FileChangeTable(Table, tuple[FileChange, ...]):
     """The changes of files; a table when displayed."""
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "\n".join(lines([_CHANGE, *map(_change, self)])) if self else "No file was changed."
+    _head = ("path", "change", "added", "removed")
+    _none = "No file was changed."
 
-    def _repr_html_(self) -> str:
-        return html(_CHANGE, map(_change, self)) if self else "<p>No file was changed.</p>"
+    def _cells(self, row: FileChange) -> tuple[str, ...]:
+        return (on_one_line(row.path), row.kind, *line_counts(row.added, row.removed))
 
 
-class FileTable:
+class FileTable(Table):
     """The contents of a folder; a table when displayed.
 
     Args:
@@ -44,6 +44,8 @@ class FileTable:
         entries: What is in it: folders first, by name.
         more: How many there are besides.
     """
+
+    _head = ("name", "kind", "bytes", "changed")
 
     def __init__(self, path: str, entries: Iterable[Entry], more: int = 0) -> None:
         self.path = path
@@ -56,13 +58,11 @@ class FileTable:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __repr__(self) -> str:
-        return "\n".join([*lines([_ENTRY, *map(_entry, self)]), *self._note()])
+    def _cells(self, row: Entry) -> tuple[str, ...]:
+        when = moment(datetime.fromtimestamp(row.modified / 1000, timezone.utc))
+        return (on_one_line(row.name), row.kind, "" if row.size is None else f"{row.size:,}", when)
 
-    def _repr_html_(self) -> str:
-        return html(_ENTRY, map(_entry, self)) + "".join(f"<p>{note}</p>" for note in self._note())
-
-    def _note(self) -> list[str]:
+    def _notes(self) -> list[str]:
         return [f"And {self.more:,} more."] if self.more else []
 
 
@@ -147,16 +147,3 @@ class SessionFiles:
 
     def __repr__(self) -> str:
         return f"<Files of {self._conversation.cwd}>"
-
-
-_CHANGE = ("path", "change", "added", "removed")
-_ENTRY = ("name", "kind", "bytes", "changed")
-
-
-def _change(change: FileChange) -> tuple[str, ...]:
-    return (on_one_line(change.path), change.kind, *line_counts(change.added, change.removed))
-
-
-def _entry(entry: Entry) -> tuple[str, ...]:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified / 1000))
-    return (on_one_line(entry.name), entry.kind, "" if entry.size is None else f"{entry.size:,}", when)

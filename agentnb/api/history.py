@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import date, datetime, timezone
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -18,9 +17,8 @@ from agentnb.api.arguments import (
     check_permissions,
     check_text,
 )
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import check_kernel, folders_of
-from agentnb.api.rows import Rows
 from agentnb.api.session import CALLBACK_SECONDS, session_of
 from agentnb.clock import now_ms
 from agentnb.errors import LogUnavailable, SessionError, UsageError
@@ -59,9 +57,6 @@ FORGET_SECONDS = 60.0
 NONE = "No session to list: one is kept once its first turn has finished; archived ones are listed apart."
 NOT_FOUND = "The session log has no such session."
 
-_HEAD = ("id", "title", "agent", "turns", "when", "open", "folder")
-_FOUND = "found"
-
 
 class SessionRow(NamedTuple):
     """One session of the log.
@@ -97,7 +92,7 @@ class SessionRow(NamedTuple):
     archived: bool = False
 
 
-class SessionTable(Rows[SessionRow]):
+class SessionTable(Table, Rows[SessionRow]):
     """Sessions of the log, the latest first; a table when displayed.
 
     Args:
@@ -106,30 +101,27 @@ class SessionTable(Rows[SessionRow]):
         searched: Whether it was searched: then there may be others.
     """
 
+    _head = ("id", "title", "agent", "turns", "when", "open", "folder")
+
     def __init__(self, rows: Iterable[SessionRow] = (), note: str = "", *, searched: bool = False) -> None:
         super().__init__(rows)
         self.note = note
-        self._none = NOT_FOUND if searched else NONE
+        self._none = note or (NOT_FOUND if searched else NONE)
 
-    def __repr__(self) -> str:
-        if not self:
-            return self.note or self._none
-        return "\n".join([*lines(self._table()), *([self.note] if self.note else [])])
-
-    def _repr_html_(self) -> str:
-        note = f"<p>{escape(self.note)}</p>" if self.note else ""
-        if not self:
-            return note or f"<p>{self._none}</p>"
-        head, *rows = self._table()
-        return html(head, rows) + note
+    def _notes(self) -> list[str]:
+        return [self.note] if self.note and self else []
 
     def _table(self) -> list[tuple[str, ...]]:
         """The head and the rows; where something was found in turns, with the first place of each."""
-        rows = [_HEAD, *map(_cells, self)]
+        rows = super()._table()
         if not any(row.hits for row in self):
             return rows
-        found = [_FOUND, *(str(row.hits[0]) if row.hits else "" for row in self)]
+        found = ["found", *(str(row.hits[0]) if row.hits else "" for row in self)]
         return [(*row, place) for row, place in zip(rows, found, strict=True)]
+
+    def _cells(self, row: SessionRow) -> tuple[str, ...]:
+        when = moment(row.modified)
+        return row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd
 
 
 def sessions(
@@ -497,8 +489,3 @@ def _check_state(state: object) -> State:
         raise UsageError(f"state={state!r} is none of {known}.", hint='For example state="failed".')
     checked: State = found
     return checked
-
-
-def _cells(row: SessionRow) -> tuple[str, ...]:
-    when = row.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-    return row.id[:ID_CHARACTERS], row.title, row.agent, str(row.turns), when, row.open, row.cwd

@@ -1,4 +1,4 @@
-"""An interrupt while this thread blocks.
+"""An interrupt while this thread waits, and whether a loop runs on it.
 
 Python raises KeyboardInterrupt wherever the main thread happens to be. In a finalizer, a weak reference's callback or
 a C function that reports errors and goes on, it is printed and gone; between two lines of a lock it breaks the lock.
@@ -7,25 +7,34 @@ Who only waits had better count.
 
 from __future__ import annotations
 
+import _thread
+import asyncio
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from typing_extensions import Self
 
 
-class CountedInterrupts:
-    """While entered, the first SIGINT is counted instead of raised; each later one raises KeyboardInterrupt as well.
+def raise_later(count: int) -> None:
+    """Count the first interrupt; raise KeyboardInterrupt at each later one."""
+    if count > 1:
+        raise KeyboardInterrupt
 
-    Only the main thread gets signals. Where SIGINT raises nothing anyway (a shell ignores it for what it starts in the
-    background, and that is inherited), it is left so.
+
+class CountedInterrupts:
+    """While entered, each SIGINT calls a function instead of raising somewhere. Only the main thread gets signals.
+
+    The handler before is put back on leaving, always: Python's default one would end the kernel while its loop waits.
 
     Args:
-        on_first: Called at the first one, between any two instructions: it must take no lock.
+        on_interrupt: Gets the number of interrupts so far, between any two instructions: it must take no lock.
+        always: True if that replaces any handler; else it is left so where SIGINT raises nothing (a shell ignores it
+            for what it starts in the background, and that is inherited).
 
     Attributes:
         count: How many there have been.
@@ -36,24 +45,54 @@ class CountedInterrupts:
         0
     """
 
-    def __init__(self, on_first: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, on_interrupt: Callable[[int], object] = raise_later, *, always: bool = False) -> None:
         self.count = 0
-        self._on_first = on_first
+        self._on_interrupt = on_interrupt
+        self._always = always
         self._before: Any = None
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+        self._armed = threading.current_thread() is threading.main_thread() and (
+            self._always or callable(signal.getsignal(signal.SIGINT))
+        )
+        if self._armed:
             self._before = signal.signal(signal.SIGINT, self._handle)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._before is not None:
+    def __exit__(self, *_: object) -> None:
+        if self._armed:
             signal.signal(signal.SIGINT, self._before)
 
     def _handle(self, _signal: int, _frame: object) -> None:
         self.count += 1
-        if self.count > 1:
-            raise KeyboardInterrupt
-        self._on_first()
+        self._on_interrupt(self.count)
+
+
+def interrupt_main_thread() -> None:
+    """Send SIGINT to the main thread, from any other."""
+    if sys.platform == "win32":
+        _thread.interrupt_main()  # noticed between two instructions only
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs on this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def nest() -> bool:
+    """Make the running loop re-entrant; False where it is of a kind that cannot be."""
+    import nest_asyncio
+
+    run = asyncio.run
+    try:
+        nest_asyncio.apply()
+    except ValueError:
+        return False
+    finally:
+        asyncio.run = run  # nest-asyncio's own never closes its loops, for the rest of the process
+    return True

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.api.columns import html, lines
+from agentnb.api.columns import Table
 from agentnb.api.user_code import run_beside
 from agentnb.api.waiting import with_main_thread
-from agentnb.errors import UsageError
+from agentnb.errors import AgentError, UsageError
 from agentnb.host.permissions.grants import CallbackAnswer
 from agentnb.safe_json import read_json
 from agentnb.state import (
@@ -236,19 +236,21 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Question: TypeAlias = PermissionQuestion | InputQuestion
-_HEAD = ("id", "asks for", "what", "answers")
 
 
-class QuestionTable(tuple[Question, ...]):
+class QuestionTable(Table, tuple[Question, ...]):
     """The open questions of a session; a table when displayed."""
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "\n".join(lines([_HEAD, *map(_cells, self)])) if self else "No question is open."
+    _head = ("id", "asks for", "what", "answers")
+    _none = "No question is open."
 
-    def _repr_html_(self) -> str:
-        return html(_HEAD, map(_cells, self)) if self else "<p>No question is open.</p>"
+    def _cells(self, row: Question) -> tuple[str, ...]:
+        if isinstance(row, PermissionQuestion):
+            return row.id, "permission", _line(row.command or row.title), ", ".join(each.id for each in row.options)
+        answers = ", ".join(each.id for each in row.questions or ())
+        return row.id, "input", _line(row.message or row.url or ""), answers
 
 
 def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
@@ -260,9 +262,11 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
     """
 
     def rehearse(call_id: str) -> Rehearsal:
-        host = conversation.host
+        late = AgentError(
+            f"The preview did not come within {PREVIEW_SECONDS:g} s.", hint="It goes on; look again later."
+        )
         work = conversation.rehearse(call_id)
-        return with_main_thread(host, conversation.tab_id, work, PREVIEW_SECONDS, "The preview")
+        return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)
 
     chat = conversation.chat.state
     asked = (_fields(conversation.channels, chat, call) for call in _pending(chat))
@@ -361,14 +365,6 @@ def _input(state: InputState, do: Do) -> InputQuestion:
     return InputQuestion(
         id=state.id, message=state.message, url=state.url, questions=state.questions, answers=state.answers, do=do
     )
-
-
-def _cells(question: Question) -> tuple[str, ...]:
-    if isinstance(question, PermissionQuestion):
-        what = question.command or question.title
-        return question.id, "permission", _line(what), ", ".join(each.id for each in question.options)
-    answers = ", ".join(each.id for each in question.questions or ())
-    return question.id, "input", _line(question.message or question.url or ""), answers
 
 
 def _line(text: str) -> str:

@@ -12,17 +12,13 @@ from msgspec.structs import replace
 
 from agentnb.api.arguments import check_permissions, check_text, each_of
 from agentnb.api.attachments import attachment_of
-from agentnb.api.changes import carry_out as carry_out_with_changes
-from agentnb.api.changes import changes_of
-from agentnb.api.files import SessionFiles
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
+from agentnb.api.session_view import SessionAgent
 from agentnb.api.turn import FollowedTurn
 from agentnb.api.unattended import follow
-from agentnb.api.waiting import within
-from agentnb.errors import SessionClosed, SessionError, UsageError
+from agentnb.errors import SessionError, UsageError
 from agentnb.host import intents
-from agentnb.host.agents.health import Health, examined
-from agentnb.host.intents import FROM_PYTHON, Rejected, carry_out
+from agentnb.host.intents import FROM_PYTHON, Rejected
 from agentnb.host.kept_sessions import forked
 from agentnb.ids import new_id
 from agentnb.state import (
@@ -32,20 +28,16 @@ from agentnb.state import (
     MessageOrigin,
     PendingMessageKind,
     SessionConfigChanged,
-    XConfigOptionChosen,
-    XModeChanged,
 )
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Self
 
-    from agentnb.api.changes import Change, ChangeTable, Choice
     from agentnb.api.questions import PermissionCallback
     from agentnb.host.conversation import Conversation
-    from agentnb.state import Action, ChatState, MessageAttachment, SessionState
+    from agentnb.state import MessageAttachment
 
 QUEUED = PendingMessageKind.QUEUED
 CALLBACK_SECONDS = 60.0
@@ -79,7 +71,7 @@ class Turn(FollowedTurn):
         return self._session
 
 
-class Session:
+class Session(SessionAgent):
     """One conversation with one agent. Made by :func:`agentnb.start`; usable from any thread.
 
     Displayed in a notebook it is the chat widget on its own tab.
@@ -91,56 +83,10 @@ class Session:
     """
 
     def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+        super().__init__(conversation)
         # Each turn once: every `Turn` of a running turn follows the conversation until that ends.
         self._known: WeakValueDictionary[str, Turn] = WeakValueDictionary()
         self._lock = threading.Lock()
-
-    @property
-    def tab_id(self) -> str:
-        """The tab's id, a UUID; the last part of the session's channel."""
-        return self._conversation.tab_id
-
-    @property
-    def agent(self) -> str:
-        """The agent's name in the catalogue."""
-        return self._conversation.spec.name
-
-    @property
-    def title(self) -> str:
-        """The tab's title."""
-        return self._conversation.session.state.summary.title
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._conversation.closed
-
-    @property
-    def kernel_tools(self) -> bool:
-        """Whether its agent has tools for this kernel."""
-        return self._conversation.kernel is not None
-
-    @property
-    def read_only(self) -> str | None:
-        """Why the session can only be read, as :func:`agentnb.resume` found it; None where it can go on."""
-        barred = self._conversation.barred
-        return None if barred is None else str(barred)
-
-    @property
-    def gap(self) -> str | None:
-        """What of the session was lost when the log was damaged, and why; None where nothing was."""
-        return self._conversation.chat.gap
-
-    @property
-    def state(self) -> SessionState:
-        """A frozen snapshot of the session (AHP ``SessionState``)."""
-        return self._conversation.session.state
-
-    @property
-    def chat(self) -> ChatState:
-        """A frozen snapshot of the conversation (AHP ``ChatState``)."""
-        return self._conversation.chat.state
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -148,24 +94,6 @@ class Session:
         chat = self.chat
         ids = [turn.id for turn in chat.turns] + ([chat.active_turn.id] if chat.active_turn else [])
         return tuple(self._turn(turn_id) for turn_id in ids)
-
-    @property
-    def queue(self) -> tuple[str, ...]:
-        """The texts of the prompts that wait, first in line first."""
-        return tuple(waiting.message.text for waiting in self.chat.queued_messages or ())
-
-    @property
-    def suggestions(self) -> tuple[str, ...]:
-        """The prompts that the agent expects you to send next, at most three, the most likely first.
-
-        Empty where the agent suggests nothing (few do), and from the next prompt on (ACP
-        ``prompt_suggestions_update``).
-
-        Example:
-            >>> session.suggestions  # doctest: +SKIP
-            ('Plot the residuals', 'Run the tests')
-        """
-        return self.chat.prompt_suggestions or ()
 
     def prompt(self, text: str, context: Iterable[Any] = (), *, attachments: Iterable[MessageAttachment] = ()) -> Turn:
         """Send *text* to the agent; returns at once. While a turn runs the prompt waits in the queue.
@@ -195,11 +123,6 @@ class Session:
         return turn
 
     @property
-    def files(self) -> SessionFiles:
-        """The files of its workspace: ``list``, ``read``, ``diff``."""
-        return SessionFiles(self._conversation)
-
-    @property
     def permissions(self) -> Permissions:
         """What answers the agent's permission requests; set it to change that. What is asked already stays open.
 
@@ -222,34 +145,6 @@ class Session:
     def waiting(self) -> tuple[Turn, ...]:
         """The turns that wait in the queue, first in line first."""
         return tuple(self._turn(waiting.id) for waiting in self.chat.queued_messages or ())
-
-    @property
-    def changes(self) -> ChangeTable:
-        """What the turns of the conversation changed in all, one row for each file, cell or variable.
-
-        As :attr:`Turn.changes`, from before the first turn to after the last. While a turn runs the table has those of
-        the turns before it, ``is_known`` is False, and a note says so.
-
-        Example:
-            >>> session.changes  # doctest: +SKIP
-        """
-        return changes_of(self._conversation, None)
-
-    def undo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Undo what the conversation changed: all, or only *items*. As :meth:`Turn.undo`, of every turn.
-
-        Example:
-            >>> session.undo("fit.py")  # doctest: +SKIP
-        """
-        return carry_out_with_changes(self._conversation, "undo", None, items, choices=choices)
-
-    def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
-        """Do again what was undone: all, or only *items*. As :meth:`Turn.redo`, of every turn."""
-        return carry_out_with_changes(self._conversation, "redo", None, items, choices=choices)
-
-    def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
-        """Accept what the conversation changed: all, or only *items*. As :meth:`Turn.keep`, of every turn."""
-        return carry_out_with_changes(self._conversation, "keep", None, items)
 
     def edit(self, turn: Turn, text: str) -> None:
         """Change the text of a prompt that waits in the queue.
@@ -320,68 +215,6 @@ class Session:
             raise UsageError(f"The question {request_id!r} is not open.", hint="session.questions has those that are.")
         request.answer(values, response=response)
 
-    # --- its agent ---
-
-    def open(self, timeout: float = 120.0) -> None:
-        """Start the agent and open its session before the first prompt; then `session.state` says what it offers.
-
-        A session that is open is left as it is. In the chat this happens when someone goes to the box to write in.
-
-        Args:
-            timeout: Seconds to wait for that, at most.
-
-        Raises:
-            AgentError: If it cannot be started, or wants a login first.
-
-        Example:
-            >>> session.open()  # doctest: +SKIP
-            >>> [mode.name for mode in session.state.modes.available_modes]  # doctest: +SKIP
-            ['Plan', 'Build']
-        """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        within(conversation.host, conversation.ready(), timeout, conversation.spec.title)
-
-    def set_mode(self, mode_id: str, timeout: float = 60.0) -> None:
-        """Have the agent work in another mode (`session.state.modes`).
-
-        Args:
-            mode_id: The mode.
-            timeout: Seconds to wait for the agent, at most.
-
-        Raises:
-            AgentError: If the agent cannot be started, or refuses.
-        """
-        self._choose(XModeChanged(mode_id=mode_id), timeout)
-
-    def set_option(self, config_id: str, value: str | bool, timeout: float = 60.0) -> None:
-        """Have the agent take another value of an option (`session.state.config_options`), such as the model.
-
-        Args:
-            config_id: The option.
-            value: Its value.
-            timeout: Seconds to wait for the agent, at most.
-
-        Raises:
-            AgentError: If the agent cannot be started, or refuses.
-        """
-        self._choose(XConfigOptionChosen(config_id=config_id, value=value), timeout)
-
-    def login(self, method: str | None = None, timeout: float = 600.0) -> None:
-        """Log in at the agent, in a way that it can do by itself (a browser window, say).
-
-        Args:
-            method: The way's id or name; not needed where there is only one.
-            timeout: Seconds to wait for that, at most.
-
-        Raises:
-            UsageError: If there are several ways and none is named, or it is a command to type, which is named.
-            AgentError: If the agent cannot be started, or does not accept the login.
-        """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        within(conversation.host, intents.login(conversation, method), timeout, conversation.spec.title)
-
     def fork(self, title: str | None = None, timeout: float = 120.0) -> Session:
         """A copy of this session in a tab of its own: what was said, and what the agent knows (ACP ``session/fork``).
 
@@ -399,78 +232,17 @@ class Session:
         Example:
             >>> other = session.fork("With a log scale")  # doctest: +SKIP
         """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        return Session(within(conversation.host, forked(conversation, title), timeout, conversation.spec.title))
-
-    def extension(
-        self, method: str, params: Mapping[str, Any] | None = None, *, notify: bool = False, timeout: float = 60.0
-    ) -> Any:
-        """Ask the agent something that ACP leaves to the two sides (extension methods).
-
-        Args:
-            method: The method, ``_name/method``: it begins with an underscore.
-            params: Its parameters. ``sessionId`` is added where there is none.
-            notify: Whether to tell rather than ask: then nobody answers.
-            timeout: Seconds to wait for the answer, at most.
-
-        Returns:
-            The agent's answer, as sent; None with *notify*.
-
-        Raises:
-            UsageError: If *method* does not begin with an underscore.
-            AgentRefused: If the agent does not know it, or refuses.
-            AgentError: If the agent cannot be started, or does not answer in time.
-
-        Example:
-            >>> session.extension("_goose/health")  # doctest: +SKIP
-            {'status': 'ok'}
-        """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        work = intents.extend(conversation, method, dict(params or {}), notify=notify, timeout=timeout)
-        return within(conversation.host, work, timeout, conversation.spec.title)
-
-    def on_extension(self, method: str, handler: Callable[[dict[str, Any]], Any] | None) -> None:
-        """Answer an extension method that the agent calls; one that nobody answers is refused as unknown.
-
-        What the agent tells by extension *notifications* is kept as it came: in the turn, or in ``state.meta``.
-
-        Args:
-            method: The method, ``_name/method``.
-            handler: Gets the parameters, on a thread of its own; what it returns must be JSON, and is the answer. The
-                agent gets an error where it raises, or does not return within 60 seconds. None removes the handler.
-
-        Raises:
-            UsageError: If *method* does not begin with an underscore.
-
-        Example:
-            >>> session.on_extension("_zoo/feed", lambda params: {"fed": params["animal"]})  # doctest: +SKIP
-        """
-        self._conversation.host.loop.call(self._conversation.extensions.register, method, handler)
-
-    def health(self) -> Health:
-        """How the agent's process is: its state, its age, its deaths, its silence and its last output on stderr."""
-        return self._conversation.host.loop.call(examined, self._conversation)
-
-    def restart(self, timeout: float = 60.0) -> None:
-        """End the agent's process and start it anew; the transcript stays, and so does what waits.
-
-        An agent that can takes the session up again; else the next turn says that it has forgotten.
-
-        Args:
-            timeout: Seconds to wait for that, at most.
-
-        Raises:
-            AgentError: If it cannot be started.
-        """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        within(conversation.host, intents.restart(conversation), timeout, conversation.spec.title)
+        return Session(self._ask(lambda conversation: forked(conversation, title), timeout))
 
     def cancel(self) -> None:
         """Stop the running turn, if one runs; prompts that wait are held until :meth:`continue_queue`."""
-        self._conversation.host.loop.call(self._cancel)
+        conversation = self._conversation
+
+        def cancel() -> None:
+            if (active := self.chat.active_turn) is not None:
+                intents.cancel(conversation, active.id, FROM_PYTHON, hold=True)
+
+        conversation.host.loop.call(cancel)
 
     def continue_queue(self) -> None:
         """Go on with the prompts that are held since a turn was stopped; no effect where none is.
@@ -530,52 +302,9 @@ class Session:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        from agentnb.comm import frontend
-
-        view: tuple[dict[str, Any], dict[str, Any]] | None = frontend.chat_view(self.tab_id)._repr_mimebundle_(**kwargs)
-        return view and ({**view[0], "text/plain": repr(self)}, view[1])
-
-    def _display_(self) -> Any:
-        """What marimo shows for it: the chat, on its tab."""
-        from agentnb.comm import frontend
-
-        return frontend.chat_view(self.tab_id)
-
-    def __repr__(self) -> str:
-        return f"<Session {self.title!r} with {self.agent}>"
-
     def _begin(self, turn: Turn, message: Message) -> None:
         intents.prompt(self._conversation, turn.id, message, FROM_PYTHON)
         turn._attach()  # noqa: SLF001 - the two are one
-
-    def _see_that_it_is_open(self) -> None:
-        if self.closed:
-            raise SessionClosed(f"The session {self.title!r} is closed.", hint="Start another with agentnb.start().")
-
-    def _choose(self, action: XModeChanged | XConfigOptionChosen, timeout: float) -> None:
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        within(conversation.host, intents.choose(conversation, action, FROM_PYTHON), timeout, conversation.spec.title)
-
-    def _cancel(self) -> None:
-        if (active := self.chat.active_turn) is not None:
-            intents.cancel(self._conversation, active.id, FROM_PYTHON, hold=True)
-
-    def _do(self, make: Callable[[], Action]) -> None:
-        """Do what a click in a view does; raise where it is refused.
-
-        Args:
-            make: Makes the action, on the host's thread: nothing changes between a look at the state and the action.
-        """
-        self._see_that_it_is_open()
-        conversation = self._conversation
-        try:
-            conversation.host.loop.call(
-                lambda: carry_out(conversation.host, conversation.chat.uri, make(), FROM_PYTHON)
-            )
-        except Rejected as refused:
-            raise UsageError(refused.message) from None
 
     def _edited(self, turn: Turn, text: str) -> Message:
         waiting = next((each for each in self.chat.queued_messages or () if each.id == turn.id), None)

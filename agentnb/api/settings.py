@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from agentnb.api.columns import html, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, Table, on_one_line
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import shown_value
 from agentnb.configuration.sources import SOURCES, read_settings
 from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, UsageError
-from agentnb.plugins.chain.components.named_things import missing, missing_things
 from agentnb.policy.rules import Rule
 from agentnb.policy.store import PolicyFiles
 
@@ -51,7 +50,7 @@ class SettingRow(NamedTuple):
     file: Path | None
 
 
-class Settings(Rows[SettingRow]):
+class Settings(Table, Rows[SettingRow]):
     """Every setting, as it is now.
 
     Args:
@@ -62,20 +61,18 @@ class Settings(Rows[SettingRow]):
         problems: What is wrong with files and variables; that does not count.
     """
 
+    _head = ("setting", "value", "from")
+
     def __init__(self, sources: Sources, environment: Environment | None = None) -> None:
         super().__init__(_row(value) for _, values in sources.grouped() for value in values)
         self.problems = (*sources.problems, *missing_things(sources))
         self._environment = environment
 
-    def __repr__(self) -> str:
-        return "\n".join([*lines([("setting", "value", "from"), *self._cells()]), *self.problems])
+    def _cells(self, row: SettingRow) -> tuple[str, ...]:
+        return row.name, _short(shown_value(row.name, row.value)), _from(row)
 
-    def _repr_html_(self) -> str:
-        said = "".join(html(("problem",), [(each,) for each in self.problems]) if self.problems else "")
-        return html(("setting", "value", "from"), self._cells()) + said
-
-    def _cells(self) -> list[tuple[str, str, str]]:
-        return [(row.name, _short(shown_value(row.name, row.value)), _from(row)) for row in self]
+    def _notes(self) -> Sequence[str]:
+        return self.problems
 
     def set(self, name: str, value: Any, *, here: bool = False) -> Path | None:
         """Change a setting.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from agentnb.api.columns import html, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.host import current_host
 from agentnb.host.changes.location import changes_folder
@@ -53,7 +51,7 @@ class Removed(NamedTuple):
         return f"{what} would be deleted.{shown}{more}"
 
 
-class Storage(Rows[Kept]):
+class Storage(Table, Rows[Kept]):
     """What is kept on disk: rows by kind, which add up to everything, then by agent and by folder.
 
     Its methods change what is kept; they raise :class:`LogError` where the log cannot be read or written.
@@ -63,6 +61,8 @@ class Storage(Rows[Kept]):
         path: The log's file.
         host: The kernel's host; None in a shell.
     """
+
+    _head = ("what", "name", "size", "items")
 
     def __init__(self, rows: Iterable[Kept], path: Path, host: Host | None) -> None:
         super().__init__(rows)
@@ -74,16 +74,15 @@ class Storage(Rows[Kept]):
         """Everything."""
         return sum(row.bytes for row in self if row.what == "kind")
 
-    def __repr__(self) -> str:
-        return "\n".join([*lines([("what", "name", "size", "items"), *self._cells()]), f"{self.path}"])
-
-    def _repr_html_(self) -> str:
-        return html(("what", "name", "size", "items"), self._cells()) + f"<p>{escape(str(self.path))}</p>"
-
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _table(self) -> list[tuple[str, ...]]:
         chosen = [row for what in ("kind", "agent", "folder") for row in [r for r in self if r.what == what][:SHOWN]]
-        cells = [(row.what, on_one_line(row.name), in_words(row.bytes), f"{row.items:,}") for row in chosen]
-        return [*cells, ("all", "", in_words(self.bytes), "")]
+        return [self._head, *map(self._cells, chosen), ("all", "", in_words(self.bytes), "")]
+
+    def _cells(self, row: Kept) -> tuple[str, ...]:
+        return row.what, on_one_line(row.name), in_words(row.bytes), f"{row.items:,}"
+
+    def _notes(self) -> list[str]:
+        return [str(self.path)]
 
     def remove(
         self, *, older_than_days: float | None = None, larger_than: int | str | None = None, dry_run: bool = True

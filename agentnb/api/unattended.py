@@ -34,8 +34,9 @@ from agentnb.errors import (
 from agentnb.host.environment import current_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
+    from agentnb.api.turn import FollowedTurn
     from agentnb.state import ErrorInfo
 
 NOBODY_VARIABLE = "AGENTNB_AUDIENCE"
@@ -51,11 +52,11 @@ _IS_PART: ContextVar[bool] = ContextVar("agentnb_is_part", default=False)
 
 
 class Work(Protocol):
-    """What runs in the background and consists of many turns: a batch."""
+    """What runs in the background: a turn, or a batch, which consists of many."""
 
     @property
     def done(self) -> bool:
-        """Whether it has ended."""
+        """True once it has ended."""
         ...
 
     def wait(self, timeout: float | None = None) -> Any:
@@ -67,27 +68,32 @@ class Work(Protocol):
         ...
 
 
-class UnattendedTurn(Work, Protocol):
-    """A turn that nobody watches (:class:`agentnb.api.turn.FollowedTurn`)."""
+class AwaitableWork(Work, Protocol):
+    """Work that a cell can await."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        """As :meth:`wait`."""
+        ...
+
+
+class _Prompted:
+    """A turn that nobody watches: the agent that was prompted, and the first line of the cell that did."""
+
+    def __init__(self, turn: FollowedTurn, agent: str) -> None:
+        self.turn = turn
+        self.agent = agent
+        self.place: str | None = None
 
     @property
-    def id(self) -> str:
-        """Its id."""
-        ...
+    def deviation(self) -> ErrorInfo | None:
+        """The error of a turn that deviates from the cassette."""
+        error = self.turn.error
+        return error if error is not None and error.error_type in _CASSETTE_ERRORS else None
 
     @property
-    def state(self) -> str:
-        """How it stands."""
-        ...
-
-    @property
-    def error(self) -> ErrorInfo | None:
-        """What went wrong, if something did."""
-        ...
-
-    def raise_for_error(self) -> object:
-        """Raise if it failed, was refused or was cancelled."""
-        ...
+    def matched(self) -> bool:
+        """True once it has ended and its prompt was the recorded one."""
+        return self.turn.done and self.turn.error is None
 
 
 def is_watched(shell: Any) -> bool:
@@ -112,25 +118,23 @@ def parts_of_work() -> Iterator[None]:
         _IS_PART.reset(token)
 
 
-def follow(turn: UnattendedTurn, agent: str) -> None:
+def follow(turn: FollowedTurn, agent: str) -> None:
     """See to it that *turn*, which *agent* was just prompted with, is not lost; where somebody watches, do nothing."""
     unattended = None if _IS_PART.get() else _unattended()
     if unattended is not None:
-        unattended.add(turn, agent)
+        unattended.turns.append(_Prompted(turn, agent))
 
 
 def follow_work(work: Work) -> None:
     """See to it that *work*, which was just begun, is not lost; where somebody watches, do nothing."""
-    unattended = _unattended()
-    if unattended is not None:
-        unattended.add_work(work)
+    if (unattended := _unattended()) is not None:
+        unattended.works.append(work)
 
 
 def show_at_end(what: Work, show: Callable[[], object]) -> None:
     """Call *show* at the end of the notebook's last cell, when *what* has ended; where somebody watches, never."""
-    unattended = _unattended()
-    if unattended is not None:
-        unattended.show_at_end(what, show)
+    if (unattended := _unattended()) is not None:
+        unattended.unshown.append((what, show))
 
 
 def give_up(what: Work) -> bool:
@@ -159,38 +163,27 @@ class UnattendedTurns:
 
     Args:
         shell: The kernel's IPython shell.
+
+    Attributes:
+        turns: Those that are followed.
+        works: The batches that are followed.
+        unshown: What is shown in the last cell, and how.
     """
 
     def __init__(self, shell: Any) -> None:
+        self.turns: list[_Prompted] = []
+        self.works: list[Work] = []
+        self.unshown: list[tuple[Work, Callable[[], object]]] = []
         self._shell = shell
-        self._turns: list[UnattendedTurn] = []
-        self._new: list[UnattendedTurn] = []
-        self._works: list[Work] = []
         self._given_up: list[Work] = []
-        self._unshown: list[tuple[Work, Callable[[], object]]] = []
-        self._places: dict[str, str] = {}  # where a turn was prompted, by its id
-        self._agents: dict[str, str] = {}  # the agent that was prompted, by the turn's id
+        self._current = ""
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 
-    def add(self, turn: UnattendedTurn, agent: str) -> None:
-        """Follow *turn* with *agent*."""
-        self._agents[turn.id] = agent
-        self._turns.append(turn)
-        self._new.append(turn)
-
-    def add_work(self, work: Work) -> None:
-        """Follow *work*."""
-        self._works.append(work)
-
-    def show_at_end(self, what: Work, show: Callable[[], object]) -> None:
-        """Call *show* in the last cell, when *what* has ended."""
-        self._unshown.append((what, show))
-
     def give_up(self, what: Work) -> bool:
         """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
-        is_followed = any(each is what for each in (*self._turns, *self._works))
+        is_followed = any(each is what for each in (*(prompted.turn for prompted in self.turns), *self.works))
         if is_followed:
             self._given_up.append(what)
         return is_followed
@@ -199,7 +192,7 @@ class UnattendedTurns:
         """IPython's ``post_run_cell``. Code that an agent runs within a cell is no cell."""
         if current_environment().job_queue.is_running_job or result is None:
             return
-        if not self._turns and not self._works and not self._unshown:
+        if not self.turns and not self.works and not self.unshown:
             return
         source = getattr(getattr(result, "info", None), "raw_cell", None) or ""
         self._name_place(source)
@@ -219,87 +212,68 @@ class UnattendedTurns:
         given_up, self._given_up = self._given_up, []
         for each in given_up:
             each.cancel()
-        self._works = [work for work in self._works if not any(each is work for each in given_up)]
+        self.works = [work for work in self.works if not any(each is work for each in given_up)]
 
     def _settle(self, *, is_last: bool) -> list[BaseException]:
         """Wait for what must be waited for; what has failed."""
-        running = [turn for turn in self._turns if not turn.done]
         if not is_last:
             self._wait_until_compared()
             return self._deviations()
-        failures = self._ended(running)
-        self._show_ended()
+        deadline = time.monotonic() + (self._timeout() or threading.TIMEOUT_MAX / 2)
+        running = [prompted for prompted in self.turns if not prompted.turn.done]
+        failures = [failure for each in running for failure in self._ended(each, deadline)]
+        failures += [failure for work in self.works for failure in self._finished(work, deadline)]
+        self.works.clear()
+        ended = [show for what, show in self.unshown if what.done]
+        self.unshown = [each for each in self.unshown if not each[0].done]
+        for show in ended:
+            show()
         return self._deviations() + failures
 
-    def _ended(self, running: list[UnattendedTurn]) -> list[BaseException]:
-        """Wait for turns and batches; what has failed."""
-        failures: list[BaseException] = []
-        deadline = time.monotonic() + (self._timeout() or threading.TIMEOUT_MAX / 2)
-        for turn in running:
-            try:
-                turn.wait(max(0.0, deadline - time.monotonic()))
-                turn.raise_for_error()
-            except TurnCancelled:
-                pass
-            except TurnTimeout:
-                turn.cancel()
-                message = (
-                    f"A turn did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
-                )
-                failures.append(
-                    TurnTimeout(
-                        message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.", turn=turn
-                    )
-                )
-            except CassetteError:
-                pass  # among the deviations below
-            except TurnError as error:
-                failures.append(type(error)(f"{self._prompted(turn)}{error.message}", hint=error.hint, turn=turn))
-        return failures + self._finish_works(deadline)
+    def _ended(self, prompted: _Prompted, deadline: float) -> Iterator[BaseException]:
+        """Wait for a turn; its failure, which is among the deviations where it is one."""
+        turn = prompted.turn
+        try:
+            turn.wait(max(0.0, deadline - time.monotonic()))
+            turn.raise_for_error()
+        except TurnTimeout:
+            turn.cancel()
+            yield self._too_late("A turn", turn)
+        except (TurnCancelled, CassetteError):
+            pass
+        except TurnError as error:
+            yield type(error)(f"{self._prompted(prompted)}{error.message}", hint=error.hint, turn=turn)
 
-    def _show_ended(self) -> None:
-        ended = [each for each in self._unshown if each[0].done]
-        self._unshown = [each for each in self._unshown if not each[0].done]
-        for _, show in ended:
-            show()
+    def _finished(self, work: Work, deadline: float) -> Iterator[BaseException]:
+        """Wait for a batch; its failure."""
+        try:
+            work.wait(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            work.cancel()
+            yield self._too_late("A batch")
+        except Exception as error:  # noqa: BLE001 - the user's inputs may raise anything
+            yield error
 
-    def _finish_works(self, deadline: float) -> list[BaseException]:
-        """Wait for the batches; what has failed."""
-        failures: list[BaseException] = []
-        for work in self._works:
-            try:
-                work.wait(max(0.0, deadline - time.monotonic()))
-            except TimeoutError:
-                work.cancel()
-                message = (
-                    f"A batch did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
-                )
-                failures.append(
-                    TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.")
-                )
-            except Exception as error:  # noqa: BLE001 - the user's inputs may raise anything
-                failures.append(error)
-        self._works.clear()
-        return failures
+    def _too_late(self, what: str, turn: FollowedTurn | None = None) -> TurnTimeout:
+        message = f"{what} did not end within {self._timeout():g} s of the notebook's last cell; it was cancelled."
+        return TurnTimeout(message, hint="Wait for it in a cell, or allow more: Agentnb.headless_timeout.", turn=turn)
 
     def _wait_until_compared(self) -> None:
         """Wait until the replay has compared each prompt that was sent, so that the right cell fails."""
         deadline = time.monotonic() + _COMPARED_SECONDS
-        while any(turn.state == "running" for turn in self._turns) and time.monotonic() < deadline:
+        while any(each.turn.state == "running" for each in self.turns) and time.monotonic() < deadline:
             matched = current_environment().cassette.matched_prompts()
-            sent = sum(turn.state == "running" or _matched(turn) for turn in self._turns)
+            sent = sum(each.turn.state == "running" or each.matched for each in self.turns)
             if matched is None or matched >= self._matched + sent:
                 return
             threading.Event().wait(_STEP_SECONDS)
 
     def _deviations(self) -> list[BaseException]:
         """The errors of turns that deviate from the cassette."""
-        found: list[BaseException] = []
-        for turn in self._turns:
-            error = turn.error
-            if error is not None and error.error_type in _CASSETTE_ERRORS:
-                found.append(_CASSETTE_ERRORS[error.error_type](f"{self._prompted(turn)}{error.message}"))
-        return found
+        found = ((each, error) for each in self.turns if (error := each.deviation) is not None)
+        return [
+            _CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}") for each, error in found
+        ]
 
     def _fail(self, result: Any, failures: list[BaseException]) -> None:
         """Make the cell one that failed: its reply, and an error among its outputs."""
@@ -312,25 +286,21 @@ class UnattendedTurns:
     def _forget_ended(self, error: Any) -> None:
         """Turns that have ended; a deviation in a cell that failed for another reason is kept for the next one."""
         told = str(error) if isinstance(error, CassetteError) else None
-        for turn in [turn for turn in self._turns if turn.done]:
-            problem = turn.error
-            deviates = problem is not None and problem.error_type in _CASSETTE_ERRORS
-            if deviates and error is not None and (problem is None or told != problem.message):
-                continue
-            self._turns.remove(turn)
-            self._places.pop(turn.id, None)
-            self._agents.pop(turn.id, None)
-            self._matched += _matched(turn)
+        for each in [each for each in self.turns if each.turn.done]:
+            deviation = each.deviation
+            if deviation is None or error is None or told == deviation.message:
+                self.turns.remove(each)
+                self._matched += each.matched
 
     def _name_place(self, source: str) -> None:
-        for turn in self._new:
-            self._places[turn.id] = next((line.strip() for line in source.splitlines() if line.strip()), "")
-        self._new.clear()
         self._current = source
+        for each in self.turns:
+            if each.place is None:
+                each.place = next((line.strip() for line in source.splitlines() if line.strip()), "")
 
-    def _prompted(self, turn: UnattendedTurn) -> str:
-        """Which cell prompted *turn*, where that is not the cell that fails."""
-        place = self._places.get(turn.id, "")
+    def _prompted(self, prompted: _Prompted) -> str:
+        """Which cell prompted a turn, where that is not the cell that fails."""
+        place = prompted.place
         if not place or place in (line.strip() for line in self._current.splitlines()):
             return ""
         return f"Prompted by the cell that begins with {place[:_LONGEST_PLACE]!r}. "
@@ -342,17 +312,10 @@ class UnattendedTurns:
 
     def _on_exit(self, process: int) -> None:
         """The kernel ends while turns run: nobody but a reader of the log can be told."""
-        if os.getpid() == process and any(not work.done for work in self._works):
-            print("agentnb: the kernel ended before a batch did", file=sys.__stderr__)
-        for turn in self._turns if os.getpid() == process else ():
-            if not turn.done:
-                agent, place = self._agents[turn.id], self._places.get(turn.id, "")
-                print(
-                    f"agentnb: the kernel ended before a turn with {agent} did: {place[:_LONGEST_PLACE]}",
-                    file=sys.__stderr__,
-                )
-
-
-def _matched(turn: UnattendedTurn) -> bool:
-    """Whether *turn* has ended, and its prompt was the recorded one."""
-    return turn.done and turn.error is None
+        if os.getpid() != process:
+            return
+        ends = ["a batch did"] if any(not work.done for work in self.works) else []
+        left = (each for each in self.turns if not each.turn.done)
+        ends += [f"a turn with {each.agent} did: {(each.place or '')[:_LONGEST_PLACE]}" for each in left]
+        for end in ends:
+            print(f"agentnb: the kernel ended before {end}", file=sys.__stderr__)

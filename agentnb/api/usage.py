@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from agentnb.api.arguments import check_count, check_folder, check_moment, check_text
-from agentnb.api.columns import html, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host import current_host
 from agentnb.host.history.restore import LOG_OFF, named_in, recorder_of
@@ -53,7 +52,7 @@ class UsageRow(NamedTuple):
     id: str = ""
 
 
-class UsageTable(Rows[UsageRow]):
+class UsageTable(Table, Rows[UsageRow]):
     """What turns used, the latest first; a table with its sums when displayed.
 
     Args:
@@ -70,24 +69,21 @@ class UsageTable(Rows[UsageRow]):
         self.by = by
         self.note = note
         self.total = _total(self) if self else None
-
-    def __repr__(self) -> str:
-        return "\n".join([*lines(self._table()), *self._notes()]) if self else (self.note or NONE)
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return html([], [[self.note or NONE]])
-        head, *rows = self._table()
-        return html(head, rows) + "".join(f"<p>{note}</p>" for note in self._notes())
+        self._none = note or NONE
 
     def _table(self) -> list[tuple[str, ...]]:
-        rows = [_cells(row) for row in self]
-        if self.total is not None and len(self) > 1:
-            rows.append(_cells(self.total))
-        return [(self.by, "turns", "input", "output", "cached", "cost"), *rows]
+        sums = [self.total] if self.total is not None and len(self) > 1 else []
+        return [(self.by, "turns", "input", "output", "cached", "cost"), *map(self._cells, [*self, *sums])]
+
+    def _cells(self, row: UsageRow) -> tuple[str, ...]:
+        name = on_one_line(row.name[: _LONGEST + 1])
+        shown = name if len(row.name) <= _LONGEST else f"{name[:_LONGEST]}…"
+        tokens = ("" if n is None else f"{n:,}" for n in (row.input_tokens, row.output_tokens, row.cached_tokens))
+        costs = " + ".join(f"{amount:.4f} {currency}" for currency, amount in sorted(row.costs.items()))
+        return (shown, f"{row.turns:,}", *tokens, costs)
 
     def _notes(self) -> list[str]:
-        return [self.note] if self.note else []
+        return [self.note] if self.note and self else []
 
 
 def usage(
@@ -187,10 +183,9 @@ def _row(used: Used, by: By) -> UsageRow:
 
 
 def _total(rows: Iterable[UsageRow]) -> UsageRow:
-    everything, costs = list(rows), defaultdict[str, float](float)
+    everything, costs = list(rows), Counter[str]()
     for row in everything:
-        for currency, amount in row.costs.items():
-            costs[currency] += amount
+        costs.update(row.costs)  # adds up
     return UsageRow(
         name="total",
         turns=sum(row.turns for row in everything),
@@ -205,11 +200,3 @@ def _total(rows: Iterable[UsageRow]) -> UsageRow:
 def _sum(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
-
-
-def _cells(row: UsageRow) -> tuple[str, ...]:
-    name = on_one_line(row.name[: _LONGEST + 1])
-    shown = name if len(row.name) <= _LONGEST else f"{name[:_LONGEST]}…"
-    tokens = ("" if n is None else f"{n:,}" for n in (row.input_tokens, row.output_tokens, row.cached_tokens))
-    costs = " + ".join(f"{amount:.4f} {currency}" for currency, amount in sorted(row.costs.items()))
-    return (shown, f"{row.turns:,}", *tokens, costs)

@@ -16,20 +16,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.2
+"""A blocked main thread looks up this often, so that Ctrl-C comes through on every platform."""
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
+    """What comes of *work* for the agent called *title*; given up when it takes too long, and the agent is told."""
+    late = AgentError(
+        f"{title} did not answer within {timeout:g} s.", hint="Restart the agent, or give it longer (timeout=…)."
+    )
+    return in_time(host, work, timeout, late, gives_up=True)
+
+
+def in_time(
+    host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False
+) -> T:
     """What comes of *work* on the host's thread; not to be called there.
 
     Args:
         host: The host.
-        work: What to do; given up when it takes too long, and then the agent is told.
+        work: What to do.
         timeout: Seconds to wait, at most.
-        title: Who is waited for.
-
-    Raises:
-        AgentError: If it takes longer.
+        late: Raised where it takes longer.
+        gives_up: True if the work is cancelled then; else it goes on.
     """
     future = host.loop.submit(work)
     try:
@@ -37,34 +46,24 @@ def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, tit
     except TooLong as error:
         if future.done():
             raise
-        future.cancel()
-        message = f"{title} did not answer within {timeout:g} s."
-        raise AgentError(message, hint="Restart the agent, or give it longer (timeout=…).") from error
+        if gives_up:
+            future.cancel()
+        raise late from error
 
 
-def with_main_thread(host: SessionOwner, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
-    """As :func:`within`; meanwhile this thread, where it is the main one, does the jobs that *work* has for it.
-
-    Args:
-        host: The host.
-        tab_id: The tab that waits.
-        work: What to do; it goes on where it takes too long.
-        timeout: Seconds to wait, at most.
-        title: Who is waited for.
-
-    Raises:
-        AgentError: If it takes longer.
-    """
-    is_main = threading.current_thread() is threading.main_thread()
+def with_main_thread(
+    host: SessionOwner, tab_id: str, work: Coroutine[Any, Any, T], timeout: float, late: Exception
+) -> T:
+    """As :func:`in_time`; meanwhile this thread, where it is the main one, does the jobs that *work* has for it."""
+    if threading.current_thread() is not threading.main_thread():
+        return in_time(host, work, timeout, late)
     queue, woken, deadline = host.environment.job_queue, threading.Event(), time.monotonic() + timeout
-    if not is_main:
-        return within(host, work, timeout, title)
     with queue.waiting(tab_id, woken.set):
         future = host.loop.submit(work)
         future.add_done_callback(lambda _: woken.set())
         while not future.done():
             if time.monotonic() > deadline:
-                raise AgentError(f"{title} did not come within {timeout:g} s.", hint="It goes on; look again later.")
+                raise late
             woken.wait(POLL_SECONDS)
             woken.clear()
             queue.run_pending(loop_is_free=False)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp import wire
-from agentnb.acp.failure import CASSETTE, RpcError
+from agentnb.acp.failure import CASSETTE
 from agentnb.acp.stdio import Output, read_input
 from agentnb.cassette import file, mcp
 from agentnb.cassette.changed_files import keeps_files
@@ -26,12 +25,13 @@ from agentnb.cassette.replayed_files import ReplayedFiles
 from agentnb.cassette.report import REPORTS, Report, say
 from agentnb.cassette.store import ReplayedSession, Store
 from agentnb.errors import AgentnbError
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
+from agentnb.rpc_message import METHOD_NOT_FOUND, Lines, RpcError, encode, repair_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from pathlib import Path
 
+    from agentnb.rpc_message import RpcMessage
 
 GONE = "$/gone"
 _CANCEL = "session/cancel"
@@ -43,17 +43,15 @@ class Stdio:
     def __init__(self) -> None:
         self._output: Output | None = None
 
-    async def serve(self, on_message: Callable[[wire.Message], None]) -> None:
+    async def serve(self, on_message: Callable[[RpcMessage], None]) -> None:
         """Hand over each message as it comes, until there are no more."""
         self._output = Output(sink=1, name="agentnb-replay-write")
         ended = asyncio.get_running_loop().create_future()
-        lines = wire.Lines()
+        lines = Lines()
 
         def take(data: bytes) -> None:
-            block = lines.feed(data) if data else lines.rest()
-            if block:
-                for message in wire.decode(block)[0]:
-                    on_message(message)
+            for message in repair_messages(lines.feed(data) if data else lines.rest()):
+                on_message(message)
             if not data and not ended.done():
                 ended.set_result(None)
 
@@ -62,7 +60,7 @@ class Stdio:
 
     def send(self, messages: Iterable[dict[str, Any]]) -> None:
         """Write *messages* at once."""
-        data = b"".join(wire.encode({"jsonrpc": "2.0", **message}) for message in messages)
+        data = b"".join(Lines.frame(encode({"jsonrpc": "2.0", **message})) for message in messages)
         if data and self._output is not None:
             self._output.write(data)
 
@@ -103,7 +101,7 @@ class Replayer:
             task.cancel()
         self._stdio.flush()
 
-    def _take(self, message: wire.Message) -> None:
+    def _take(self, message: RpcMessage) -> None:
         method = message.method
         if isinstance(method, str) and message.id is not None:
             self._keep(self._serve(method, message))
@@ -116,7 +114,7 @@ class Replayer:
             if waiting is not None and not waiting.done():
                 waiting.set_result((None if message.result is msgspec.UNSET else message.result, message.error))
 
-    async def _serve(self, method: str, message: wire.Message) -> None:
+    async def _serve(self, method: str, message: RpcMessage) -> None:
         params = message.params if isinstance(message.params, dict) else {}
         try:
             await self._answer(method, params, message.id)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from agentnb.acp import wire
 from agentnb.cassette import mcp
 from agentnb.cassette.changed_files import recorded_files
 from agentnb.cassette.recording import OPENERS, PROMPT, Event, Exchange, Section
+from agentnb.rpc_message import Lines, repair_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.turn_files import TurnFiles
+    from agentnb.rpc_message import RpcMessage
 
 _CROSSING = ("available_commands_update", "usage_update", "prompt_suggestions_update")
 
@@ -106,14 +105,14 @@ class WireTap:
         self.connection.section.description = description
         self.sessions: list[RawSection] = []
         self._on_rest = on_rest
-        self._from_client, self._from_agent = wire.Lines(), wire.Lines()
+        self._from_client, self._from_agent = Lines(), Lines()
         self._open: dict[str, tuple[RawSection, Exchange]] = {}
         self._asks: dict[str, tuple[RawSection, Exchange, Event]] = {}
-        self._early: dict[str, list[wire.Message]] = {}
+        self._early: dict[str, list[RpcMessage]] = {}
 
     def sent(self, data: bytes) -> None:
         """The client has written *data*."""
-        for message in _messages(self._from_client, data):
+        for message in repair_messages(self._from_client.feed(data)):
             if isinstance(message.method, str) and message.id is not None:
                 self._request(message.method, message)
             elif isinstance(message.method, str):
@@ -123,7 +122,7 @@ class WireTap:
 
     def received(self, data: bytes) -> None:
         """The agent has written *data*."""
-        for message in _messages(self._from_agent, data):
+        for message in repair_messages(self._from_agent.feed(data)):
             if isinstance(message.method, str):
                 self._agent_says(message.method, message)
             elif message.id is not None:
@@ -159,7 +158,7 @@ class WireTap:
                 section.prompt = None
         self._on_rest()
 
-    def _request(self, method: str, message: wire.Message) -> None:
+    def _request(self, method: str, message: RpcMessage) -> None:
         exchange = Exchange(method=method, params=message.params)
         if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
             section = RawSection(self.agent, self.launch, exchange)
@@ -173,14 +172,14 @@ class WireTap:
                 self._files.begin(exchange, section.cwd)
         self._open[_key(message.id)] = (section, exchange)
 
-    def _agent_answers(self, message: wire.Message) -> None:
+    def _agent_answers(self, message: RpcMessage) -> None:
         section, exchange = self._open.pop(_key(message.id), (None, None))
         if section is None or exchange is None:
             return
         exchange.delay = section.delay()
         exchange.answered = True
         exchange.error = message.error
-        exchange.result = None if message.result is msgspec.UNSET else message.result
+        exchange.result = message.result
         if exchange.method in OPENERS and isinstance(exchange.result, dict):
             self._opened(section, exchange.result)
         if exchange is section.prompt:
@@ -196,7 +195,7 @@ class WireTap:
             for message in self._early.pop(section.session_id, ()):
                 self._agent_says(str(message.method), message)
 
-    def _agent_says(self, method: str, message: wire.Message) -> None:
+    def _agent_says(self, method: str, message: RpcMessage) -> None:
         session = message.params.get("sessionId") if isinstance(message.params, dict) else None
         if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
             self._early.setdefault(session, []).append(message)
@@ -211,11 +210,11 @@ class WireTap:
         if exchange is not None:
             self._asks[_key(message.id)] = (section, exchange, event)
 
-    def _client_answers(self, message: wire.Message) -> None:
+    def _client_answers(self, message: RpcMessage) -> None:
         section, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
         if section is None or exchange is None or ask is None:
             return
-        result = None if message.result is msgspec.UNSET else message.result
+        result = message.result
         section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
             section.terminals.append(str(result["terminalId"]))
@@ -231,10 +230,10 @@ class WireTap:
             return None
         return next((section for section in reversed(self.sessions) if section.session_id == session), None)
 
-    def _section(self, message: wire.Message) -> RawSection:
+    def _section(self, message: RpcMessage) -> RawSection:
         return self._known(message.params) or self._tooled(message) or self.connection
 
-    def _tooled(self, message: wire.Message) -> RawSection | None:
+    def _tooled(self, message: RpcMessage) -> RawSection | None:
         """MCP's messages name no session, but a server that one was given, or a connection to it."""
         server, connection = mcp.addressed(message.method, message.params)
         found = [section for section in self.sessions if server in section.servers or connection in section.connections]
@@ -245,11 +244,6 @@ class WireTap:
 def _withdraws(event: Event) -> bool:
     """Whether an agent takes its suggestions back: that is said at the begin of a turn, and belongs there."""
     return bool(event.update.get("suggestions") == [])
-
-
-def _messages(lines: wire.Lines, data: bytes) -> list[wire.Message]:
-    block = lines.feed(data)
-    return wire.decode(block)[0] if block else []
 
 
 def _key(request: Any) -> str:

@@ -151,24 +151,25 @@ class Planner:
     # ------------------------------------------------------------ deciding
 
     def _is_done(self, step: Step, entry: Entry | None) -> bool:
-        if entry is not None and entry.has_entries:
-            return step.target is None  # what is in it is not this step's
-        return self.is_at(step.target, step.path, entry)
+        if step.target is not None:
+            return step.target.mode != "folder" and self.is_at(step.target, step.path, entry)
+        return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
-        """What one step does: a wish, a conflict, or nothing since it is done."""
+        """What one step does: a wish, a conflict, or nothing since it is done.
+
+        A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
+        """
         if self._is_done(step, entry):
             return None
-        if entry is not None and entry.has_entries and step.target is not None and step.target.mode == "folder":
-            return self._target(step, entry)  # the folder stays when all that is in it goes
-        if self.is_at(step.base, step.path, entry):
+        if self.is_at(step.target, step.path, entry) or self.is_at(step.base, step.path, entry):
+            return self._target(step, entry)
+        if step.base in {None, FOLDER} and (entry is None or entry.mode == "folder"):
             return self._target(step, entry)
         base, target = step.base, step.target
         plain = {"file", "executable"}
         if base and target and entry and {base.mode, target.mode, entry.mode} <= plain:
             return self._merged(step, base, target, entry)
-        if entry is not None and entry.has_entries and base is None:
-            return self._target(step, entry)  # as long as all that is in it goes: looked at later
         return self._conflict(step, entry)
 
     def _merged(self, step: Step, base: Version, target: Version, entry: Entry) -> Wish | Conflict:
@@ -255,29 +256,25 @@ class Planner:
 
     def _operations(self, wishes: list[Wish]) -> Plan:
         plan = Plan()
-        removed = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
-        written = [each for each in wishes if each.mode is not None]
-        emptied = self._emptied(removed, written)
-        going = {each.path for each in removed}.union(emptied)
-        for each in wishes:
-            if each.mode != "folder" or self._gets_empty(each, going, written):
-                plan.changes.append(self._change(each))
-            elif each.entry is not None and each.entry.mode != "folder":  # a file or link goes, for a folder with files
-                plan.changes.append(self._change(each._replace(mode=None)))
-        plan.changes += self._filled(wishes, written)
+        going = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
+        removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
+        written = [each for each in wishes if each.mode not in {None, "folder"}]
+        needed = {above for each in wishes if each.mode is not None for above in folders_above(each.path)}
+        needed |= {each.path for each in wishes if each.mode == "folder"}
+        emptied = self._emptied(going, needed)
+        made = self._missing(needed, {each.path for each in removed})
+        plan.changes += self._changes([*removed, *written], emptied, made)
         for each in removed:
-            if each.entry is not None and each.entry.mode != "folder":
+            if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state
                 plan.operations.append(Operation(kind="remove", path=path_to_json(each.path)))
         for folder in emptied:
-            with contextlib.suppress(OSError):
-                mode = stat.S_IMODE(os.lstat(self._workspace / folder).st_mode)
-                plan.operations.append(Operation(kind="remove folder", path=path_to_json(folder), mode=mode))
-        for folder in self._missing(written, removed):
+            mode = stat.S_IMODE(os.lstat(self._workspace / folder).st_mode)
+            plan.operations.append(Operation(kind="remove folder", path=path_to_json(folder), mode=mode))
+        for folder in made:
             plan.operations.append(Operation(kind="make folder", path=path_to_json(folder)))
         for each in written:
-            if each.mode != "folder":
-                self._write_one(plan, each)
+            self._write_one(plan, each)
         return plan
 
     def _write_one(self, plan: Plan, wish: Wish) -> None:
@@ -287,73 +284,50 @@ class Planner:
         plan.contents[number] = Content(wish.content, like, wish.mode == "executable")
         plan.operations.append(Operation(kind="write", path=path_to_json(wish.path), blob=blob, link=is_link))
 
-    def _change(self, wish: Wish) -> FileChange:
-        """What a wish changes, with both contents stored."""
+    def _changes(self, wishes: list[Wish], emptied: list[str], made: list[str]) -> list[FileChange]:
+        """All that changes, folders with files in them too; contents are stored."""
+        before: dict[str, Version | None] = dict.fromkeys(emptied, FOLDER)
+        before |= {each.path: self._before(each) for each in wishes if each.path not in before}
+        after: dict[str, Version | None] = dict.fromkeys(made, FOLDER)
+        after |= {each.path: self._after(each) for each in wishes if each.mode not in {None, "folder"}}
+        return [
+            FileChange(path=path, before=before.get(path), after=after.get(path))
+            for path in sorted(before.keys() | after.keys())
+        ]
+
+    def _before(self, wish: Wish) -> Version | None:
         before = self.version(wish.path, wish.entry)
-        if wish.entry is not None and wish.entry.has_entries:
-            before = None
         if before is not None and not before.is_stored:
             why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
             message = f"{wish.path} would be lost: {why}, so its contents are not stored."
             raise ContentNotStored(message, hint="Change it yourself.")
-        if before is not None and wish.entry is not None and wish.entry.content is not None:
+        if wish.entry is not None and wish.entry.content is not None:
             self._write(wish.entry.content)
-        return FileChange(path=wish.path, before=before, after=self._after(wish))
+        return before
 
     def _after(self, wish: Wish) -> Version | None:
-        if wish.mode is None:
-            return None
-        if wish.mode == "folder":
-            return FOLDER
         blob = self._write(wish.content)
-        return Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+        return None if wish.mode is None else Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
 
-    def _gets_empty(self, wish: Wish, going: set[str], written: list[Wish]) -> bool:
-        """Whether nothing is below a wished folder in the end."""
-        if any(each.path.startswith(f"{wish.path}/") for each in written):
-            return False
-        if wish.entry is None or wish.entry.mode != "folder":
-            return True  # what a link leads to is not below it
-        for folder, folders, files in os.walk(self._workspace / wish.path):
-            inside = os.path.relpath(folder, self._workspace)
-            if any(f"{inside}/{each}" not in going for each in (*folders, *files)):
-                return False
-        return True
+    def _emptied(self, going: list[Wish], needed: set[str]) -> list[str]:
+        """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""
+        gone = {each.path for each in going if each.entry is not None and each.entry.mode != "folder"}
+        found = {above for each in going for above in folders_above(each.path)}
+        found |= {each.path for each in going if each.entry is not None and each.entry.mode == "folder"}
+        emptied = []
+        for each in sorted(found - needed, key=lambda each: each.count("/"), reverse=True):
+            with contextlib.suppress(OSError), os.scandir(self._workspace / each) as entries:
+                if all(f"{each}/{entry.name}" in gone for entry in entries):
+                    emptied.append(each)
+                    gone.add(each)
+        return emptied
 
-    def _filled(self, wishes: list[Wish], written: list[Wish]) -> list[FileChange]:
-        """Empty folders that nobody wished for or away, and that get something: they are empty ones no more."""
-        known = {each.path for each in wishes}
-        above = {folder for each in written for folder in folders_above(each.path)} - known
-        entries = ((folder, self.entry(folder)) for folder in sorted(above))
-        return [
-            FileChange(path=folder, before=FOLDER, after=None)
-            for folder, entry in entries
-            if entry is not None and entry.mode == "folder" and not entry.has_entries
-        ]
-
-    @staticmethod
-    def _emptied(removed: list[Wish], written: list[Wish]) -> list[str]:
-        """Folders that may be empty when *removed* is gone, the deepest first; those that are needed stay."""
-        needed = {above for each in written for above in folders_above(each.path)}
-        needed |= {each.path for each in written if each.mode == "folder"}
-        found = {above for each in removed for above in folders_above(each.path)}
-        found |= {each.path for each in removed if each.entry is not None and each.entry.mode == "folder"}
-        found |= {each.path for each in written if each.entry is not None and each.entry.has_entries}
-        inside = {each.path for each in written if each.mode != "folder"}
-        return sorted((found - needed) | (found & inside), key=lambda each: each.count("/"), reverse=True)
-
-    def _missing(self, written: list[Wish], removed: list[Wish]) -> list[str]:
-        """Folders that *written* needs and that do not exist once *removed* is gone, the uppermost first."""
-        needed = {above for each in written for above in folders_above(each.path)}
-        needed |= {each.path for each in written if each.mode == "folder"}
-        going = {each.path for each in removed if each.entry is not None and each.entry.mode != "folder"}
+    def _missing(self, needed: set[str], removed: set[str]) -> list[str]:
+        """Folders that are needed and do not exist once the files and links *removed* are gone, the uppermost first."""
         missing: list[str] = []
         for each in sorted(needed, key=lambda each: each.count("/")):
-            if (
-                each in going
-                or any(above in missing or above in going for above in folders_above(each))
-                or not (self._workspace / each).is_dir()
-            ):
+            is_new = each in removed or any(above in missing for above in folders_above(each))
+            if is_new or not (self._workspace / each).is_dir():
                 missing.append(each)
         return missing
 

@@ -116,6 +116,10 @@ class CopyEngine:
         found = self._tree(tree).items()
         return {path: version for path, version in found if path in wanted or wanted.intersection(folders_above(path))}
 
+    def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
+        """Which of *paths* are folders with files in *tree*."""
+        return frozenset(paths).intersection(above for path in self._tree(tree) for above in folders_above(path))
+
     def read(self, blob: str) -> bytes:
         """The content *blob*."""
         content = self._objects.read(blob)

@@ -34,6 +34,9 @@ class Engine(Protocol):
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
         """The versions that *tree* has of *paths*, and of what is below them."""
 
+    def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
+        """Which of *paths* are folders with files in *tree*."""
+
     def read(self, blob: str) -> bytes:
         """The content *blob*; raises ContentNotStored where it is not stored any more."""
 

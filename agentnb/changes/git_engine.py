@@ -19,7 +19,7 @@ from agentnb.changes.repository import folder_rules
 from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -133,18 +133,25 @@ class GitEngine:
 
     def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
         """The versions that *tree* has of *paths*, and of what is below them."""
-        wanted = list(paths)
         found: dict[str, Version] = {}
+        for line in self._listed_in(tree, paths, "-r", "-l"):
+            head, _, path = line.partition(b"\t")
+            mode, _, blob, size = head.split()
+            version = _version(mode, blob, {blob: int(size)} if size.isdigit() else {})
+            if version is not None:
+                found[os.fsdecode(path)] = version
+        return found
+
+    def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
+        """Which of *paths* are folders with files in *tree*."""
+        wanted = frozenset(paths)  # git leaves out one that another leads through, but for -r
+        return wanted.intersection(map(os.fsdecode, self._listed_in(tree, wanted, "-r", "-d", "--name-only")))
+
+    def _listed_in(self, tree: str, paths: Iterable[str], *options: str) -> Iterator[bytes]:
+        wanted = list(paths)
         for first in range(0, len(wanted), _ARGUMENTS):
             some = wanted[first : first + _ARGUMENTS]
-            for line in self._git.run("ls-tree", "-r", "-l", "-z", tree, "--", *some).split(b"\0"):
-                head, _, path = line.partition(b"\t")
-                if path:
-                    mode, _, blob, size = head.split()
-                    version = _version(mode, blob, {blob: int(size)} if size.isdigit() else {})
-                    if version is not None:
-                        found[os.fsdecode(path)] = version
-        return found
+            yield from filter(None, self._git.run("ls-tree", *options, "-z", tree, "--", *some).split(b"\0"))
 
     def read(self, blob: str) -> bytes:
         """The content *blob*."""

@@ -65,6 +65,11 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     after: Version | None = None
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The path, and the earlier one where it was moved."""
+        return (self.path,) if self.was is None else (self.path, self.was)
+
+    @property
     def status(self) -> Status:
         """How it differs, in one word."""
         if self.was is not None:

@@ -23,7 +23,16 @@ from agentnb.changes.git_engine import GitEngine
 from agentnb.changes.git_program import GitFailed, find_git
 from agentnb.changes.ignore import is_ignored, literal, read_rules
 from agentnb.changes.journal import FileChanged, Transaction
-from agentnb.changes.model import FOLDER, FileChange, Snapshot, Version, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import (
+    FOLDER,
+    FileChange,
+    Snapshot,
+    Step,
+    Version,
+    folders_above,
+    path_from_json,
+    path_to_json,
+)
 from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
 from agentnb.changes.records import Records
 from agentnb.changes.refusals import raise_if_refused, too_wide, unavailable
@@ -35,12 +44,13 @@ from agentnb.errors import AgentnbError, ChangesError, ChangesUnavailable, Conte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import HashedFile
     from agentnb.changes.engine import Engine
-    from agentnb.changes.model import Choice, Step
+    from agentnb.changes.model import Choice
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
 
@@ -150,11 +160,10 @@ class ChangeStore:
         """
         with self._explained():
             wanted, manifest = frozenset(paths), self._records.read(snapshot.id)
+            found = self._engine.folders(manifest.tree, wanted) if manifest.tree and wanted else frozenset[str]()
             others = manifest.others
-            files = {*others, *(self._engine.find(manifest.tree, wanted) if manifest.tree and wanted else ())}
-            return wanted & {above for path in files for above in folders_above(path)}.union(
-                path for path, version in others.items() if version == FOLDER
-            )
+            above = {folder for path in others for folder in folders_above(path)}
+            return found | (wanted & above.union(path for path, version in others.items() if version == FOLDER))
 
     def content(self, version: Version) -> bytes:
         """The content of *version*; where a link leads to, for a link."""
@@ -189,12 +198,25 @@ class ChangeStore:
         except ContentNotStored:
             return f"Files {_shown(before)} and {_shown(after)} differ; their contents are not stored\n"
 
-    def apply(self, steps: Sequence[Step], choices: Mapping[str, Choice] | None = None) -> tuple[FileChange, ...]:
-        """Bring paths from one version to another, all or none.
+    def apply(
+        self,
+        steps: Sequence[Step],
+        choices: Mapping[str, Choice] | None = None,
+        *,
+        absent: AbstractSet[str] | None = None,
+    ) -> tuple[FileChange, ...]:
+        """Bring paths from one version to another, all or none; gives all that changed, folders too.
 
         A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
         merged (base, what is there, target). Nothing outside of the workspace is written, and nothing through a link.
+
+        Args:
+            steps: What is to be done. A folder goes only if it gets empty.
+            choices: Which side of a conflict to take, by path.
+            absent: Which of the folders above the steps go when nothing is in them; None: those that get empty.
         """
+        if absent is not None:
+            steps = [*steps, *self._folder_steps({step.path for step in steps}, absent)]
         with self._explained(), self._held(), self.reading():
             self._note(self._transaction.recover())
             planner = self._planner()
@@ -208,6 +230,12 @@ class ChangeStore:
                     return tuple(plan.changes)
         message = "Files change all the time while they are written; nothing was written."
         raise ChangesError(message, hint="Stop the program that writes them, and try again.")
+
+    def _folder_steps(self, paths: set[str], absent: AbstractSet[str]) -> Iterator[Step]:
+        for folder in sorted({above for path in paths for above in folders_above(path)} - paths):
+            place = self._workspace / folder
+            if place.is_dir() and not place.is_symlink():
+                yield Step(path=folder, base=FOLDER, target=None if folder in absent else FOLDER)
 
     def recover(self) -> str | None:
         """Finish or roll back what a killed kernel left; a sentence for the user, or None."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.agent.confinement import TRIED, unchecked_here, way_here
+from agentnb.agent.confinement import NEVER_CHECKED, TRIED, unchecked_here, way_here
 from agentnb.cassette import file
 from agentnb.cassette.switch import MODE, PATH
 from agentnb.changes.git_program import find_git
@@ -26,7 +26,6 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
-    from agentnb.agent.confinement import Way
     from agentnb.cassette.switch import Switch
 
 
@@ -119,7 +118,7 @@ def policy(files: PolicyFiles) -> Checkup:
     return checkup("policy", "ready", None, f"{path}: {len(settings.rules)} rules.", title=title)
 
 
-def confinement(chosen: str, way: Way | None, why: str, unchecked: str = "") -> Checkup:
+def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> Checkup:
     """Whether agents are confined: what is chosen, what can do it here, and what is not checked."""
     title = "what agents are confined to"
     if chosen in ("on", "no network") and way is None:
@@ -135,7 +134,9 @@ def confinement(chosen: str, way: Way | None, why: str, unchecked: str = "") -> 
     if chosen != "where possible" or way in TRIED:
         which = "agents whose needs are known" if chosen == "where possible" else "agents"
         message = f"{way} keeps {which} in their workspace ({chosen})."
-        message += f" Not checked on this system: {unchecked}." if unchecked and way == "Landlock" else ""
+        if way == "Landlock":
+            message += f" Not checked on this system: {unchecked}." if unchecked else ""
+            message += f" Not checked on any: {NEVER_CHECKED}."
         return checkup("confinement", "ready", None, message, title=title)
     message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
     return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentnb import __version__
 from agentnb.cli import conversations, programs, setup
-from agentnb.cli.exit_code import exit_code_of
-from agentnb.command import MISUSED, complain
+from agentnb.command import FAILED, INTERRUPTED, MISUSED, complain
 from agentnb.errors import AgentnbError
 from agentnb.plugin_registry import plugins
 
@@ -50,18 +49,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         from agentnb.events.event_file import write_down
 
         write_down()
-    return exit_code_of(lambda: commands[arguments.run].run(arguments))
+    try:
+        return commands[arguments.run].run(arguments)
+    except AgentnbError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
 
 
 def _guarded(plugin: str, command: Command) -> Command:
     """The command; where it raises, the error names its plug-in."""
 
     def run(arguments: argparse.Namespace) -> int:
-        try:
-            with plugins().guard(plugin, f"`agentnb {command.name}`"):
-                return command.run(arguments)
-        except AgentnbError as error:
-            return complain(str(error))
+        with plugins().guard(plugin, f"`agentnb {command.name}`"):
+            return command.run(arguments)
 
     return command._replace(run=run)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from agentnb.command import OK, Command, Option, complain
+from agentnb.command import OK, Command, Option, complain, write, write_json
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +24,7 @@ def _conversation(arguments: argparse.Namespace) -> int:
     failed = OK
     for word in arguments.words:
         try:
-            text = change_kept(word, **asked)
-            sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
+            write(change_kept(word, **asked))
         except AgentnbError as error:
             failed = complain(str(error))
     return failed
@@ -34,22 +32,12 @@ def _conversation(arguments: argparse.Namespace) -> int:
 
 def _history(arguments: argparse.Namespace) -> int:
     from agentnb.api.history import kept
-    from agentnb.errors import AgentnbError
     from agentnb.log.store import LISTED
 
-    try:
-        limit = LISTED if arguments.limit is None else arguments.limit
-        which = {name: getattr(arguments, name) for name in ("folder", "agent", "since", "state", "archived")}
-        found = kept(" ".join(arguments.words), limit=limit, **which)
-    except AgentnbError as error:
-        return complain(str(error))
-    text = repr(found)
-    if arguments.json:
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode([_fields(row) for row in found])).decode()
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    return OK
+    limit = LISTED if arguments.limit is None else arguments.limit
+    which = {name: getattr(arguments, name) for name in ("folder", "agent", "since", "state", "archived")}
+    found = kept(" ".join(arguments.words), limit=limit, **which)
+    return write_json([_fields(row) for row in found]) if arguments.json else write(repr(found))
 
 
 def _fields(row: Any) -> dict[str, Any]:
@@ -59,68 +47,44 @@ def _fields(row: Any) -> dict[str, Any]:
 
 def _storage(arguments: argparse.Namespace) -> int:
     from agentnb.api.storage import in_words, kept_storage
-    from agentnb.errors import AgentnbError
 
     given, dry = arguments, not arguments.yes
-    try:
-        kept = kept_storage(measure=False)
-        said: list[str] = []
-        if given.check:
-            said += kept.check() or ["The log is sound."]
-        if given.repair:
-            done = kept.repair()
-            said.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
-            said += [f"{uri} could not be read, or not whole." for uri in done.lost]
-        if given.older_than is not None or given.larger_than is not None:
-            said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
-        if given.delete_all:
-            said.append(str(kept.delete_all(dry_run=dry)))
-        if dry and (given.older_than is not None or given.larger_than is not None or given.delete_all):
-            said.append("With --yes it is done.")
-        if given.compact:
-            said.append(f"{in_words(kept.compact())} given back to the disk.")
-        if given.export is not None:
-            from agentnb.log.maintenance import WITHOUT_CHANGES
+    kept = kept_storage(measure=False)
+    said: list[str] = []
+    if given.check:
+        said += kept.check() or ["The log is sound."]
+    if given.repair:
+        done = kept.repair()
+        said.append(f"{done.sessions:,} conversations are in the new file; the old one is {done.aside}.")
+        said += [f"{uri} could not be read, or not whole." for uri in done.lost]
+    if given.older_than is not None or given.larger_than is not None:
+        said.append(str(kept.remove(older_than_days=given.older_than, larger_than=given.larger_than, dry_run=dry)))
+    if given.delete_all:
+        said.append(str(kept.delete_all(dry_run=dry)))
+    if dry and (given.older_than is not None or given.larger_than is not None or given.delete_all):
+        said.append("With --yes it is done.")
+    if given.compact:
+        said.append(f"{in_words(kept.compact())} given back to the disk.")
+    if given.export is not None:
+        from agentnb.log.maintenance import WITHOUT_CHANGES
 
-            said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}. {WITHOUT_CHANGES}")
-        if given.import_from is not None:
-            added, known = kept.import_from(given.import_from)
-            said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
-        text = "\n".join(said) or _measured_storage(as_json=given.json)
-    except AgentnbError as error:
-        return complain(str(error))
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    return OK
+        said.append(f"{kept.export_to(given.export):,} conversations are in {given.export}. {WITHOUT_CHANGES}")
+    if given.import_from is not None:
+        added, known = kept.import_from(given.import_from)
+        said.append(f"{added:,} conversations added, without what turns changed; {known:,} were here already.")
+    return write("\n".join(said)) if said else _write_rows(kept_storage(), as_json=given.json)
 
 
-def _measured_storage(*, as_json: bool) -> str:
-    from agentnb.api.storage import kept_storage
-
-    kept = kept_storage()
-    if not as_json:
-        return repr(kept)
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode([row._asdict() for row in kept])).decode()
+def _write_rows(rows: Any, *, as_json: bool) -> int:
+    return write_json([row._asdict() for row in rows]) if as_json else write(repr(rows))
 
 
 def _usage(arguments: argparse.Namespace) -> int:
     from agentnb.api.usage import LISTED, kept_usage
-    from agentnb.errors import AgentnbError
 
-    try:
-        limit = LISTED if arguments.limit is None else arguments.limit
-        which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
-        found = kept_usage(arguments.by or "day", limit=limit, **which)
-    except AgentnbError as error:
-        return complain(str(error))
-    text = repr(found)
-    if arguments.json:
-        import msgspec
-
-        text = msgspec.json.format(msgspec.json.encode([row._asdict() for row in found])).decode()
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    return OK
+    limit = LISTED if arguments.limit is None else arguments.limit
+    which = {name: getattr(arguments, name) for name in ("session", "folder", "agent", "since", "until")}
+    return _write_rows(kept_usage(arguments.by or "day", limit=limit, **which), as_json=arguments.json)
 
 
 COMMANDS = (

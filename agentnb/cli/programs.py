@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.command import MISUSED, OK, Command, Option, complain
+from agentnb.command import MISUSED, OK, Command, Option, complain, write, write_json
 
 if TYPE_CHECKING:
     import argparse
@@ -54,14 +54,10 @@ def _serve(arguments: argparse.Namespace) -> int:
             return complain(str(error))
     kernels = served_kernels()
     if arguments.json:
-        import msgspec
-
-        print(msgspec.json.encode(kernels).decode())
-        return OK
+        return write_json(kernels)
     if not kernels:
         return complain("no kernel is served. Run `%agents serve` in a notebook, or `agentnb serve --kernel KERNEL`.")
-    print("\n".join(line for kernel in kernels for line in kernel.lines))
-    return OK
+    return write("\n".join(line for kernel in kernels for line in kernel.lines))
 
 
 def _show(arguments: argparse.Namespace) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.command import FAILED, OK, Command, Option, complain
+from agentnb.command import FAILED, OK, Command, Option, complain, write, write_json
 
 if TYPE_CHECKING:
     import argparse
@@ -15,21 +14,11 @@ if TYPE_CHECKING:
 def _agents(arguments: argparse.Namespace) -> int:
     from agentnb.agent.catalog import installed, known
     from agentnb.api import agent_lines
-    from agentnb.errors import AgentnbError
 
-    try:
-        if arguments.update:
-            return _update_agents(arguments.update)
-        rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
-    except AgentnbError as error:
-        return complain(str(error))
-    if arguments.json:
-        import json
-
-        print(json.dumps(rows, indent=2))
-    else:
-        print(agent_lines.listing(rows))
-    return OK
+    if arguments.update:
+        return _update_agents(arguments.update)
+    rows = [agent_lines.row(spec, installed(spec)) for spec in known()]
+    return write_json(rows) if arguments.json else write(agent_lines.listing(rows))
 
 
 def _update_agents(source: str) -> int:
@@ -37,10 +26,7 @@ def _update_agents(source: str) -> int:
 
     updated = update_registry(source)
     count = "1 agent" if updated.agents == 1 else f"{updated.agents} agents"
-    print(f"{updated.path} has {count} now.")
-    for line in updated.versions:
-        print(f"  {line}")
-    return OK
+    return write("\n".join([f"{updated.path} has {count} now.", *(f"  {line}" for line in updated.versions)]))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -49,21 +35,14 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from agentnb.agent.catalog import additions
     from agentnb.api import agent_lines
     from agentnb.checkup.examination import examine, is_well
-    from agentnb.errors import AgentnbError
 
-    try:
-        found = asyncio.run(examine(arguments.words))
-    except AgentnbError as error:
-        return complain(str(error))
-    wrong = additions()[1]
+    found = asyncio.run(examine(arguments.words))
     if arguments.json:
-        import msgspec
-
-        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+        write_json(found)
     else:
-        print(agent_lines.checkups(found))
-    for each in wrong:
-        print(f"agentnb: {each}", file=sys.stderr)
+        write(agent_lines.checkups(found))
+    for problem in additions()[1]:
+        complain(problem)
     return OK if all(is_well(each, named=bool(arguments.words)) for each in found) else FAILED
 
 
@@ -72,13 +51,11 @@ def _plugins(arguments: argparse.Namespace) -> int:
 
     found = plugins()
     if arguments.json:
-        import json
-
         rows = [{"name": each.name, "summary": each.summary, "offers": each.offers} for each in found.loaded.values()]
-        off, problems = list(found.switched_off), [each._asdict() for each in found.problems]
-        print(json.dumps({"plugins": rows, "off": off, "problems": problems}, indent=2))
+        problems = [each._asdict() for each in found.problems]
+        write_json({"plugins": rows, "off": list(found.switched_off), "problems": problems})
     else:
-        print(found.listing())
+        write(found.listing())
     return FAILED if found.problems else OK
 
 
@@ -86,53 +63,37 @@ def _settings(arguments: argparse.Namespace) -> int:
     from agentnb.api.settings import kept_settings
     from agentnb.configuration.shown import public_value, shown_value
     from agentnb.configuration.table import setting
-    from agentnb.errors import AgentnbError
 
-    words = arguments.words
-    try:
-        kept = kept_settings()
-        if arguments.what_if:
-            text = kept.what_if(arguments.what_if)
-        elif len(words) > 2:  # noqa: PLR2004 - a name and a value
-            return complain("A name and a value, please; quote a value of several words.")
-        elif arguments.reset:
-            names = [each.strip() for each in arguments.reset.split(",")]
-            text = "\n".join(f"{name} is removed from {kept.reset(name)}." for name in names)
-        elif len(words) == 2:  # noqa: PLR2004 - a name and a value
-            which = setting(words[0])
-            value = which.read(words[1])
-            text = f"{which.name} is {shown_value(which.name, value)!r} in {kept.set(which.name, value)}."
-        else:
-            wanted = {setting(word).name for word in words}
-            rows = [row for row in kept if not wanted or row.name in wanted]
-            told = [row._asdict() | {"value": public_value(row.name, row.value)} for row in rows]
-            if arguments.json:
-                import json
-
-                text = json.dumps(told, indent=2, default=str, ensure_ascii=False)
-            elif words:
-                text = "\n\n".join(f"{row.name} = {shown_value(row.name, row.value)}\n{row.about}" for row in rows)
-            else:
-                text = repr(kept)
-    except AgentnbError as error:
-        return complain(str(error))
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
-    return OK
+    words, kept = arguments.words, kept_settings()
+    if arguments.what_if:
+        return write(kept.what_if(arguments.what_if))
+    if len(words) > 2:  # noqa: PLR2004 - a name and a value
+        return complain("A name and a value, please; quote a value of several words.")
+    if arguments.reset:
+        names = [each.strip() for each in arguments.reset.split(",")]
+        return write("\n".join(f"{name} is removed from {kept.reset(name)}." for name in names))
+    if len(words) == 2:  # noqa: PLR2004 - a name and a value
+        which = setting(words[0])
+        value = which.read(words[1])
+        return write(f"{which.name} is {shown_value(which.name, value)!r} in {kept.set(which.name, value)}.")
+    wanted = {setting(word).name for word in words}
+    rows = [row for row in kept if not wanted or row.name in wanted]
+    if arguments.json:
+        return write_json([row._asdict() | {"value": public_value(row.name, row.value)} for row in rows])
+    if not words:
+        return write(repr(kept))
+    return write("\n\n".join(f"{row.name} = {shown_value(row.name, row.value)}\n{row.about}" for row in rows))
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from agentnb.errors import PolicyError
     from agentnb.policy.store import PolicyFiles
 
     files = PolicyFiles()
     for folder in (Path(word).expanduser().resolve() for word in arguments.words or ["."]):
         if not (folder.is_dir() or arguments.remove):
             return complain(f"{folder} is not a folder.")
-        try:
-            (files.untrust if arguments.remove else files.trust)(folder)
-        except PolicyError as error:
-            return complain(str(error))
-        print(f"{folder} is {'not trusted any more' if arguments.remove else 'trusted now'} ({files.user_path}).")
+        (files.untrust if arguments.remove else files.trust)(folder)
+        write(f"{folder} is {'not trusted any more' if arguments.remove else 'trusted now'} ({files.user_path}).")
     return OK
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.state.versions import WINDOW
 
 VERSION = WINDOW.current

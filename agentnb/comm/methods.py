@@ -15,7 +15,7 @@ from agentnb.comm import file_messages as fm
 from agentnb.comm import history_messages as hm
 from agentnb.comm import messages as m
 from agentnb.comm import settings_messages as sm
-from agentnb.json_rpc_codes import INVALID_PARAMS
+from agentnb.rpc_message import INVALID_PARAMS
 
 
 @dataclass(frozen=True, kw_only=True)

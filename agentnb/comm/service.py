@@ -33,8 +33,8 @@ from agentnb.errors import (
     unexpected,
 )
 from agentnb.host.intents import carry_out
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.plugin_registry import plugins
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
 from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
 from agentnb.state.versions import WINDOW, is_known_in

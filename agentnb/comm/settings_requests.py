@@ -17,6 +17,7 @@ from agentnb.agent.mcp import mcp_servers
 from agentnb.comm import settings_messages as sm
 from agentnb.comm.folder_listing import folders_in
 from agentnb.comm.own_agent_requests import listed_agents, offered_models
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.shown import public_value, shown_value
 from agentnb.configuration.table import is_wider, setting
 from agentnb.configuration.what_if import in_words, what_if
@@ -24,7 +25,6 @@ from agentnb.configuration.write import UNKNOWN, change_setting
 from agentnb.errors import UsageError
 from agentnb.host.history.restore import recorder_of
 from agentnb.host.history.storage import limits_of, outdated
-from agentnb.plugins.chain.components.named_things import missing, missing_things
 from agentnb.policy.places import PROJECT
 from agentnb.policy.trust import shown
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.comm import settings_messages as sm
-from agentnb.host.agents.customizations import choose_skills
+from agentnb.host.agents.customizations import decide
 
 if TYPE_CHECKING:
     from agentnb.host.host import Host
@@ -32,7 +32,7 @@ class SkillRequests:
         """The request ``changeSkillTrust``."""
         params = msgspec.json.decode(raw, type=sm.ChangeSkillTrustParams)
         try:
-            await asyncio.to_thread(choose_skills, params.action, params.package, shown=params.digest)
+            await asyncio.to_thread(decide, params.action, params.package, shown=params.digest)
         finally:  # what was shown may be old: then the user sees what the skills say now
             for each in self._host.conversations.values():
                 each.show_customizations_again()

@@ -18,7 +18,7 @@ from agentnb.host.agents.customizations import Customizations
 from agentnb.host.agents.extensions import Extensions
 from agentnb.host.agents.kernel_tools import KernelTools
 from agentnb.host.agents.login import Login
-from agentnb.host.agents.plugin_tools import PluginTools
+from agentnb.host.agents.plugin_tools import PluginTools, tool_session
 from agentnb.host.changes.change_tracker import ChangeTracker
 from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
@@ -34,12 +34,11 @@ from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
-from agentnb.plugins.knowledge.researches.cards import shown_research
-from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged, ToolCallDetails
+from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.plugins.knowledge.research.findings import Research
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode
@@ -74,26 +72,6 @@ if TYPE_CHECKING:
 
 TITLE_CHARACTERS = 48
 NAMING = 20_000  # characters of a prompt that are looked at for a title: what is cut first shows half a key
-
-
-class ResearchService(Protocol):
-    """Answers questions about packages (:class:`agentnb.plugins.knowledge.researches.researches.Researches`)."""
-
-    async def research(
-        self,
-        question: str,
-        package: str,
-        version: str | None = None,
-        *,
-        configuration: Configuration,
-        authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]] | None = None,
-    ) -> Research:
-        """Answer *question* about *package*."""
-        ...
-
-    def session_of(self, found: Research) -> str | None:
-        """The URI of the conversation that found it, while it is open."""
-        ...
 
 
 class SessionOwner(Protocol):
@@ -135,8 +113,8 @@ class SessionOwner(Protocol):
         ...
 
     @property
-    def researches(self) -> ResearchService:
-        """Answers questions about packages."""
+    def plugin_memory(self) -> dict[str, Any]:
+        """What plug-ins keep for this host; its names begin with the plug-in's."""
         ...
 
     def adopt(self, conversation: Conversation) -> None:
@@ -263,8 +241,16 @@ class Conversation:
             mode_changed=self._mode_changed,
         )
         self._kernel_changes = KernelChanges(tab_id, environment.code_runner, environment.job_queue)
+        self._tool_session = tool_session(
+            self._authorize_tool,
+            environment,
+            session=self.channels.session.uri,
+            folder=str(self.cwd),
+            host=host,
+            configuration=configuration,
+        )
         self.kernel = self._kernel_tools() if configuration.kernel else None
-        self._plugin_tools = PluginTools(self.channels.session.uri, str(self.cwd), self._authorize_tool)
+        self._plugin_tools = PluginTools(self._tool_session)
         login = Login(self.inputs, environment.attended)
         self.customizations = Customizations(self.channels, configuration, environment)
         self.lifecycle = AgentLifecycle(
@@ -411,7 +397,7 @@ class Conversation:
         """
         self.configuration = replace(self.configuration, kernel=new_id())
         self.kernel = self._kernel_tools()
-        self.customizations.configuration = self.configuration
+        self.customizations.configuration = self._tool_session.configuration = self.configuration
         self.lifecycle.reconfigure(self.configuration, self.kernel)
         self.dispatch(SessionConfigChanged(config={CELL_REVIEW: self.review}, time=now_ms()))
 
@@ -503,9 +489,8 @@ class Conversation:
             access=lambda: self.channels.kernel_access,
             progressed=self.permissions.kernel_calls.progressed,
             changes=self._kernel_changes,
-            workspace=self.cwd,
-            research=self._research,
-            researched=self._show_research,
+            session=self._tool_session,
+            show=self.permissions.kernel_calls.show,
         )
 
     def _cancel_questions(self) -> None:
@@ -522,19 +507,6 @@ class Conversation:
     async def _authorize_tool(self, request: PolicyRequest) -> PolicyRequest:
         self.inactivity.record_activity()
         return await self.permissions.authorize(request)
-
-    async def _research(self, question: str, package: str, version: str | None) -> Research:
-        """Answer a question about a package, for the agent: by a conversation of its own with the same agent."""
-        self.inactivity.record_activity()
-        given = self.configuration
-        researches = self.host.researches
-        return await researches.research(
-            question, package, version, configuration=given, authorize=self._authorize_tool
-        )
-
-    def _show_research(self, call: tuple[str, str], found: Research) -> None:
-        shown = shown_research(found, self.host.researches.session_of(found))
-        self.permissions.kernel_calls.show(call, ToolCallDetails(research=shown))
 
     def _interrupt(self) -> None:
         if (active := self.chat.state.active_turn) is not None:

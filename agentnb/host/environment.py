@@ -229,7 +229,7 @@ class Environment:
         """What stands between client and agent in a session that does not say."""
         chain = tuple(self._setting("components"))
         if chain and self.cassette.path() is None:
-            from agentnb.plugins.chain.components.named_things import missing
+            from agentnb.configuration.named_things import missing
 
             if (error := missing("components", chain)) is not None:
                 raise type(error)(f"{self.sources()['components'].origin}: {error.message}", hint=error.hint)
@@ -300,10 +300,6 @@ class Environment:
         said = [user.confine.get(spec.name), chosen, described, broken]
         narrowed = project.confine.get(spec.name, broken)
         return confinement_choice(said, narrowed, unasked=is_confined_unasked(spec.confinement))
-
-    def language_server(self) -> str:
-        """The language server that answers questions about code beside jedi, as the settings are now."""
-        return str(self.sources().values["language_server"].value)
 
     def default_kernel_access(self) -> bool:
         """Whether agents have access to the kernel where a session does not say; no, where there are no settings."""

@@ -43,7 +43,6 @@ from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
 from agentnb.ids import new_id
 from agentnb.log.location import log_location, log_place
-from agentnb.plugins.knowledge.researches.researches import Researches
 from agentnb.state import (
     AgentInfo,
     Envelope,
@@ -104,8 +103,8 @@ class Host:
         self.stores = WorkspaceStores(None if log is None else changes_folder(), own=own)
         self.pairing = Pairing(self)
         self.client_files = ClientFiles(self)
-        self.researches = Researches(self)
-        self.agents.research = self.researches.for_component
+        self.plugin_memory: dict[str, Any] = {}
+        self.agents.host = self
         self.environment.changed = self._settings_changed
         if self.recorder is not None:
             self.listen(self.recorder.envelope)

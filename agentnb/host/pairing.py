@@ -35,7 +35,7 @@ from agentnb.kernel.paired_connection import LINGER_SECONDS
 from agentnb.kernel.paired_kernels import register, unregister
 from agentnb.kernel.paired_server import PairedServer
 from agentnb.kernel.socket_server import SocketServer
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 from agentnb.log.location import log_place
 from agentnb.policy.engine import NOBODY
 from agentnb.state import AgentProcess, RootConfigChanged, XAgentChanged
@@ -160,7 +160,7 @@ class PairedClient:
             turn_id = await turns.enter()
             self._calls += 1
             call_id = f"{name}-{self._calls}-{turn_id[:8]}"
-            title, kind = TOOLS[name]["title"], _kind(name)
+            title, kind = kernel_tools()[name]["title"], _kind(name)
             chat = conversation.chat.state
             begun = begun_call(chat, turn_id, call_id, name, title=title, kind=kind, arguments=arguments, time=now_ms())
             conversation.events.actions(begun)
@@ -179,7 +179,7 @@ class PairedClient:
 
 def _kind(name: str) -> str:
     """The kind of the tool *name*, as agents name kinds."""
-    if TOOLS[name]["annotations"]["readOnlyHint"]:
+    if kernel_tools()[name]["annotations"]["readOnlyHint"]:
         return "read"
     return "execute" if name.startswith("run_") else "edit"
 

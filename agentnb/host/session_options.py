@@ -5,6 +5,7 @@ Tabs of equal configuration share one process.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +15,6 @@ from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.confinement import Confine, Network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
 from agentnb.ids import new_id
-from agentnb.plugins.chain.components.given import described
 from agentnb.policy.situation import Mode
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """Equal for equal configurations, and for no others; it holds secrets and stays in memory."""
         folders = [str(folder) for folder in (self.cwd, *self.directories)]
         own = [sorted(self.env.items()), self.components, folders, self.kernel, self.network, self.apart]
-        return msgspec.json.encode([self.spec, *own, described(self.chain)])
+        return msgspec.json.encode([self.spec, *own, [*map(_component_key, self.chain)]])
 
     @property
     def confine(self) -> Confine | None:
@@ -64,6 +64,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def bare(self) -> Configuration:
         """The same without components and further folders."""
         return Configuration(spec=self.spec, cwd=self.cwd, env=self.env, network=self.network)
+
+
+def _component_key(component: Any) -> str:
+    """What tells one component from another: a text, or which object it is."""
+    if isinstance(component, (list, tuple)):
+        return shlex.join(map(str, component))
+    return component if isinstance(component, str) else f"{type(component).__name__} {id(component)}"
 
 
 class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The errors of one shell's cells: what ``@error`` attaches, and what ``%agent fix`` is about.
+"""The errors of one shell's cells: what ``@error`` attaches, and what ``%agent fix`` and ``%agent explain`` send.
 
 An error is told when its cell ends, as text: the values are those of that moment, and no frame of the user's is kept
 alive. What a page says of an output with an error stands in for one that this kernel has not seen.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,11 @@ import msgspec
 from agentnb.api.cell_place import cell_place
 from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
-from agentnb.errors import AgentnbError
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.content import fenced
 from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, Place, summarize_error
 from agentnb.kernel.output_text import without_colours
-from agentnb.kernel.value_text import cut, masked
+from agentnb.kernel.value_text import cut, fenced, masked
 
 if TYPE_CHECKING:
     from agentnb.comm.lab_messages import FailedParams
@@ -34,6 +34,16 @@ MOST = 30
 """Errors that are remembered; the oldest are forgotten first."""
 _ATTRIBUTE = "_agentnb_errors"
 _NO_FAILURES = (AgentnbError, KeyboardInterrupt, SystemExit, asyncio.CancelledError)
+_COMMAND = re.compile(r"(?P<action>fix|explain)(?:[ \t]+@?(?:(?:error|cell):)?(?P<count>\d{1,9}))?[ \t]*(?:\n|\Z)")
+_EDIT = "change the cell that causes it in the open notebook (not in its file), so that I can review the edit"
+_SHOW = "show the whole corrected code of the cell"
+_FIX = {
+    True: f"Find the cause and {_EDIT}.",
+    False: f"Find the cause and {_SHOW}.",
+    None: f"Find the cause and {_EDIT}; if you have no tool for that, {_SHOW}.",
+}
+_ENDING = "Don't run it. Say briefly what was wrong."
+_EXPLAIN = "Say what it means, what caused it here and how to avoid it. Don't change anything."
 
 
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,3 +181,33 @@ def _from_output(params: FailedParams) -> CellError:
         fenced(traceback),
     ]
     return CellError(name=name, message=message, text="\n".join(lines), count=params.count, cell_id=params.cell_id)
+
+
+def error_prompt(action: str, error: CellError, *, edits: bool | None = None, words: str = "") -> str:
+    """The prompt for an agent."""
+    where = "" if error.count is None else f" in {cell_name('code', error.count)}"
+    if action == "fix":
+        text = f"Fix the error{where}: @{error.mention}\n\n{_FIX[edits]} {_ENDING}"
+    else:
+        text = f"Explain the error{where}: @{error.mention}\n\n{_EXPLAIN}"
+    return f"{text}\n\n{words}" if words else text
+
+
+def expanded(prompt: str, shell: Any, *, edits: bool) -> str:
+    """*prompt*; where its first line is ``fix`` or ``explain`` alone (or with a cell's number), the prompt for that."""
+    match = _COMMAND.match(prompt)
+    if match is None:
+        return prompt
+    action, count = match["action"], match["count"]
+    errors = errors_of(shell)
+    error = errors.of(int(count)) if count else errors.last
+    if error is None:
+        what = f"Cell {count} has not failed" if count else "No cell has failed"
+        hint = f"Run the cell whose error you mean, then `%agent {action}`. An ordinary prompt has more than that word."
+        raise UsageError(f"{what} since agentnb was loaded in this kernel.", hint=hint)
+    return error_prompt(action, error, edits=edits, words=prompt[match.end() :].strip())
+
+
+def failed_prompt(shell: Any, params: FailedParams) -> str:
+    """The prompt for the error that a page's output shows."""
+    return error_prompt(params.action, errors_of(shell).told(params))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from traitlets import Bool, Dict, Enum, Float, List, TraitError, TraitType, Unicode, Union
 from traitlets.config import Config, Configurable
 
+from agentnb.configuration.named_things import missing, missing_things
 from agentnb.configuration.sources import USER, Layer, Sources, read_settings
 from agentnb.configuration.table import SETTINGS, Setting
 from agentnb.errors import UnknownAgent, UsageError
-from agentnb.plugins.chain.components.named_things import missing, missing_things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

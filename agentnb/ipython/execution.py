@@ -13,11 +13,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.loops import running_loop
+from agentnb.api.interrupts import interrupt_main_thread, running_loop
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
-from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.kernel.code_runner import Failure, Ran
 from agentnb.swallowed import is_swallowed
 

@@ -14,9 +14,8 @@ from agentnb.ipython.config import settings_of
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.magics import AgentMagics
-from agentnb.ipython.rewrite import AWAITED_MAGIC, awaited
+from agentnb.ipython.rewrite import AWAITED_MAGIC, AgentCommand, awaited
 from agentnb.ipython.tabs import Tabs
-from agentnb.ipython.tokens import AgentCommand
 
 if TYPE_CHECKING:
     from agentnb.configuration.sources import Sources

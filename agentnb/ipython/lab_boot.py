@@ -9,10 +9,10 @@ from IPython.core.getipython import get_ipython
 from agentnb import __version__
 from agentnb.comm.frontend import current_frontend
 from agentnb.comm.lab import lab
+from agentnb.ipython.cell_errors import failed_prompt
+from agentnb.ipython.cells import quotes_of
 from agentnb.ipython.connected_shell import connect_shell
-from agentnb.ipython.error_prompts import failed_prompt
 from agentnb.ipython.extension import load_for_chat
-from agentnb.ipython.quotes import quotes_of
 
 
 class Loaded:

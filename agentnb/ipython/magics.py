@@ -15,11 +15,11 @@ from agentnb.one_at_a_time import imported
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
+    from agentnb.api.unattended import AwaitableWork
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.prompt_command import PromptCommand
     from agentnb.ipython.tabs import Tabs
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.plugins.map.batch import Batch
 
 
 @magics_class
@@ -57,7 +57,7 @@ class AgentMagics(Magics):
 
     @no_var_expand
     @line_cell_magic
-    def agent(self, line: str, cell: str | None = None) -> Turn | Batch:
+    def agent(self, line: str, cell: str | None = None) -> Turn | AwaitableWork:
         """Prompt a coding agent and watch it answer.
 
         ::
@@ -124,7 +124,7 @@ class AgentMagics(Magics):
 
     @no_var_expand
     @line_cell_magic(AWAITED_MAGIC)  # type: ignore[arg-type] # typed for the form without a name
-    async def agent_awaited(self, line: str, cell: str | None = None) -> Turn | Batch:
+    async def agent_awaited(self, line: str, cell: str | None = None) -> Turn | AwaitableWork:
         """What `%agent` becomes in a cell that can await; see `%agent?`."""
         return await self._prompts.run_awaited(line, cell)
 
@@ -143,9 +143,9 @@ class AgentMagics(Magics):
         `agentnb.Rehearsal`: variables and files that would change, with diffs, what was printed and drawn, programs and
         addresses. SECONDS is how long it may take (5). It needs Linux.
         """
-        imported("agentnb.api.start", "agentnb.plugins.rehearsal.magic")
-        from agentnb.plugins.rehearsal.limits import SECONDS
-        from agentnb.plugins.rehearsal.magic import rehearse
+        imported("agentnb.api.start", "agentnb.api.rehearse")
+        from agentnb.api.rehearse import rehearse
+        from agentnb.kernel.rehearsal_result import SECONDS
 
         try:
             seconds = float(line) if line.strip() else SECONDS

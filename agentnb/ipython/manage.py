@@ -16,9 +16,8 @@ from agentnb.api.serving import serve, serving
 from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
-from agentnb.ipython.policy_table import PolicyTable
 from agentnb.ipython.sidebar import sidebar
-from agentnb.ipython.tab_table import Note, tab_table
+from agentnb.ipython.tables import Note, PolicyTable, tab_table
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython import cells as real_cells
 from agentnb.ipython.cell_errors import errors_of, text_of
+from agentnb.ipython.cells import quotes_of
 from agentnb.ipython.output_mentions import (
     KnownOutputs,
     figure_attachments,
@@ -30,7 +31,6 @@ from agentnb.ipython.output_mentions import (
     several,
     with_outputs,
 )
-from agentnb.ipython.quotes import quotes_of
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, TextPosition, TextRange
 
 if TYPE_CHECKING:

@@ -14,21 +14,21 @@ from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
 from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
-from agentnb.ipython.error_prompts import expanded
+from agentnb.ipython.cell_errors import expanded
 from agentnb.ipython.mentions import attachments, represented, scope_of
 from agentnb.ipython.notes import say
 from agentnb.ipython.record import record, value_record, workspace
 from agentnb.ipython.turn_display import display_for
 from agentnb.ipython.waiting import await_turn, block_on
-from agentnb.plugins.map.magic import batch_of
+from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
     from agentnb.api.session import Turn
+    from agentnb.api.unattended import AwaitableWork
     from agentnb.ipython.arguments import Arguments
     from agentnb.ipython.config import Agentnb
     from agentnb.ipython.tabs import Tabs
     from agentnb.ipython.turn_display import TurnDisplay
-    from agentnb.plugins.map.batch import Batch
 
 
 class PromptCommand:
@@ -42,10 +42,10 @@ class PromptCommand:
         self.look_seconds = LOOK_SECONDS
         self._unshown: set[str] = set()
 
-    def run(self, line: str, cell: str | None) -> Turn | Batch:
+    def run(self, line: str, cell: str | None) -> Turn | AwaitableWork:
         """Prompt, and hold the thread until the turn, or the batch, ends."""
         arguments = parse(line, cell)
-        batch = batch_of(arguments, self.shell, self.settings)
+        batch = self._batch(arguments)
         if batch is not None:
             return _begun(batch) if arguments.background else batch.wait()
         turn = self._begin(arguments)
@@ -62,10 +62,10 @@ class PromptCommand:
             shown.close()
         return turn.raise_for_error()
 
-    async def run_awaited(self, line: str, cell: str | None) -> Turn | Batch:
+    async def run_awaited(self, line: str, cell: str | None) -> Turn | AwaitableWork:
         """Prompt, and await the turn, or the batch: clicks in the page come through meanwhile."""
         arguments = parse(line, cell)
-        batch = batch_of(arguments, self.shell, self.settings)
+        batch = self._batch(arguments)
         if batch is not None:
             return _begun(batch) if arguments.background else await batch
         turn = self._begin(arguments)
@@ -92,6 +92,16 @@ class PromptCommand:
             )
         finally:
             shown.close()
+
+    def _batch(self, arguments: Arguments) -> AwaitableWork | None:
+        """What a plug-in begins where the prompt's first word is one of its own; None where an agent is prompted."""
+        first = arguments.prompt.split(None, 1)[:1]
+        for plugin, word in plugins().offers("prompt_words"):
+            if [word.name] == first:
+                with plugins().guard(plugin.name, f"`%%agent {word.name}`"):
+                    batch: AwaitableWork | None = word.begin(arguments, self.shell, self.settings)
+                return batch
+        return None
 
     def _begin(self, arguments: Arguments) -> Turn:
         session = self.tabs.choose(arguments)
@@ -142,6 +152,6 @@ class PromptCommand:
             display(record(turn), raw=True)
 
 
-def _begun(batch: Batch) -> Batch:
+def _begun(batch: AwaitableWork) -> AwaitableWork:
     show_at_end(batch, partial(display, batch))
     return batch

@@ -7,6 +7,7 @@ import inspect as python_inspect
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -22,20 +23,19 @@ from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
+from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
-from agentnb.kernel.run_result import image_blocks
+from agentnb.kernel.rehearsal_result import begin_code
 from agentnb.kernel.variable_path import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
 
     from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
     from agentnb.kernel.job_queue import JobQueue, Work
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.plugins.rehearsal.code import CodeRehearsal
 
 T = TypeVar("T")
 
@@ -106,11 +106,9 @@ class ShellCodeRunner:
         """*look*, to be done on the main thread."""
         return Look(self._shell, look)
 
-    def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
+    def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
         """In a fork, where it runs as a cell does."""
-        from agentnb.plugins.rehearsal.kernel_code import begin_in_shell
-
-        return begin_in_shell(self._shell, code, seconds=seconds)
+        return begin_code(self._shell, code, str(Path.cwd()), seconds=seconds)
 
     async def edit(self, edit: Edit) -> Edited:
         """Ask the page that told of the notebook."""

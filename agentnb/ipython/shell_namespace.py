@@ -6,8 +6,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentnb.api.interrupts import interrupt_main_thread
 from agentnb.ipython.capture import copied
-from agentnb.ipython.interrupt import interrupt_main_thread
 from agentnb.ipython.mentions import visible
 from agentnb.kernel.variable_watch import VariableWatch, Watches
 

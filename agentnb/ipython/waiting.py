@@ -1,23 +1,31 @@
-"""Waiting for a turn: awaiting in a notebook cell, blocking elsewhere. An interrupt cancels the turn in both."""
+"""Waiting for a turn: awaiting in a notebook cell, blocking elsewhere. An interrupt cancels the turn in both.
+
+While a cell awaits, ipykernel's own handler of interrupts is looked at only when something wakes the loop, which can
+take seconds. Ours wakes the loop itself and lets the turn be cancelled in order.
+
+ipykernel 6 handles one shell message at a time, so a comm message (a click) waits until the cell that awaits has ended.
+The pump takes messages off the kernel's queue, handles all but requests to run code, and puts those back in their
+order. They stay ordinary queued requests: when the cell fails, ipykernel aborts them as always. (jupyter-ui-poll keeps
+them itself and runs them afterwards even then, and polls, where this waits.)
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import time
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.interrupts import CountedInterrupts
+from agentnb.api.interrupts import CountedInterrupts, raise_later
 from agentnb.api.turn import awaited
 from agentnb.errors import TurnTimeout
 from agentnb.host.environment import current_environment
-from agentnb.ipython.interrupt import AgentInterrupted, Interrupts
-from agentnb.ipython.pump import pumping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from agentnb.api.session import Turn
 
@@ -28,6 +36,13 @@ GRACE_S = 3.0
 """How long a cancelled turn may take to end before the cell goes on without it."""
 
 
+class AgentInterrupted(KeyboardInterrupt):
+    """The user interrupted a cell that waited for an agent. One line in the notebook, and queued cells abort."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
 async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | None = None, kernel: Any = None) -> None:
     """Wait until *turn* has ended while the loop, and so every click, goes on.
 
@@ -35,6 +50,7 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
     """
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
+    context = contextvars.copy_context()  # it says which cell printed text belongs to
 
     def on_interrupt(count: int) -> None:
         if count > 1:
@@ -43,7 +59,10 @@ async def await_turn(turn: Turn, tick: Callable[[], None], *, timeout: float | N
             turn.cancel()
             loop.call_later(GRACE_S, ended.set)
 
-    with Interrupts(on_interrupt) as interrupts:
+    def handle(count: int) -> None:
+        loop.call_soon_threadsafe(on_interrupt, count, context=context)
+
+    with CountedInterrupts(handle, always=True) as interrupts:
         turn.add_done_callback(lambda _: _set_from_thread(loop, ended))
         try:
             with awaited(turn), current_environment().job_queue.waiting(turn.session.tab_id):
@@ -63,7 +82,12 @@ def block_on(turn: Turn, tick: Callable[[], None], *, timeout: float | None = No
     news: SimpleQueue[str] = SimpleQueue()  # its put() may come from a signal handler, an Event's set() may not
     job_queue = current_environment().job_queue
     timely = True
-    with CountedInterrupts(partial(news.put, "interrupted")) as interrupts:
+
+    def handle(count: int) -> None:
+        raise_later(count)
+        news.put("interrupted")
+
+    with CountedInterrupts(handle) as interrupts:
         turn.add_done_callback(lambda _: news.put("ended"))
         try:
             with awaited(turn), job_queue.waiting(turn.session.tab_id, partial(news.put, _WORK)):
@@ -120,3 +144,72 @@ def _blocked(news: SimpleQueue[str], tick: Callable[[], None], timeout: float | 
 def _set_from_thread(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     with contextlib.suppress(RuntimeError):  # the kernel has ended meanwhile
         loop.call_soon_threadsafe(event.set)
+
+
+@contextlib.asynccontextmanager
+async def pumping(kernel: Any) -> AsyncIterator[None]:
+    """Handle the kernel's messages while the body awaits; nothing to do on ipykernel 7, which does that itself."""
+    if not _is_serial(kernel):
+        yield
+        return
+    stop = asyncio.Event()
+    task = asyncio.ensure_future(_Pump(kernel).run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
+
+
+def _is_serial(kernel: Any) -> bool:
+    return all(hasattr(kernel, name) for name in ("msg_queue", "dispatch_shell", "session", "set_parent"))
+
+
+class _Pump:
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._held: list[Any] = []
+        self._parent = kernel.get_parent("shell")
+        self._ident = kernel._parent_ident["shell"]  # noqa: SLF001 - no public way to it
+
+    async def run(self, stop: asyncio.Event) -> None:
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            while not stopped.done():
+                await self._next(stopped)
+        finally:
+            stopped.cancel()
+            self._give_back()
+
+    async def _next(self, stopped: asyncio.Future[Any]) -> None:
+        arrival = asyncio.ensure_future(self._kernel.msg_queue.get())
+        await asyncio.wait({arrival, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not arrival.done():
+            arrival.cancel()
+        else:
+            await self._take(arrival.result())
+
+    async def _take(self, queued: Any) -> None:
+        _, dispatch, arguments = queued
+        if dispatch != self._kernel.dispatch_shell or self._kind(arguments[0]) == "execute_request":
+            self._held.append(queued)
+            return
+        try:
+            await dispatch(*arguments)
+        finally:
+            # What the cell prints from here on is the cell's again, and the kernel is still busy with it.
+            self._kernel.set_parent(self._ident, self._parent, channel="shell")
+            self._kernel._publish_status("busy", "shell", parent=self._parent)  # noqa: SLF001
+
+    def _kind(self, frames: list[Any]) -> str:
+        """A message's type, without using up its signature."""
+        session = self._kernel.session
+        _, rest = session.feed_identities(frames, copy=False)
+        return str(session.unpack(rest[1].bytes).get("msg_type"))
+
+    def _give_back(self) -> None:
+        queue = self._kernel.msg_queue
+        while not queue.empty():
+            self._held.append(queue.get_nowait())
+        for queued in self._held:
+            queue.put_nowait(queued)

@@ -1,7 +1,8 @@
 """What a call of a kernel tool that moves, deletes, splits or merges cells, or sets their type or tags, would do.
 
 Pure: from the notebook as its page told of it come the steps for the page, what the card says, what the page shows in
-the cells meanwhile, and the records for undo.
+the cells meanwhile, and the records for undo. And whether it may: cells can be locked, or have another text than the
+agent has read.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import msgspec
 
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.kernel.cell_changes import CellRecord
+from agentnb.kernel.cell_changes import CellOrder, CellRecord, order_of
 from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS, cell_title, named_cell
-from agentnb.kernel.cell_order import CellOrder, order_of
 from agentnb.kernel.code_runner import CellStep
 from agentnb.state import ToolCallCell
 
@@ -224,6 +224,83 @@ PLANS: dict[str, Callable[[Mapping[str, Any], NotebookView, Sequence[CellView]],
     "set_cell_tags": _set_tags,
 }
 """By tool."""
+
+
+def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
+    """What the call of a kernel tool would do to a cell, for a page that shows it there; None where it changes none."""
+    if not notebook.live:
+        return None
+    try:
+        if name in PLANS:
+            return plan_cells(name, arguments, notebook).shown
+        if name == "replace_cell":
+            return _shown(notebook, named_cell(arguments["cell"], notebook), "replace", new_text=arguments["source"])
+        if name == "insert_cell":
+            below = named_cell(arguments["below"], notebook) if "below" in arguments else None
+            return ToolCallCell(
+                notebook=notebook.name,
+                action="insert",
+                cell_id=below.cell_id if below is not None else None,
+                kind=arguments.get("cell_type", "code"),
+                new_text=arguments["source"],
+            )
+    except UsageError:
+        pass  # the call itself says so
+    return None
+
+
+def check_locks(tool: str, cells: Sequence[CellView]) -> None:
+    """Check that *tool* may change *cells*: those of ``merge_cells`` but the first are deleted, others edited.
+
+    Moving a cell is always possible, as it is for the user.
+    """
+    if tool == "move_cell":
+        return
+    deleted = cells if tool == "delete_cell" else cells[1:]
+    for cell in cells:
+        is_deleted = any(cell is each for each in deleted)
+        if cell.deletable if is_deleted else cell.editable:
+            continue
+        lock, can = ("deletable", "deleted") if is_deleted else ("editable", "edited")
+        named = cell_title(cell.kind, cell.count, cell.source)
+        raise UsageError(
+            f"{named[0].upper()}{named[1:]} can't be {can}: its metadata has `{lock}: false`.",
+            hint="Leave it as it is and insert a new cell instead, or ask the user to unlock it (JupyterLab: Property "
+            "Inspector → Common Tools).",
+        )
+
+
+def note_on_file(notebook: NotebookView) -> str:
+    """What to add to the answer of a tool that changed *notebook*; empty where its file can be written."""
+    if not notebook.read_only:
+        return ""
+    return (
+        f"\nThe file of {notebook.name} is read-only: the change is in the open page only, and can't be saved there. "
+        "Tell the user to save the notebook under another name (File → Save Notebook As…)."
+    )
+
+
+class ReadTexts:
+    """The cells' texts as the agent was last given them, by notebook: a copy has cells with the same ids.
+
+    A cell that has another text since is not changed.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, dict[str, str]] = {}
+
+    def note(self, notebook: str, cell_id: str, text: str | None) -> None:
+        """The agent knows *text* of the cell; None: nothing any longer."""
+        known = self._texts.setdefault(notebook, {})
+        known.pop(cell_id, None)
+        if text is not None:
+            known[cell_id] = text
+
+    def text(self, notebook: str, cell_id: str) -> str | None:
+        """The text that the agent knows; of a notebook that it has not read by this name, which may be new, by any."""
+        if (known := self._texts.get(notebook)) is not None:
+            return known.get(cell_id)
+        return next((each[cell_id] for each in reversed(self._texts.values()) if cell_id in each), None)
 
 
 def _deletion(cell: CellView) -> CellStep:

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
-from agentnb.kernel.cell_order import steps_in_order
+from agentnb.kernel.cell_changes import steps_in_order
 from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_summary import summarize_value
+from agentnb.kernel.value_text import summarize_value
 from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
 from agentnb.kernel.variable_watch import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.kernel.cell_changes import CellChange, CellRecord
-    from agentnb.kernel.cell_order import CellOrder
+    from agentnb.kernel.cell_changes import CellChange, CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_changes import VariableChange

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.kernel.variable_watch import NameChange
-    from agentnb.plugins.rehearsal.code import CodeRehearsal
 
 T = TypeVar("T")
 
@@ -219,8 +218,12 @@ class CodeRunner(Protocol):
         """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
         ...
 
-    def rehearse(self, code: str, seconds: float) -> CodeRehearsal | Rehearsal:
-        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`)."""
+    def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
+        """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`).
+
+        Returns:
+            What waits for its end, on any thread, once.
+        """
         ...
 
     async def edit(self, edit: Edit) -> Edited:

@@ -21,8 +21,7 @@ import msgspec
 
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.content import fenced
-from agentnb.kernel.value_text import cut, masked, value_text
+from agentnb.kernel.value_text import cut, fenced, masked, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

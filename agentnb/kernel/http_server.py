@@ -15,8 +15,8 @@ import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import NotOffered
-from agentnb.kernel.rpc import CANCELLED, JsonRpcConnection
-from agentnb.safe_json import read_json
+from agentnb.kernel.server import connect
+from agentnb.rpc_message import RpcError, RpcMessage, encode, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,12 +159,10 @@ class HttpServer:
         self, request: _Request, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            message = read_json(body)
-        except ValueError:
+            message = read_message(body)  # batches are no more, since MCP 2025-06-18
+        except RpcError:
             raise _Refused("400 Bad Request") from None
-        if not isinstance(message, dict):  # batches are no more, since MCP 2025-06-18
-            raise _Refused("400 Bad Request")
-        if message.get("method") == "initialize":
+        if message.method == "initialize":
             while len(self._sessions) >= MOST_SESSIONS:
                 self._sessions.pop(next(iter(self._sessions))).close()
             session = _Session(self._make)
@@ -192,27 +190,24 @@ class _Session:
     def __init__(self, make: Callable[[], McpServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()
-        self._connection = JsonRpcConnection(self._server, self._write)
-        self._waiting: dict[str, asyncio.Future[bytes | None]] = {}
+        self._connection = connect(self._server, self._send)
         self._streams: list[asyncio.StreamWriter] = []
         self._unsent: list[bytes] = []
         self._server.opened(self._connection, self.close)
 
-    async def answer(self, message: dict[str, Any], body: bytes) -> bytes | None:
+    async def answer(self, message: RpcMessage, body: bytes) -> bytes | None:
         """What *message* is answered with; None where it is no request, or is cancelled."""
-        if "id" not in message or "method" not in message:
-            if message.get("method") == CANCELLED:
-                self._cancel(message)
+        if message.id is None or message.method is None:
             self._connection.receive(body)
             return None
-        key = repr(message["id"])
         waiting: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
-        self._waiting[key] = waiting
-        try:
-            self._connection.receive(body)
-            return await waiting
-        finally:
-            self._waiting.pop(key, None)
+
+        def reply(answer: Any) -> None:
+            if not waiting.done():
+                waiting.set_result(None if answer is None else encode(answer))
+
+        self._connection.serve(message, reply)
+        return await waiting
 
     def stream(self, writer: asyncio.StreamWriter) -> None:
         """From now on send on *writer* what the server asks or says."""
@@ -225,25 +220,8 @@ class _Session:
         """End it."""
         self._connection.close()
         self._server.closed()
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_result(None)
         for writer in self._streams:
             writer.close()
-
-    def _cancel(self, message: dict[str, Any]) -> None:
-        params = message.get("params")
-        waiting = self._waiting.get(repr(params.get("requestId"))) if isinstance(params, dict) else None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
-
-    def _write(self, line: bytes) -> None:
-        message = read_json(line)
-        waiting = None if "method" in message else self._waiting.get(repr(message.get("id")))
-        if waiting is None:
-            self._send(line)
-        elif not waiting.done():
-            waiting.set_result(line.rstrip(b"\n"))
 
     def _send(self, line: bytes) -> None:
         writer = next((each for each in reversed(self._streams) if not each.is_closing()), None)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from agentnb.acp.failure import RpcError
-from agentnb.json_rpc_codes import INVALID_REQUEST
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
 from agentnb.kernel.server import McpServer
+from agentnb.rpc_message import INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.rpc import JsonRpcConnection
+    from agentnb.rpc import Connection
 
 _LONGEST_WORD = 40
 
@@ -73,12 +72,12 @@ class PairedServer(McpServer):
         super().__init__(program)
         program.end_connection = self._end
         self._program = program
-        self._connection: JsonRpcConnection | None = None
+        self._connection: Connection | None = None
         self._hang_up: Callable[[], object] = lambda: None
         self._introduced = False
         self._ended: str | None = None
 
-    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
         """The connection is open; see :meth:`McpServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 

@@ -1,52 +1,25 @@
-"""What a rehearsal tells: :class:`Rehearsal`, as Python shows it."""
+"""What a rehearsal tells: :class:`Rehearsal`, as Python shows it; and the plug-in that makes one."""
 
 from __future__ import annotations
 
 import base64
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+from agentnb.plugin_registry import plugins
+from agentnb.state import RehearsalFile, RehearsalVariable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from agentnb.ports import Previewer
+
+SECONDS = 5.0
+"""How long a rehearsal may take where nobody says."""
 LONGEST_CELL = 400
 MOST_ROWS = 50
-
-
-class RehearsedVariable(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that would change.
-
-    Attributes:
-        name: Its name.
-        status: ``"added"``, ``"changed"`` or ``"deleted"``.
-        detail: What would become of it, such as ``DataFrame (100, 3) → DataFrame (100, 4); column added: 'c'``.
-        value: The beginning of its new value, as text; None where there is none.
-    """
-
-    name: str
-    status: Literal["added", "changed", "deleted"]
-    detail: str
-    value: str | None = None
-
-
-class RehearsedFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file that would change.
-
-    Attributes:
-        path: Its path, relative to the folder of the rehearsal where it lies in there; a folder ends with ``/``.
-        status: ``"created"``, ``"changed"`` or ``"deleted"``.
-        added: How many lines would be added; None where they are not counted: no text, or too large.
-        removed: How many lines would be removed; None likewise.
-        diff: The change as a unified diff; empty where there is none to show.
-    """
-
-    path: str
-    status: Literal["created", "changed", "deleted"]
-    added: int | None = None
-    removed: int | None = None
-    diff: str = ""
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -80,8 +53,8 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     error: str | None = None
     traceback: str = ""
     exit_code: int | None = None
-    variables: tuple[RehearsedVariable, ...] = ()
-    files: tuple[RehearsedFile, ...] = ()
+    variables: tuple[RehearsalVariable, ...] = ()
+    files: tuple[RehearsalFile, ...] = ()
     more_files: int = 0
     pictures: tuple[bytes, ...] = ()
     processes: tuple[str, ...] = ()
@@ -96,7 +69,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """What it would do, in a line.
 
         Example:
-            >>> Rehearsal(files=(RehearsedFile(path="a", status="deleted"),), connections=("x:80",)).summary
+            >>> Rehearsal(files=(RehearsalFile(path="a", status="deleted"),), connections=("x:80",)).summary
             'Would delete a; needs the network: not tried.'
             >>> Rehearsal(refused=("/etc/hosts", "/etc/passwd")).summary
             'Changes nothing here; refused here: /etc/hosts and 1 more.'
@@ -145,7 +118,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield from [("note", self.reason)] if self.reason else []
 
 
-def _file_rows(files: Sequence[RehearsedFile], more: int) -> Iterator[tuple[str, str]]:
+def _file_rows(files: Sequence[RehearsalFile], more: int) -> Iterator[tuple[str, str]]:
     for file in files[:MOST_ROWS]:
         counts = "" if file.added is None else f" (+{file.added} -{file.removed})"
         yield file.path.encode("unicode_escape", "surrogatepass").decode(), f"{file.status}{counts}"
@@ -162,6 +135,27 @@ def unavailable(reason: str) -> Rehearsal:
         False
     """
     return Rehearsal(available=False, reason=reason)
+
+
+def rehearse_command(
+    command: str, folder: str, *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
+) -> Rehearsal:
+    """What a command of the shell would do; see :meth:`agentnb.ports.Previewer.command`."""
+    found = _previewer()
+    return _NO_PLUGIN if found is None else found.command(command, folder, env=env, seconds=seconds)
+
+
+def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) -> Callable[[], Rehearsal]:
+    """Begin to rehearse code; see :meth:`agentnb.ports.Previewer.code`."""
+    found = _previewer()
+    return (lambda: _NO_PLUGIN) if found is None else found.code(shell, code, folder, seconds=seconds)
+
+
+_NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")
+
+
+def _previewer() -> Previewer | None:
+    return next((offer for _, offer in plugins().offers("previewers")), None)
 
 
 def _html_cell(text: str) -> str:
@@ -181,7 +175,7 @@ def _first_of(names: Sequence[str]) -> str:
     return text if len(names) == 1 else f"{text} and {len(names) - 1:,} more"
 
 
-def _counted(files: Sequence[RehearsedFile], more: int) -> Iterator[str]:
+def _counted(files: Sequence[RehearsalFile], more: int) -> Iterator[str]:
     verbs = (("deleted", "delete"), ("changed", "change"), ("created", "create"))
     for status, verb in verbs:
         found = [each for each in files if each.status == status]
@@ -193,12 +187,12 @@ def _counted(files: Sequence[RehearsedFile], more: int) -> Iterator[str]:
         yield f"change {more:,} more"
 
 
-def _in_folder(files: Iterable[RehearsedFile]) -> str:
+def _in_folder(files: Iterable[RehearsalFile]) -> str:
     folders = {each.path.partition("/")[0] for each in files if "/" in each.path and not each.path.startswith("/")}
     return f" in {folders.pop()}/" if len(folders) == 1 and all("/" in each.path for each in files) else ""
 
 
-def _named(variables: Sequence[RehearsedVariable]) -> Iterator[str]:
+def _named(variables: Sequence[RehearsalVariable]) -> Iterator[str]:
     for status, verb in (("deleted", "delete"), ("changed", "change"), ("added", "add")):
         names = [each.name for each in variables if each.status == status]
         if names:

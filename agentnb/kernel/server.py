@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentnb.acp.client_info import own_info
-from agentnb.acp.failure import RpcError
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from agentnb.acp.failure import answered
+from agentnb.acp.fields import mapping
 from agentnb.kernel.content import with_object
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
+from agentnb.rpc import MCP, Connection
+from agentnb.rpc_message import INVALID_PARAMS, LONGEST_MESSAGE, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.rpc import JsonRpcConnection
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The supported versions of the protocol, the newest first."""
@@ -37,7 +38,9 @@ class ServerAbout(NamedTuple):
     tools: dict[str, dict[str, Any]]
 
 
-KERNEL = ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, TOOLS)
+def kernel_server() -> ServerAbout:
+    """What the server of the kernel tools says of itself."""
+    return ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, kernel_tools())
 
 
 class ToolCaller(Protocol):
@@ -51,21 +54,24 @@ class ToolCaller(Protocol):
 class McpServer:
     """The MCP server of one connection."""
 
-    def __init__(self, tool_runner: ToolCaller, about: ServerAbout = KERNEL) -> None:
+    def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
         self._tool_runner = tool_runner
-        self._about = about
+        self._about = kernel_server() if about is None else about
 
-    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
         """The connection is open."""
 
     def closed(self) -> None:
         """The connection has ended; what was still asked is cancelled."""
 
+    def notified(self, notifications: list[tuple[str, Any]]) -> None:
+        """The client has sent notifications."""
+
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request."""
         match method:
             case "initialize":
-                return self._initialized(params.get("protocolVersion"))
+                return self._initialized(params)
             case "ping":
                 return {}
             case "tools/list":
@@ -74,8 +80,8 @@ class McpServer:
                 return await self._called(params)
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
 
-    def _initialized(self, wanted: Any) -> dict[str, Any]:
-        own = own_info()
+    def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
+        own, wanted = own_info(), params.get("protocolVersion")
         return {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
             "capabilities": {"tools": {}},
@@ -84,10 +90,26 @@ class McpServer:
         }
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
+        name = self._checked_name(params)
+        return with_object(await self._tool_runner.call(name, params.get("arguments")))
+
+    def _checked_name(self, params: dict[str, Any]) -> str:
         name = params.get("name")
         if not isinstance(name, str) or name not in self._about.tools:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": list(self._about.tools)})
-        return with_object(await self._tool_runner.call(name, params.get("arguments")))
+        return name
+
+
+def connect(server: McpServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
+    """A connection on which *server* answers."""
+    return Connection(
+        write,
+        MCP,
+        on_request=lambda method, params: server.request(method, mapping(params)),
+        on_notifications=server.notified,
+        to_error=answered,
+        longest=longest,
+    )
 
 
 class RecordedServer(McpServer):
@@ -97,7 +119,7 @@ class RecordedServer(McpServer):
         self,
         tool_runner: ToolCaller,
         asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
-        about: ServerAbout = KERNEL,
+        about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
         self._asked = asked
@@ -106,11 +128,11 @@ class RecordedServer(McpServer):
         """Answer one request; see :meth:`McpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
-        answered = self._asked(method, params)
+        record = self._asked(method, params)
         try:
             result = await super().request(method, params)
         except BaseException as error:
-            answered(None, error)
+            record(None, error)
             raise
-        answered(result, None)
+        record(result, None)
         return result

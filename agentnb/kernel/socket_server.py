@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from agentnb.agent.guard import GUARD
 from agentnb.errors import NotOffered
 from agentnb.kernel.bridge import SOCKET, TOKEN
-from agentnb.kernel.rpc import JsonRpcConnection
+from agentnb.kernel.server import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.server import McpServer
 
 LONGEST_LINE = 16 * 1024 * 1024
+CHUNK = 256 * 1024
 GREETING_SECONDS = 10.0
 """How long a new connection may take to send the token."""
 
@@ -116,12 +117,12 @@ class SocketServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server, task = self._make(), asyncio.current_task()
-        connection = JsonRpcConnection(server, writer.write)
+        connection = connect(server, writer.write, LONGEST_LINE)
         if task is not None:
             server.opened(connection, task.cancel)
         try:
-            while line := await reader.readline():
-                connection.receive(line)
+            while not connection.closed and (data := await reader.read(CHUNK)):
+                connection.feed(data)
                 await writer.drain()
         finally:
             connection.close()

@@ -13,21 +13,20 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from agentnb import __version__
-from agentnb.acp.failure import RpcError
+from agentnb.acp.fields import mapping
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
-from agentnb.kernel.rpc import JsonRpcConnection
-from agentnb.kernel.server import INSTRUCTIONS, VERSIONS
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, McpServer, ServerAbout, connect
+from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from agentnb.kernel.paired_kernels import PairedKernel
+    from agentnb.rpc import Connection
 
 PROGRESS = "notifications/progress"
 NOTEBOOKS: dict[str, Any] = {
@@ -61,35 +60,33 @@ USE_NOTEBOOK: dict[str, Any] = {
 }
 OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
 
-_ABOUT = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
+
+def terminal_server() -> ServerAbout:
+    """What the server says of itself."""
+    several = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
+    return ServerAbout(
+        "agentnb", "The user's Jupyter notebooks", several + INSTRUCTIONS, {**OWN_TOOLS, **kernel_tools()}
+    )
 
 
-class TerminalServer:
+class TerminalServer(McpServer):
     """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:
+        super().__init__(self, terminal_server())
         self._wanted = notebook
-        self._client: dict[str, Any] = {}
-        self._version = VERSIONS[0]
+        self._introduction: dict[str, Any] = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": {}}
         self._kernel: PairedKernel | None = None
         self._connection: PairedConnection | None = None
         self._choosing = asyncio.Lock()
         self._tokens = itertools.count(1)
         self._progress: dict[str, Any] = {}
-        self.rpc: JsonRpcConnection | None = None
+        self._client: Connection | None = None
 
-    async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request."""
-        match method:
-            case "initialize":
-                return self._initialized(params)
-            case "ping":
-                return {}
-            case "tools/list":
-                return {"tools": [*OWN_TOOLS.values(), *TOOLS.values()]}
-            case "tools/call":
-                return await self._called(params)
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
+        """The connection to the client is open."""
+        del hang_up
+        self._client = connection
 
     async def close(self) -> None:
         """Leave the kernel."""
@@ -97,26 +94,21 @@ class TerminalServer:
             await self._connection.close()
 
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
-        wanted, client = params.get("protocolVersion"), params.get("clientInfo")
-        self._version = wanted if wanted in VERSIONS else VERSIONS[0]
-        self._client = client if isinstance(client, dict) else {}
-        return {
-            "protocolVersion": self._version,
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "agentnb", "title": "The user's Jupyter notebooks", "version": __version__},
-            "instructions": _ABOUT + INSTRUCTIONS,
+        answer = super()._initialized(params)
+        self._introduction |= {
+            "protocolVersion": answer["protocolVersion"],
+            "clientInfo": mapping(params.get("clientInfo")),
         }
+        return answer
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """Run one of its own tools."""
+        return said(await (self._use(arguments) if name == "use_notebook" else self._listed()))
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
-        name, given = params.get("name"), params.get("arguments")
-        if name not in TOOLS and name not in OWN_TOOLS:
-            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": [*OWN_TOOLS, *TOOLS]})
+        is_own = self._checked_name(params) in OWN_TOOLS
         try:
-            if name == "paired_notebooks":
-                return said(await self._listed())
-            if name == "use_notebook":
-                return said(await self._use(given))
-            return await self._forward(params)
+            return await (super()._called(params) if is_own else self._forward(params))
         except AgentnbError as error:
             return said(str(error), failed=True)
 
@@ -163,9 +155,8 @@ class TerminalServer:
         except OSError as error:
             raise UsageError(f"The kernel of {kernel.line} cannot be connected to: {error}.") from None
         connection.on_notification = self._relay
-        introduced = {"protocolVersion": self._version, "capabilities": {}, "clientInfo": self._client}
         try:
-            await connection.request("initialize", introduced)
+            await connection.request("initialize", self._introduction)
         except BaseException:
             await connection.close()
             raise
@@ -195,8 +186,8 @@ class TerminalServer:
     def _relay(self, method: str, params: dict[str, Any]) -> None:
         """Pass the progress of a call on, under the client's own token."""
         token = params.get("progressToken")
-        if method == PROGRESS and token in self._progress and self.rpc is not None:
-            self.rpc.notify(PROGRESS, {**params, "progressToken": self._progress[token]})
+        if method == PROGRESS and token in self._progress and self._client is not None:
+            self._client.notify(PROGRESS, {**params, "progressToken": self._progress[token]})
 
 
 def serve(notebook: str = "") -> None:
@@ -207,7 +198,8 @@ def serve(notebook: str = "") -> None:
 async def _serve(stdin: BinaryIO, notebook: str) -> None:
     server, lines = TerminalServer(notebook), asyncio.Queue[bytes]()
     loop = asyncio.get_running_loop()
-    connection = server.rpc = JsonRpcConnection(server, _write)
+    connection = connect(server, _write)
+    server.opened(connection, connection.close)
 
     def read() -> None:
         for line in iter(stdin.readline, b""):
@@ -216,8 +208,7 @@ async def _serve(stdin: BinaryIO, notebook: str) -> None:
 
     threading.Thread(target=read, daemon=True).start()
     while line := await lines.get():
-        if line.strip():
-            connection.receive(line)
+        connection.feed(line)
     connection.close()
     await server.close()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import fnmatch
 import functools
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -16,35 +16,43 @@ from agentnb.cassette.mcp import CHANGED
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials, is_secret_name
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel import content, run_result
-from agentnb.kernel.cell_changes import CellRecord
+from agentnb.kernel import content
+from agentnb.kernel.cell_changes import CellRecord, order_of
 from agentnb.kernel.cell_names import cell_title, named_cell
-from agentnb.kernel.cell_order import order_of
-from agentnb.kernel.cell_plans import PLANS, plan_cells, planned_cells
-from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.cell_plans import (
+    PLANS,
+    ReadTexts,
+    check_locks,
+    note_on_file,
+    plan_cells,
+    planned_cells,
+    proposed_cell,
+)
 from agentnb.kernel.code_runner import CellStep, Edit
-from agentnb.kernel.read_only import check_locks, note_on_file
-from agentnb.kernel.read_texts import ReadTexts
-from agentnb.kernel.tools import PATIENCE_SECONDS, TURN_IS_OVER, call_words, checked, demand_access
+from agentnb.kernel.tools import (
+    PATIENCE_SECONDS,
+    TURN_IS_OVER,
+    call_offer,
+    call_words,
+    checked,
+    demand_access,
+    offered_tools,
+)
+from agentnb.kernel.value_text import fenced
 from agentnb.kernel.variable_path import last_name
-from agentnb.plugins.knowledge.code.language_server import OFF
-from agentnb.plugins.knowledge.code_tool import CodeTool
-from agentnb.plugins.knowledge.skill_tool import skill_answer
-from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.store import PolicyFiles
-from agentnb.state import ToolCallRun, ToolDiffContent, ToolTextContent
+from agentnb.state import ToolCallDetails, ToolCallRun, ToolDiffContent, ToolTextContent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
-    from agentnb.kernel.cell_order import CellOrder
+    from agentnb.kernel.cell_changes import CellOrder
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
-    from agentnb.plugins.knowledge.research.findings import Research
+    from agentnb.ports import Tool, ToolSession
 
     Result = dict[str, Any]
 
@@ -81,10 +89,8 @@ class ToolRunner:
         access: Callable[[], str] = lambda: "run",
         progressed: Callable[[Call, ToolCallRun], object] = lambda _call, _run: None,
         takes_pictures: Callable[[], bool] = lambda: True,
-        workspace: Path | None = None,
-        research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
-        researched: Callable[[Call, Research], object] = lambda _call, _found: None,
-        language_server: Callable[[], str] = lambda: OFF,
+        session: ToolSession,
+        show: Callable[[Call, ToolCallDetails], object] = lambda _call, _details: None,
     ) -> None:
         self._owner = owner
         self._runner = runner
@@ -101,23 +107,19 @@ class ToolRunner:
         self.look_seconds = LOOK_SECONDS
         self._doing: set[asyncio.Task[Result]] = set()
         self._read = ReadTexts()
-        self._research_package = research
-        self._researched = researched
-        self._code = CodeTool(runner, Path.cwd() if workspace is None else workspace, language_server)
-        self._skills = SkillLibrary(workspace, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
+        self._session = session
+        self._show = show
         self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[Result]]] = {
             "variables": self._variables,
             "inspect": self._inspect,
             "run_code": self._run_code,
             "notebooks": self._notebooks,
             "cells": self._cells,
-            "look_up_code": self._look_up_code,
-            "read_skill": self._read_skill,
-            "research": self._research,
             "insert_cell": self._insert_cell,
             "replace_cell": self._replace_cell,
             "run_cell": self._run_cell,
             **{name: functools.partial(self._change_cells, name) for name in PLANS},
+            **{name: functools.partial(self._call_offer, *offer) for name, offer in offered_tools().items()},
         }
 
     async def call(self, name: str, arguments: Any) -> Result:
@@ -158,7 +160,7 @@ class ToolRunner:
             failure = str(error)
             return content.said(failure, failed=True)
         else:
-            return run_result.for_agent(result, takes_pictures=self._takes_pictures())
+            return content.for_agent(result, takes_pictures=self._takes_pictures())
         finally:
             self._finished(call_words(name, given), failure, names)
 
@@ -200,7 +202,7 @@ class ToolRunner:
 
         async with self._running(call_words("run_code", given), work, stop) as ended:
             ran = await self._job_queue.run(work, self._owner, patience=patience, timeout=given.get("timeout"))
-            result = ended(run_result.of_run(ran))
+            result = ended(content.of_run(ran))
         if ran.stopped == "user":
             self._interrupted()
         names = sorted(change.description for change in changed)
@@ -215,7 +217,7 @@ class ToolRunner:
         def ended(result: Result) -> Result:
             begun = work.started_at
             if begun is not None:
-                shown = run_result.shown_on_card(result)
+                shown = content.shown_on_card(result)
                 self._progressed(call, ToolCallRun(started_at=begun, ended_at=max(begun, now_ms()), content=shown))
             return result
 
@@ -261,27 +263,10 @@ class ToolRunner:
                 self._read.note(notebook.name, cell.cell_id, cell.source)
         return content.of_notebook(notebook, shown)
 
-    async def _look_up_code(self, given: dict[str, Any]) -> Result:
-        read = asyncio.to_thread(self._code.notebook, given.get("notebook"))
-        notebook = await asyncio.wait_for(read, LOOK_SECONDS)
-        path = str(self._code.service(notebook).file(given["file"])) if "file" in given else notebook.path
-        about = f": {given['symbol']}" if "symbol" in given else ""
-        await self._authorize(PolicyRequest(kind="read", title=f"Look up code{about}"[:200], path=path))
-        return content.said(await asyncio.to_thread(self._code.answer, given, notebook))
-
-    async def _read_skill(self, given: dict[str, Any]) -> Result:
-        await self._authorize(PolicyRequest(kind="read", title=f"Read a skill: {given.get('skill', 'list')}"[:200]))
-        return content.said(await asyncio.to_thread(skill_answer, self._skills, given))
-
-    async def _research(self, given: dict[str, Any]) -> Result:
-        title = f"Research {given['package']}: {given['question']}"
-        await self._authorize(PolicyRequest(kind="read", title=title[:200]))
-        if self._research_package is None:
-            message = "This program cannot be asked in a conversation of its own, so it cannot research."
-            raise UsageError(message, hint="Read the source yourself: look_up_code says where a name is defined.")
-        found = await self._research_package(given["question"], given["package"], given.get("version"))
-        self._researched(call_words("research", given), found)
-        return content.said(f"{found.package} {found.version}\n\n{found.text}")
+    async def _call_offer(self, plugin: str, tool: Tool, given: dict[str, Any]) -> Result:
+        """Call the tool of a plug-in."""
+        show = functools.partial(self._show, call_words(tool.name, given))
+        return await call_offer(plugin, tool, dataclasses.replace(self._session, show=show), given)
 
     async def _insert_cell(self, given: dict[str, Any]) -> Result:
         notebook = await self._notebook(given)
@@ -438,7 +423,7 @@ class ToolRunner:
         message = message[0].upper() + message[1:]
         if current is None:
             return UsageError(message, hint="Read it again with `cells`.")
-        return UsageError(f"{message} Its text is now:\n\n{content.fenced(current)}")
+        return UsageError(f"{message} Its text is now:\n\n{fenced(current)}")
 
     async def _ran(self, edit: Edit, cell: CellView, call: Call) -> Result:
         cell_id, late = edit.cell_id or "", self._job_queue.has_waiter
@@ -455,7 +440,7 @@ class ToolRunner:
         try:
             async with self._running(call, watch, stop) as ended:
                 done = await self._edited(edit, cell)
-                result = ended(run_result.of_cell(done, stopped=was_stopped and done.raised))
+                result = ended(content.of_cell(done, stopped=was_stopped and done.raised))
         except BaseException:
             unwatch()
             raise

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PermissionDenied, UsageError
+from agentnb.kernel.content import said
+from agentnb.plugin_registry import plugins
+
+if TYPE_CHECKING:
+    from agentnb.ports import Tool, ToolSession
 
 TURN_IS_OVER = "The turn is over."
 """Why a call failed that was cancelled with its turn."""
@@ -25,8 +30,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _NEW_NAMES = {("insert_cell", "kind"): "cell_type", ("set_cell_type", "kind"): "cell_type"}
 """Arguments that were renamed: OpenHands' own fields have the name ``kind``. Old agents' skills say the old name."""
-_CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
-_NOTEBOOK: Schema = {
+CELL: Schema = {"type": "string", "description": "The cell's id, or the n of its In [n]."}
+NOTEBOOK: Schema = {
     "type": "string",
     "description": "Another notebook that is open, by its path or name; the one used last if absent.",
 }
@@ -41,6 +46,11 @@ def _tool(
     reads: bool = False,
 ) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return described(name, title, description, schema, reads=reads)
+
+
+def described(name: str, title: str, description: str, schema: Schema, *, reads: bool) -> dict[str, Any]:
+    """A tool as MCP ``tools/list`` has it."""
     hints = {"title": title, "readOnlyHint": reads, "destructiveHint": not reads, "openWorldHint": not reads}
     return {"name": name, "title": title, "description": description, "inputSchema": schema, "annotations": hints}
 
@@ -95,63 +105,10 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Read the notebook",
             "Reads the cells of the user's notebook: as they stand in the open page, else as they were last saved.",
             {
-                "first": {**_CELL, "description": "The first cell to read: its id, or the n of its In [n]."},
-                "last": {**_CELL, "description": "The last cell to read: its id, or the n of its In [n]."},
+                "first": {**CELL, "description": "The first cell to read: its id, or the n of its In [n]."},
+                "last": {**CELL, "description": "The last cell to read: its id, or the n of its In [n]."},
                 "outputs": {"type": "boolean", "description": "Whether outputs are shown, too, as text."},
             },
-            reads=True,
-        ),
-        _tool(
-            "look_up_code",
-            "Look up code",
-            "Answers a question about the Python code of the user's notebook, of the files in the workspace and of the "
-            "installed packages: where a name is defined, where it is used, its signature and documentation, what can "
-            "follow it, syntax errors, or what renaming it would change. The cells are one module in the order in "
-            "which they ran. Nothing is run or changed.",
-            {
-                "question": {
-                    "type": "string",
-                    "enum": ["definition", "references", "describe", "complete", "problems", "rename"],
-                    "description": "What to look up.",
-                },
-                "symbol": {
-                    "type": "string",
-                    "description": "A name, as df.merge. Without cell and file: as if typed below the last cell.",
-                },
-                "cell": {**_CELL, "description": "The cell it stands in: its id, or the n of its In [n]."},
-                "file": {"type": "string", "description": "Instead of a cell: a Python file."},
-                "line": {"type": "integer", "description": "The line, from 1.", "minimum": 1},
-                "column": {"type": "integer", "description": "Instead of symbol: the column, from 0.", "minimum": 0},
-                "new_name": {"type": "string", "description": "For rename: the new name."},
-            },
-            "question",
-            reads=True,
-        ),
-        _tool(
-            "read_skill",
-            "Read a skill",
-            "Lists or reads skills: instructions for agents that installed packages and the workspace bring and that "
-            "the user trusts. Without arguments: each skill's name and description. They are advice on how to use a "
-            "package; the user's words come first.",
-            {
-                "skill": {"type": "string", "description": "Its name, as package/name: gives all of its text."},
-                "file": {"type": "string", "description": "Another file of it, by its path in the skill."},
-            },
-            reads=True,
-        ),
-        _tool(
-            "research",
-            "Research a package",
-            "Answers a question about an installed Python package from its source: another conversation with you reads "
-            "it and returns findings with file and line. Use it where documentation is missing or may be outdated; it "
-            "takes a minute or more.",
-            {
-                "question": {"type": "string", "description": "The question, in a sentence or two."},
-                "package": {"type": "string", "description": "The distribution's or the module's name."},
-                "version": {"type": "string", "description": "A version other than the installed one."},
-            },
-            "question",
-            "package",
             reads=True,
         ),
         _tool(
@@ -161,7 +118,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             {
                 "source": {"type": "string", "description": "The cell's text."},
                 "below": {
-                    **_CELL,
+                    **CELL,
                     "description": "The cell above it: its id, or the n of its In [n]; the last one if absent.",
                 },
                 "cell_type": {"type": "string", "enum": ["code", "markdown"], "description": "code if absent."},
@@ -172,7 +129,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "replace_cell",
             "Replace a cell's text",
             "Replaces the text of a cell in the notebook that the user has open; the user can undo it.",
-            {"cell": _CELL, "source": {"type": "string", "description": "Its new text."}},
+            {"cell": CELL, "source": {"type": "string", "description": "Its new text."}},
             "cell",
             "source",
         ),
@@ -181,9 +138,9 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Move a cell",
             "Moves a cell of the notebook that the user has open below or above another; the user can undo it.",
             {
-                "cell": _CELL,
-                "below": {**_CELL, "description": "The cell that it is put below: its id, or the n of its In [n]."},
-                "above": {**_CELL, "description": "Instead of below: the cell that it is put above."},
+                "cell": CELL,
+                "below": {**CELL, "description": "The cell that it is put below: its id, or the n of its In [n]."},
+                "above": {**CELL, "description": "Instead of below: the cell that it is put above."},
             },
             "cell",
         ),
@@ -191,7 +148,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "delete_cell",
             "Delete a cell",
             "Deletes a cell of the notebook that the user has open; the user can undo it.",
-            {"cell": _CELL},
+            {"cell": CELL},
             "cell",
         ),
         _tool(
@@ -199,7 +156,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Split a cell",
             "Splits a cell of the notebook that the user has open in two; the user can undo it.",
             {
-                "cell": _CELL,
+                "cell": CELL,
                 "line": {
                     "type": "integer",
                     "description": "The line, counted from 1, that the new cell below begins with.",
@@ -215,8 +172,8 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Merges cells of one type that follow each other in the notebook that the user has open into the first of "
             "them, with a blank line between their texts; the user can undo it.",
             {
-                "first": {**_CELL, "description": "The first cell: its id, or the n of its In [n]."},
-                "last": {**_CELL, "description": "The last cell: its id, or the n of its In [n]."},
+                "first": {**CELL, "description": "The first cell: its id, or the n of its In [n]."},
+                "last": {**CELL, "description": "The last cell: its id, or the n of its In [n]."},
             },
             "first",
             "last",
@@ -227,7 +184,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Makes a cell of the notebook that the user has open a code, Markdown or raw cell; a code cell loses its "
             "output. The user can undo it.",
             {
-                "cell": _CELL,
+                "cell": CELL,
                 "cell_type": {"type": "string", "enum": ["code", "markdown", "raw"], "description": "The type."},
             },
             "cell",
@@ -238,7 +195,7 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Set a cell's tags",
             "Gives a cell of the notebook that the user has open these tags and no others; the user can undo it.",
             {
-                "cell": _CELL,
+                "cell": CELL,
                 "tags": {"type": "array", "items": {"type": "string"}, "description": "All its tags; none: []."},
             },
             "cell",
@@ -249,20 +206,44 @@ TOOLS: dict[str, dict[str, Any]] = {
             "Run a cell",
             "Runs a code cell of the notebook that the user has open, as if the user had. Its output is in the "
             "notebook and in the answer.",
-            {"cell": _CELL},
+            {"cell": CELL},
             "cell",
         ),
     )
 }
-"""Every tool by its name."""
+"""agentnb's own tools by their names."""
 
 OF_CELLS = (
     *("cells", "insert_cell", "replace_cell", "run_cell", "move_cell", "delete_cell", "split_cell", "merge_cells"),
-    *("set_cell_type", "set_cell_tags", "look_up_code"),
+    *("set_cell_type", "set_cell_tags"),
 )
 """The tools that work on the cells of a notebook, which they can be told."""
 for _name in OF_CELLS:
-    TOOLS[_name]["inputSchema"]["properties"]["notebook"] = _NOTEBOOK
+    TOOLS[_name]["inputSchema"]["properties"]["notebook"] = NOTEBOOK
+
+
+def offered_tools() -> dict[str, tuple[str, Tool]]:
+    """The kernel tools of plug-ins by their names, each with its plug-in's name."""
+    offers = ((plugin.name, tool) for plugin, tool in plugins().offers("tools"))
+    return {tool.name: (plugin, tool) for plugin, tool in offers if tool.with_kernel and tool.name not in TOOLS}
+
+
+def kernel_tools() -> dict[str, dict[str, Any]]:
+    """Every kernel tool by its name, those of plug-ins last."""
+    return {**TOOLS, **{name: described_offer(tool) for name, (_, tool) in offered_tools().items()}}
+
+
+def described_offer(tool: Tool) -> dict[str, Any]:
+    """A plug-in's tool as MCP ``tools/list`` has it."""
+    schema = dict(tool.parameters)
+    return described(tool.name, tool.title or tool.name, tool.description, schema, reads=tool.reads_only)
+
+
+async def call_offer(plugin: str, tool: Tool, session: ToolSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a plug-in's tool; the result is an MCP ``CallToolResult``."""
+    with plugins().guard(plugin, f"the tool {tool.name!r}"):
+        result = await tool.call(session, arguments)
+    return result if isinstance(result, dict) else said(str(result))
 
 
 def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
@@ -272,7 +253,7 @@ def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:
 
 def demand_access(name: str, access: str) -> None:
     """Check that the user's choice of kernel access covers the tool *name*."""
-    if access == "run" or (access == "look" and TOOLS[name]["annotations"]["readOnlyHint"]):
+    if access == "run" or (access == "look" and kernel_tools()[name]["annotations"]["readOnlyHint"]):
         return
     what = "The user has set the kernel access of this conversation to"
     if access == "look":
@@ -287,7 +268,7 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
         arguments = {}
     if not isinstance(arguments, dict):
         raise UsageError(f"The arguments of {name} are an object.")
-    schema = TOOLS[name]["inputSchema"]
+    schema = kernel_tools()[name]["inputSchema"]
     given = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
     missing = [key for key in schema["required"] if key not in given]
     unknown = [key for key in given if key not in schema["properties"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_summary import ValueSummary, difference
+from agentnb.kernel.value_text import ValueSummary, difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

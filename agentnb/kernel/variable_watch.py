@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.credentials import logger
 from agentnb.kernel.object_size import estimated_size
 from agentnb.kernel.value_fingerprint import base_class, fingerprint, is_primitive
-from agentnb.kernel.value_summary import ValueSummary, summarize_value
+from agentnb.kernel.value_text import ValueSummary, summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -30,14 +30,14 @@ class RehearsalFile(Wire, frozen=True, kw_only=True):
         status: ``"created"``, ``"changed"`` or ``"deleted"``.
         added: How many lines would be added; None where they are not counted.
         removed: How many lines would be removed; None likewise.
-        diff: The change as a unified diff; None where there is none to show.
+        diff: The change as a unified diff; empty where there is none to show.
     """
 
     path: str
     status: str
     added: int | None = None
     removed: int | None = None
-    diff: str | None = None
+    diff: str = ""
 
 
 class ToolCallRehearsal(Wire, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 /** The rows of a batch (anywidget): failures by reason, the latest answers; each row opens its conversation below it. */
 import css from "./batch.css";
+import { button, element } from "./element";
 import { FetchedStyles } from "./fetched-styles";
 import { line } from "./view/plain";
 import type { Exports } from "./widget";
@@ -48,8 +49,7 @@ export default {
     styles.addTo(root);
     const hiding = document.head.appendChild(hidesSaved(model.get("batch")));
     const list = root.appendChild(element("div", "batch"));
-    const status = root.appendChild(element("p", "status"));
-    status.setAttribute("role", "status");
+    const status = root.appendChild(element("p", { class: "status", role: "status" }));
     let wanted: number | undefined;
     let close: (() => void) | undefined;
 
@@ -113,27 +113,17 @@ function replace(root: ShadowRoot, list: HTMLElement, groups: readonly Group[], 
 }
 
 function section({ title, rows }: Group, open: (number: number) => void): HTMLElement {
-  const found = element("section", "");
-  const items = element("ul", "rows");
-  items.append(...rows.map((row) => item(row, open)));
-  found.append(element("h4", "", line(title, 200)), items);
-  return found;
+  const items = element("ul", "rows", ...rows.map((row) => item(row, open)));
+  return element("section", "", element("h4", "", line(title, 200)), items);
 }
 
 function item({ number, label, state, text, opens }: Row, open: (number: number) => void): HTMLElement {
-  const found = element("li", `row ${state}`);
-  found.dataset.number = String(number);
-  const button = element("button", "") as HTMLButtonElement;
-  button.type = "button";
-  button.disabled = !opens;
-  button.setAttribute("aria-expanded", "false");
+  const opener = button("", () => open(number));
+  opener.disabled = !opens;
+  opener.setAttribute("aria-expanded", "false");
   const sign = element("span", "state", STATES[state]);
-  button.append(sign, element("span", "label", line(label, 60)), element("span", "text", line(text, 200)));
-  button.addEventListener("click", () => open(number));
-  found.append(button, element("div", "conversation"));
+  opener.append(sign, element("span", "label", line(label, 60)), element("span", "text", line(text, 200)));
+  const found = element("li", `row ${state}`, opener, element("div", "conversation"));
+  found.dataset.number = String(number);
   return found;
-}
-
-function element(name: string, className: string, text = ""): HTMLElement {
-  return Object.assign(document.createElement(name), { className, textContent: text });
 }

@@ -11,6 +11,7 @@ import { changesChannel, chatChannel } from "./view/identity";
 import { line, reason } from "./view/plain";
 import { isArchived } from "./view/status";
 import type { CellChange, Store } from "./view/store";
+import { CellView } from "./view/visibility";
 
 /** How many turns of a conversation show their changes in the cells, and how many conversations are looked at. */
 const TURNS = 5;
@@ -28,6 +29,7 @@ export interface CellChangesContext {
 export default function follow({ store, effect, offers }: CellChangesContext): () => void {
   let last = "[]";
   const given = new Map<string, CellChange>();
+  const view = new CellView(store, "cell-changes");
   const end = effect(() => {
     offers.value;
     const sessions = (store.root.value?.sessions ?? []).filter((one) => !isArchived(one)).slice(-CONVERSATIONS);
@@ -36,10 +38,12 @@ export default function follow({ store, effect, offers }: CellChangesContext): (
     const { notebook } = store;
     if (!notebook?.applied || now === last) return;
     last = now;
+    view.isShown = changes.length > 0;
     notebook.applied(changes);
   });
   return () => {
     end();
+    view.close();
     if (last !== "[]") store.notebook?.applied?.([]);
   };
 }

@@ -6,11 +6,12 @@
  */
 
 import temml from "temml";
+import temmlStyles from "temml/dist/Temml-Local.css";
 import { FetchedStyles } from "./fetched-styles";
-import css from "./math.css";
+import styles from "./math.css";
 import { table } from "./state/object";
 
-const styles = new FetchedStyles(css);
+const sheet = new FetchedStyles(`${temmlStyles}${styles}`);
 const NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 const ELEMENTS = new Set(
   (
@@ -76,7 +77,7 @@ interface TreeNode {
  */
 export default function draw(into: Element, source: string, isDisplay: boolean): void {
   const math = formula(source, isDisplay);
-  styles.addTo(into.getRootNode());
+  sheet.addTo(into.getRootNode());
   into.replaceChildren(math);
 }
 

@@ -1,5 +1,6 @@
 /** Says who is connected to this kernel, and ends a pairing; fetched while one is paired or a client is connected. */
 import type { ReadonlySignal } from "@preact/signals";
+import { button, element } from "./element";
 import type { RootState } from "./state/types.gen";
 import { line } from "./view/plain";
 
@@ -11,14 +12,8 @@ export interface PairingContext {
 
 /** Shows it in `into`; the result takes it away again. */
 export default function mount(into: HTMLElement, { root, pair }: PairingContext): () => void {
-  const { ownerDocument } = into;
-  const who = ownerDocument.createElement("div");
-  who.setAttribute("role", "status");
-  const end = ownerDocument.createElement("button");
-  end.type = "button";
-  end.className = "button small";
-  end.textContent = "Unpair";
-  end.addEventListener("click", () => pair(false));
+  const who = element("div", { role: "status" });
+  const end = button("Unpair", () => pair(false), "button small");
   into.append(who, end);
   const unsubscribe = root.subscribe((state) => {
     who.textContent = [hostSentence(state), remoteSentence(state), pairedSentence(state)]

@@ -1,5 +1,6 @@
 /** What a permission request's code or command would do; fetched with the first preview. All of it is shown as text. */
 import type { ReadonlySignal } from "@preact/signals";
+import { element } from "./element";
 import { FetchedStyles } from "./fetched-styles";
 import css from "./preview.css";
 import { table } from "./state/object";
@@ -53,10 +54,9 @@ function texts({ error, printed, result }: ToolCallRehearsal): Node[] {
 
 function box(name: string, text: string | undefined, className = ""): Node[] {
   if (!text) return [];
-  const pre = element("pre", `preview-text ${className}`, plain(text).replace(/\n$/, ""));
+  const marks = { class: `preview-text ${className}`.trim(), role: "group", label: name };
+  const pre = element("pre", marks, plain(text).replace(/\n$/, ""));
   pre.tabIndex = 0;
-  pre.setAttribute("role", "group");
-  pre.setAttribute("aria-label", name);
   return [element("h4", "preview-name", name), pre];
 }
 
@@ -81,9 +81,7 @@ function rows(shown: ToolCallRehearsal): Node[] {
 
 function section(name: string, items: Node[]): Node[] {
   if (items.length === 0) return [];
-  const list = element("ul", "preview-list");
-  list.append(...items);
-  return [element("h4", "preview-name", name), list];
+  return [element("h4", "preview-name", name), element("ul", "list preview-list", ...items)];
 }
 
 function item(name: string, status?: string, detail?: string, value?: string): HTMLElement {
@@ -116,22 +114,14 @@ function fileItem(file: RehearsalFile, isNear: boolean): HTMLElement {
           element("span", "removed", `−${count(file.removed ?? 0)}`),
         ]),
   ];
-  const one = element("li", "preview-item");
-  if (!file.diff) {
-    one.append(...head);
-    return one;
-  }
+  if (!file.diff) return element("li", "preview-item", ...head);
   const lines = file.diff
     .split("\n")
     .slice(2)
     .filter((text) => text !== "");
-  const fold = element("details", "preview-diff") as HTMLDetailsElement;
+  const fold = element("details", "preview-diff", element("summary", "", ...head), difference(lines));
   fold.open = isNear && lines.length <= OPEN_LINES && file.status !== "deleted";
-  const summary = element("summary", "");
-  summary.append(...head);
-  fold.append(summary, difference(lines));
-  one.append(fold);
-  return one;
+  return element("li", "preview-item", fold);
 }
 
 /** The lines of a unified diff. */
@@ -146,9 +136,9 @@ function difference(lines: readonly string[]): HTMLElement {
       continue;
     }
     const mark = text[0] as string;
-    const row = element("div", `line ${NAMES[mark] ?? "same"}`);
-    row.append(element("span", "sign", SIGNS[mark] ?? "\u00a0"), element("span", "text", plain(text.slice(1))));
-    hunk.append(row);
+    const sign = element("span", "sign", SIGNS[mark] ?? "\u00a0");
+    const rest = element("span", "text", plain(text.slice(1)));
+    hunk.append(element("div", `line ${NAMES[mark] ?? "same"}`, sign, rest));
   }
   return box;
 }
@@ -159,11 +149,4 @@ function took({ seconds, memory, way, exitCode }: ToolCallRehearsal): Node {
   if (exitCode !== undefined) said.push(`exit code ${exitCode}`);
   if (way && WAYS[way]) said.push(WAYS[way]);
   return element("p", "note preview-took", `${said.join(", ")}. The preview itself changed nothing.`);
-}
-
-function element(name: string, className: string, text?: string): HTMLElement {
-  const made = document.createElement(name);
-  if (className) made.className = className.trim();
-  if (text !== undefined) made.textContent = text;
-  return made;
 }

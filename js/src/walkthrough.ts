@@ -1,4 +1,5 @@
 /** A walkthrough: the steps of an explanation, one at a time; its place is shown and marked. Fetched when one is there. */
+import { button, element } from "./element";
 import { line, plain } from "./view/plain";
 
 export interface Step {
@@ -20,24 +21,19 @@ export interface WalkthroughContext {
 
 /** Shows it in `into`; the result takes it away again. */
 export default function mount(into: HTMLElement, { title, steps, show }: WalkthroughContext): () => void {
-  const make = <K extends keyof HTMLElementTagNameMap>(tag: K, className = "", text = "") => {
-    const made = into.ownerDocument.createElement(tag);
-    made.className = className;
-    made.textContent = text;
-    return made;
-  };
-  const card = make("section", "walkthrough");
-  card.setAttribute("aria-label", `Walkthrough: ${line(title, 100)}`);
-  const count = make("p", "dim small");
-  const text = make("p", "walkthrough-text");
-  text.setAttribute("role", "status");
-  const place = make("button", "button small");
-  const back = make("button", "button small", "Back");
-  const next = make("button", "button small", "Next");
-  for (const button of [place, back, next]) button.type = "button";
-  const row = make("div", "walkthrough-row");
-  row.append(back, next, place);
-  card.append(make("b", "", line(title, 200)), count, text, row);
+  const count = element("p", "dim small");
+  const text = element("p", { class: "plain walkthrough-text", role: "status" });
+  const place = button("", () => show?.(steps[at] as Step), "button small");
+  const back = button("Back", () => go(at - 1), "button small");
+  const next = button("Next", () => go(at + 1), "button small");
+  const card = element(
+    "section",
+    { class: "walkthrough", label: `Walkthrough: ${line(title, 100)}` },
+    element("b", "", line(title, 200)),
+    count,
+    text,
+    element("div", "row wraps walkthrough-row", back, next, place),
+  );
   into.append(card);
   let at = 0;
   const draw = () => {
@@ -56,9 +52,6 @@ export default function mount(into: HTMLElement, { title, steps, show }: Walkthr
     draw();
     show?.(steps[at] as Step);
   };
-  back.addEventListener("click", () => go(at - 1));
-  next.addEventListener("click", () => go(at + 1));
-  place.addEventListener("click", () => show?.(steps[at] as Step));
   card.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();

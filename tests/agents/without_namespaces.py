@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from agentnb.plugins.sandbox.namespaces import NEW_USER
-from agentnb.plugins.sandbox.system_calls import drop_capabilities, unshare
+from agentnb.system_calls import drop_capabilities, unshare
 
 user, group = os.geteuid(), os.getegid()
 try:

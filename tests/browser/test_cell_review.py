@@ -121,6 +121,61 @@ def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
     assert [sources(one)[1:] for one in pages] == [["a = 1\nprint(a)"], accepted]
 
 
+def test_a_decision_of_one_page_is_in_the_cells_of_the_other_whose_chat_is_closed(
+    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
+) -> None:
+    """What was kept or undone, or rejected, can be decided once."""
+    lab.open("two-windows.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
+    lab.run_cells(2)
+    lab.save()
+    other = open_lab()
+    other.open("two-windows.ipynb")
+    sides = [Side(one.page) for one in (lab, other)]
+    for side in sides:
+        side.open()
+        side.expect_chat()
+    bars = [one.panel.locator(".agentnb-cell-bar") for one in (lab, other)]
+    review = sides[0].chat.get_by_role("combobox", name="Cell edits")
+    for mode, button in (("first", "Reject"), ("after", "Keep")):
+        review.select_option(mode)
+        sides[0].say(json.dumps(changed("replace_cell", cell="2", source=f"a = 1\nprint(a, {mode!r})")))
+        for one in bars:
+            expect(one).to_have_count(1, timeout=PATIENCE_MS)
+        other.command("application:toggle-right-area")
+        expect(sides[1].chat).not_to_be_visible()
+        expect(bars[0]).to_have_attribute("data-armed", "true")
+        bars[0].get_by_role("button", name=button, exact=True).click()
+        for one in bars:
+            expect(one).to_have_count(0, timeout=PATIENCE_MS)
+        other.command("application:toggle-right-area")
+        expect(sides[1].chat).to_be_visible()
+
+
+def test_allow_is_not_offered_in_the_chat_for_a_cell_that_the_user_changed_meanwhile(
+    lab: Lab, kernelspecs: Path
+) -> None:
+    """The card says so, and offers it again once the user's change is undone."""
+    lab.open("conflict.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
+    lab.run_cells(2)
+    side = Side(lab.page)
+    side.open()
+    side.expect_chat()
+    side.say(json.dumps(STEPS[:1] + STEPS[2:]))
+    card = side.chat.locator(".permission")
+    allow = card.get_by_role("button", name="Allow", exact=True)
+    expect(allow).to_be_visible(timeout=PATIENCE_MS)
+    lab.cell(1).focus()
+    lab.page.keyboard.press("Control+End")
+    lab.page.keyboard.type("#")
+    expect(card).to_contain_text("You changed this cell after the agent read it.")
+    expect(allow).to_have_count(0)
+    expect(card.get_by_role("button", name="Reject", exact=True)).to_be_visible()
+    lab.page.keyboard.press("Backspace")
+    side.allow()
+    expect(card).to_have_count(0, timeout=PATIENCE_MS)
+    expect_sources(lab, ["a = 1\nprint(a + 10)"])
+
+
 def changed(name: str, **arguments: object) -> list[dict[str, object]]:
     """A call of a kernel tool, and the wait for its answer."""
     return [{"start": [name, arguments]}, {"end": 1}]

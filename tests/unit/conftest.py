@@ -57,7 +57,6 @@ FIRST = (
     "state/test_laws.py",
     "state/test_round_trip.py",
     "state/test_parts.py",
-    "unit/test_load_order.py",
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
@@ -79,9 +78,7 @@ FILES_WITH_PROCESSES = {
     "ipython/test_warm.py",
     "kernel/test_kernel_access.py",
     "test_concurrent_imports.py",
-    "test_load_order.py",
     "test_named_skips.py",
-    "test_processor_time.py",
     "test_programs_without_packages.py",
 }
 

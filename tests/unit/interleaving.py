@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -25,12 +25,13 @@ class Step:
 
 
 @contextlib.contextmanager
-def interrupted_at(number: int, module: ModuleType, happen: Callable[[], object]) -> Iterator[Step]:
-    """Call *happen* before the *number*-th line of *module* that this thread runs inside the body."""
+def interrupted_at(number: int, modules: Sequence[ModuleType], happen: Callable[[], object]) -> Iterator[Step]:
+    """Call *happen* before the *number*-th line of *modules* that this thread runs inside the body."""
     step = Step(number)
+    files = {module.__file__ for module in modules}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != module.__file__:
+        if frame.f_code.co_filename not in files:
             return None
         if event == "line":
             step.left -= 1
@@ -47,11 +48,11 @@ def interrupted_at(number: int, module: ModuleType, happen: Callable[[], object]
         sys.settrace(before)
 
 
-def every_step(module: ModuleType, run: Callable[[int], Step]) -> int:
+def every_step(run: Callable[[int], Step]) -> int:
     """Call *run* with 1, 2, 3, … until there is no such step any more; returns how many there were."""
     number = 1
     while run(number).reached:
         number += 1
-        assert number < MOST, f"{module.__name__} does not come to an end"
-    assert number > 1, f"{module.__name__} was not run"
+        assert number < MOST, "it does not come to an end"
+    assert number > 1, "nothing of it was run"
     return number - 1

@@ -22,6 +22,7 @@ from agentnb.ipython.saved_notebook import read_cells
 from agentnb.plugins.export.sources import of_notebook
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
 from agentnb.policy.settings import load
+from agentnb.rpc import ACP, Connection
 from agentnb.safe_json import read_json, read_record
 from tests.unit.hostile_lines import hostile_lines
 
@@ -134,8 +135,7 @@ def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, t
 
 def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
     """It may hold a secret."""
-    from agentnb.acp.wire import decode_line
-
     with caplog.at_level(logging.DEBUG, "agentnb"):
-        assert decode_line(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000) is None
+        Connection(lambda _: None, ACP).receive(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000)
+    assert "bytes is no message" in caplog.text
     assert "very-secret" not in caplog.text

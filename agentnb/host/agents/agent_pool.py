@@ -14,19 +14,19 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import PATIENCE, Agent
 from agentnb.agent.process import AgentProcess
-from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
-from agentnb.plugins.chain.components.given import components
-from agentnb.plugins.chain.components.shipped_components import Surroundings
+from agentnb.configuration.named_things import demand_launcher
+from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired, PermissionDenied
+from agentnb.host.agents.plugin_tools import tool_session
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
     from agentnb.host.environment import Environment
     from agentnb.host.loop import HostLoop
     from agentnb.host.session_options import Configuration
-    from agentnb.plugins.knowledge.research.findings import Research
+    from agentnb.policy.request import PolicyRequest
 
 WARM = "warm"
 WARM_SECONDS = 600.0
@@ -75,7 +75,7 @@ class AgentPool:
         self.backoff: Callable[[], Backoff] = Backoff
         self.start_timeout: float | None = None
         self.stop_patience = PATIENCE
-        self.research: Callable[[Configuration, str, str, str | None], Awaitable[Research]] | None = None
+        self.host: object = None
         self._loop = loop
         self._environment = environment
         self._warm_seconds = warm_seconds
@@ -202,12 +202,15 @@ class AgentPool:
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
             return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
-        from agentnb.plugins.chain.conductor.running_chain import ChainProcess
-
-        research = None if self.research is None else partial(self.research, configuration)
-        around = Surroundings(self._environment.code_runner, research, self._environment.language_server)
-        chain = components(configuration.chain, around)
-        return partial(ChainProcess.spawn, components=chain, confine=confine)
+        session = tool_session(
+            _reads_only,
+            self._environment,
+            session="",
+            folder=str(configuration.cwd),
+            host=self.host,
+            configuration=configuration,
+        )
+        return demand_launcher().spawn(configuration.chain, session, confine)
 
     async def _until_gone(self, agent: Agent) -> None:
         await agent.wait_closed()
@@ -224,6 +227,13 @@ class AgentPool:
             self._stops.add(stop)  # the host may end meanwhile
             stop.add_done_callback(self._stops.discard)
             await asyncio.shield(stop)
+
+
+async def _reads_only(request: PolicyRequest) -> PolicyRequest:
+    """The policy of tools that components bring: there is no conversation in which the user could be asked."""
+    if request.kind != "read":
+        raise PermissionDenied(f"{request.title}: nobody could be asked, so nothing was done.")
+    return request
 
 
 async def _stop(launch: asyncio.Task[Agent] | None) -> None:

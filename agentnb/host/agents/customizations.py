@@ -8,28 +8,17 @@ not decided about, are among them as plugins that are not enabled: the chat asks
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from agentnb.errors import AgentnbError
-from agentnb.kernel.tools import TOOLS
-from agentnb.plugins.chain.components.component import Component
-from agentnb.plugins.chain.components.given import components
-from agentnb.plugins.chain.components.shipped_components import Surroundings
-from agentnb.plugins.knowledge.skills.library import OWN_PACKAGE, WORKSPACE, SkillLibrary, shared_scan
-from agentnb.policy.store import PolicyFiles
+from agentnb.kernel.tools import kernel_tools
+from agentnb.plugin_registry import plugins
 from agentnb.state import SessionCustomizationsChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.session_options import Configuration
-    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
-    from agentnb.plugins.knowledge.skills.offers import SkillOffer
 
-SkillChoice = Literal["trust", "refuse", "revoke"]
 KERNEL = "kernel"
 _READY = {"kind": "ready"}
 
@@ -66,51 +55,22 @@ def customizations(
     Components come first, in their order from the user to the agent. Neither commands nor addresses are told: they can
     hold keys. It looks at the files of skills: call it on a thread of its own.
     """
-    found = [*_chain(configuration, environment)]
+    found: list[dict[str, Any]] = []
+    for plugin, customizer in plugins().offers("customizers"):
+        with plugins().guard(plugin.name, "customizers"):
+            found += customizer.customizations(configuration, environment, asks=asks)
     if configuration.spec.takes_mcp:
-        if configuration.kernel:
-            found.append(_server(KERNEL, *TOOLS))
+        found += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []
         found += [_server(server.name) for server in configuration.components]
-        if configuration.kernel or "skills" in configuration.chain:
-            library = SkillLibrary(configuration.cwd, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
-            found += _packages(library.offered())
-            if asks:
-                found += map(_offer, library.offers())
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: _ORDER.get(each["id"].partition(":")[0], len(_ORDER))))
 
 
-def choose_skills(action: SkillChoice, package: str, *, shown: str) -> None:
-    """Do what the user chose about the skills of an installed package. It looks at files: on a thread of its own."""
-    library = SkillLibrary(scan=shared_scan())
-    if action == "trust":
-        library.trust(package, shown=shown)
-    elif action == "refuse":
-        library.refuse(package, shown=shown)
-    else:
-        library.revoke(package)
+_ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
 
 
-def _chain(configuration: Configuration, environment: Environment) -> Iterable[dict[str, Any]]:
-    try:
-        chain = components(configuration.chain, Surroundings(environment.code_runner))
-    except AgentnbError:
-        return  # the agent does not start either, and says why
-    for number, each in enumerate(chain, 1):
-        about: dict[str, Any] = {"place": number}
-        if isinstance(each, Component):
-            turn, once = each.tokens(configuration.cwd)
-            about |= {"about": each.about, "tokensPerTurn": turn, "tokensOnce": once}
-            about["tools"] = [tool.name for tool in each.tools]
-        yield {
-            "type": "plugin",
-            "id": f"component:{number}",
-            "uri": f"agentnb-component:/{number}",
-            "name": each.name,
-            "enabled": True,
-            "load": {"kind": "loaded"},
-            "children": [],
-            "_meta": {"agentnb": about},
-        }
+def decide(action: str, package: str, *, shown: str) -> None:
+    """Do what the user chose about a package that a plug-in asked about. It looks at files: on a thread of its own."""
+    any(customizer.decide(action, package, shown=shown) for _, customizer in plugins().offers("customizers"))
 
 
 def _server(name: str, *tools: str) -> dict[str, Any]:
@@ -123,70 +83,3 @@ def _server(name: str, *tools: str) -> dict[str, Any]:
         "state": _READY,
     }
     return {**told, "_meta": {"agentnb": {"tools": list(tools)}}} if tools else told
-
-
-def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
-    """A package with its skills as an Open Plugins plugin: those that are imported first."""
-    packages: dict[str, list[FoundSkill]] = {}
-    for each in skills:
-        packages.setdefault(f"{each.package} {each.version}".strip(), []).append(each)
-    for name, own in packages.items():
-        yield {
-            "type": "plugin",
-            "id": f"package:{own[0].package}",
-            "uri": _uri(own[0].folder.parent),
-            "name": name,
-            "enabled": True,
-            "load": {"kind": "loaded"},
-            "children": [
-                {
-                    "type": "skill",
-                    "id": f"skill:{each.id}",
-                    "uri": _uri(each.folder),
-                    "name": each.name,
-                    "description": each.description,
-                }
-                for each in own
-            ],
-            "_meta": {
-                "agentnb": {
-                    "imported": any(each.imported for each in own),
-                    "isRevocable": own[0].package not in {OWN_PACKAGE, WORKSPACE},
-                }
-            },
-        }
-
-
-def _offer(offer: SkillOffer) -> dict[str, Any]:
-    """A package that the user is asked about: a plugin that is not enabled, with what its skills say of themselves."""
-    return {
-        "type": "plugin",
-        "id": f"offer:{offer.package}",
-        "uri": _uri(Path(offer.skills[0].folder).parent),
-        "name": f"{offer.package} {offer.version}".strip(),
-        "enabled": False,
-        "load": {"kind": "loaded"},
-        "children": [
-            {
-                "type": "skill",
-                "id": f"offer:{offer.package}/{each.name}",
-                "uri": _uri(Path(each.folder)),
-                "name": each.name,
-                "description": each.description,
-                "_meta": {
-                    "agentnb": {
-                        "folder": each.folder,
-                        "suspicious": list(each.suspicious),
-                        "moreSuspicious": each.more_suspicious,
-                        "otherFiles": each.other_files,
-                    }
-                },
-            }
-            for each in offer.skills
-        ],
-        "_meta": {"agentnb": {"package": offer.package, "digest": offer.digest}},
-    }
-
-
-def _uri(folder: Path) -> str:
-    return folder.absolute().as_uri()

@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING
 
 from agentnb.errors import NotOffered
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
-from agentnb.kernel.server import KERNEL
+from agentnb.kernel.server import kernel_server
 from agentnb.kernel.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Container
-    from pathlib import Path
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.plugins.knowledge.research.findings import Research
     from agentnb.policy.request import PolicyRequest
-    from agentnb.state import ToolCallRun
+    from agentnb.ports import ToolSession
+    from agentnb.state import ToolCallDetails, ToolCallRun
 
 NAME = "kernel"
 """The server's name as agents see it, unless one of the user's own servers has that name."""
@@ -40,9 +39,8 @@ class KernelTools:
         access: Callable[[], str] = lambda: "run",
         progressed: Callable[[tuple[str, str], ToolCallRun], object] = lambda _call, _run: None,
         changes: KernelChanges,
-        workspace: Path | None = None,
-        research: Callable[[str, str, str | None], Awaitable[Research]] | None = None,
-        researched: Callable[[tuple[str, str], Research], object] = lambda _call, _found: None,
+        session: ToolSession,
+        show: Callable[[tuple[str, str], ToolCallDetails], object],
     ) -> None:
         self._tab_id = tab_id
         self._environment = environment
@@ -51,11 +49,10 @@ class KernelTools:
         self._finished = finished
         self._access = access
         self._progressed = progressed
-        self._workspace = workspace
-        self._research = research
-        self._researched = researched
+        self._session = session
+        self._show = show
         self._changes = changes
-        self._served = ToolsForAgent(KERNEL)
+        self._served = ToolsForAgent(kernel_server())
         self._tool_runner: ToolRunner | None = None
 
     async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
@@ -79,10 +76,8 @@ class KernelTools:
             changes=self._changes,
             progressed=self._progressed,
             takes_pictures=self._takes_pictures,
-            workspace=self._workspace,
-            research=self._research,
-            researched=self._researched,
-            language_server=self._environment.language_server,
+            session=self._session,
+            show=self._show,
         )
         return self._tool_runner
 

@@ -9,27 +9,26 @@ from agentnb.errors import AgentnbError
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
 from agentnb.kernel.content import said
 from agentnb.kernel.server import ServerAbout
+from agentnb.kernel.tools import call_offer, described_offer
 from agentnb.plugin_registry import plugins
 from agentnb.policy.request import PolicyRequest
 from agentnb.ports import ToolSession
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container
+    from collections.abc import Awaitable, Callable, Container, Mapping
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
+    from agentnb.host.environment import Environment
     from agentnb.ports import Plugin, Tool
 
 
 class PluginTools:
     """The tools of the plug-ins, for one session."""
 
-    def __init__(
-        self, session: str, folder: str, authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]]
-    ) -> None:
-        self._authorize_request = authorize
-        self._session = ToolSession(session, folder, self._authorize)
+    def __init__(self, session: ToolSession) -> None:
+        self._session = session
         self._served: list[ToolsForAgent] = []
 
     async def serve(self, agent: Agent, taken: Container[object]) -> list[McpServer | ServedMcpServer]:
@@ -38,11 +37,12 @@ class PluginTools:
         servers = []
         loaded = await asyncio.to_thread(lambda: plugins().loaded)  # the first time it looks through all packages
         for plugin in loaded.values():
-            if plugin.tools:
-                served = ToolsForAgent(_about(plugin))
+            tools = {tool.name: tool for tool in plugin.tools if not tool.with_kernel}
+            if tools:
+                served = ToolsForAgent(_about(plugin, tools))
                 self._served.append(served)
                 name = plugin.name if plugin.name not in taken else f"agentnb-{plugin.name}"
-                servers.append(await served.serve(agent, _Caller(plugin, self._session), name))
+                servers.append(await served.serve(agent, _Caller(plugin.name, tools, self._session), name))
         return servers
 
     def close(self) -> None:
@@ -51,31 +51,37 @@ class PluginTools:
             served.close()
         self._served.clear()
 
-    async def _authorize(self, title: str, command: str) -> None:
-        await self._authorize_request(PolicyRequest(kind="terminal", title=title, command=command))
-
 
 class _Caller:
-    def __init__(self, plugin: Plugin, session: ToolSession) -> None:
+    def __init__(self, plugin: str, tools: Mapping[str, Tool], session: ToolSession) -> None:
         self._plugin = plugin
         self._session = session
-        self._tools = {tool.name: tool for tool in plugin.tools}
+        self._tools = tools
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         try:
-            with plugins().guard(self._plugin.name, f"the tool {name!r}"):
-                result = await self._tools[name].call(self._session, dict(arguments or {}))
+            return await call_offer(self._plugin, self._tools[name], self._session, dict(arguments or {}))
         except AgentnbError as error:
             return said(str(error), failed=True)
-        return result if isinstance(result, dict) else said(str(result))
 
 
-def _about(plugin: Plugin) -> ServerAbout:
-    tools = {tool.name: _described(tool) for tool in plugin.tools}
-    return ServerAbout(name=f"agentnb-{plugin.name}", title=plugin.summary, instructions=plugin.summary, tools=tools)
+def _about(plugin: Plugin, tools: Mapping[str, Tool]) -> ServerAbout:
+    told = {name: described_offer(tool) for name, tool in tools.items()}
+    return ServerAbout(name=f"agentnb-{plugin.name}", title=plugin.summary, instructions=plugin.summary, tools=told)
 
 
-def _described(tool: Tool) -> dict[str, Any]:
-    hints = {"readOnlyHint": tool.reads_only, "destructiveHint": not tool.reads_only}
-    schema = dict(tool.parameters)
-    return {"name": tool.name, "description": tool.description, "inputSchema": schema, "annotations": hints}
+def tool_session(
+    ask: Callable[[PolicyRequest], Awaitable[PolicyRequest]], environment: Environment, **fields: Any
+) -> ToolSession:
+    """The session that tools of plug-ins are for; *fields* are the others of :class:`agentnb.ports.ToolSession`."""
+
+    async def authorize(title: str, command: str) -> None:
+        await ask(PolicyRequest(kind="terminal", title=title, command=command))
+
+    return ToolSession(
+        authorize=authorize,
+        ask=ask,
+        code_runner=environment.code_runner,
+        setting=lambda name: environment.sources()[name].value,
+        **fields,
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from agentnb.changes.model import path_to_json
+from agentnb.changes.model import FOLDER, FileChange, folders_above, path_to_json
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ChangesError, unexpected
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from agentnb.changes.model import FileChange, Snapshot
+    from agentnb.changes.model import Snapshot
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.open_notebook import FileCell
     from agentnb.host.changes.records import By
@@ -330,7 +330,9 @@ class ChangeTracker:
             return record
         self._dispatch(turn_id, TurnChanges(status="computing"))
         found, counted = await store.run(lambda store: _compared(store, before, after, between))
-        found = tuple(
+        was, now = await store.run(lambda opened: [opened.folders(each, _folders(found)) for each in (before, after)])
+        record = replace(record, made_folders=tuple(sorted(now - was)), removed_folders=tuple(sorted(was - now)))
+        everything = tuple(
             each
             for each in found
             if not self.recording.owns(store.workspace / each.path)
@@ -338,10 +340,11 @@ class ChangeTracker:
                 each.path in named or not self._was_only_autosaved(str(store.workspace / each.path), running, ended_at)
             )
         )
+        found = tuple(change for each in everything for change in _between(each, was, now))
         others = store.named_by_others(session, running.began_at)
 
         def by(change: FileChange) -> tuple[By, ...]:
-            paths = _paths(change)
+            paths = change.paths
             saved = {each for each in paths if self._was_saved(str(store.workspace / each), running.began_at, ended_at)}
             return attributed(paths, named, others, frozenset(saved))
 
@@ -351,28 +354,16 @@ class ChangeTracker:
             files = [replace(each, detail=wrote.detail) if each.file is wrote.change else each for each in files]
             self._say(turn_id, wrote.notice)
         items = (*files, *self._of_kernel(turn_id, ()))
-        await self.recording.record(store, [each for each in found if not by_others(by(each))])
+        await self.recording.record(store, [each for each in everything if not by_others(by(each))])
         if len(found) > MOST_ITEMS:
             notes.append(f"{len(found) - MOST_ITEMS:,} more files changed; they are not listed.")
         if items and runs_commands(self._parts(turn_id)):
             notes.append(_COMMANDS)
-        made, removed = await self._folders(store, before, after, found)
-        record = replace(record, items=items, made_folders=made, removed_folders=removed, notes=tuple(notes))
+        record = replace(record, items=items, notes=tuple(notes))
         if items:
             await self.save(self.record.with_turn(record))
             await store.prune()
         return record
-
-    async def _folders(
-        self, store: WorkspaceStore, before: Snapshot, after: Snapshot, changes: Sequence[FileChange]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The folders that *changes* made and removed with what is in them, of those that turns have as empty ones."""
-        paths = {path for each in changes for path in _paths(each)}
-        above = self.record.once_empty(paths) - paths
-        if not above:
-            return (), ()
-        was, now = await store.run(lambda opened: [opened.folders(each, above) for each in (before, after)])
-        return tuple(sorted(now - was)), tuple(sorted(was - now))
 
     async def _written_notebook(
         self, turn_id: str, store: WorkspaceStore, changes: Sequence[FileChange]
@@ -495,8 +486,24 @@ def _counted(store: ChangeStore, change: FileChange) -> tuple[int | None, int | 
     return count_cell_lines(store, change) if change.path.endswith(SUFFIX) else store.lines(change)
 
 
-def _paths(change: FileChange) -> tuple[str, ...]:
-    return (change.path,) if change.was is None else (change.path, change.was)
+def _between(change: FileChange, was: frozenset[str], now: frozenset[str]) -> Iterator[FileChange]:
+    """*change* with what is a folder on either side, also one with files; none where a folder stays one."""
+    if change.was is not None and change.path not in was and change.was not in now:
+        yield change
+        return
+    before = {change.was or change.path: change.before}
+    after = {change.path: change.after}
+    for path in change.paths:
+        old = FOLDER if path in was else before.get(path)
+        new = FOLDER if path in now else after.get(path)
+        if old != new:
+            yield FileChange(path=path, before=old, after=new)
+
+
+def _folders(changes: Iterable[FileChange]) -> set[str]:
+    """The paths that may be folders before or after *changes*."""
+    paths = {path for each in changes for path in each.paths}
+    return paths.union(*map(folders_above, paths))
 
 
 def _of_an_earlier_kernel(record: ConversationRecord | None) -> ConversationRecord | None:

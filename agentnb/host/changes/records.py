@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+import math
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from agentnb.atomic_write import write_atomically
-from agentnb.changes.model import FOLDER, FileChange, Snapshot, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import FileChange, Snapshot, folders_above, path_from_json, path_to_json
 from agentnb.credentials import logger
 from agentnb.kernel.cell_changes import CellPlace
 from agentnb.safe_json import read_record as read_json_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -89,8 +90,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
         after: The snapshot at its end.
         between: Snapshots before something ran that named files which the first does not cover.
         items: The changes.
-        made_folders: Folders that it made with something in them, where an earlier turn has an empty folder.
-        removed_folders: Folders that it removed with what was in them, likewise.
+        made_folders: Folders that it made, whatever is in them; None in records of 0.2, which do not say it.
+        removed_folders: Folders that it removed, likewise.
         notes: What is not covered, or cannot be undone: whole sentences.
     """
 
@@ -99,7 +100,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     after: Snapshot | None = None
     between: tuple[Snapshot, ...] = ()
     items: tuple[Item, ...] = ()
-    made_folders: tuple[str, ...] = ()
+    made_folders: tuple[str, ...] | None = None
     removed_folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -171,25 +172,27 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return replace(self, turns=turns)
 
     @property
-    def empty_folders(self) -> frozenset[str]:
-        """The folders that are empty ones when nothing is in them, as the last turns that say so have it."""
+    def absent_folders(self) -> frozenset[str]:
+        """The folders that go with the last that is in them, as the turns that made or removed them have it."""
         folders: dict[str, bool] = {}
-        undone = set[str]()
+        undone_at: dict[str, float] = {}
+        times = {key: each.time for each in self.undone for key in each.items}
         for turn in self.turns:
-            for each in _folders(turn):
-                if not each.is_undone:
-                    folders[each.path] = each.after
-                    undone.discard(each.path)
-                elif each.path not in undone and each.before is not None:
-                    folders[each.path] = each.before
-                    undone.add(each.path)
-        return frozenset(path for path, is_empty in folders.items() if is_empty)
+            for path, before, after in _folders(turn):
+                time = _undone_at(turn, path, times)
+                if time is None:
+                    folders[path] = after
+                    undone_at.pop(path, None)
+                elif turn.after is None or undone_at.get(path, 0) < turn.after.taken_at:
+                    folders[path] = before  # else an earlier turn is undone as well, since this one ended
+                    undone_at[path] = time
+        return frozenset(path for path, exists in folders.items() if not exists)
 
-    def once_empty(self, paths: Iterable[str]) -> frozenset[str]:
-        """The folders above *paths* that are empty ones before or after some turn."""
-        files = (item.file for turn in self.turns for item in turn.items)
-        empty = {each.path for each in files if each is not None and FOLDER in (each.before, each.after)}
-        return frozenset(above for path in paths for above in folders_above(path) if above in empty)
+    def paths(self, items: Iterable[tuple[str, str]]) -> frozenset[str]:
+        """The paths of the changes *items*, turns and ids."""
+        wanted = frozenset(items)
+        files = (item.file for turn in self.turns for item in turn.items if (turn.turn_id, item.id) in wanted)
+        return frozenset(path for file in files if file is not None for path in file.paths)
 
     @property
     def snapshots(self) -> frozenset[str]:
@@ -198,31 +201,27 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return frozenset(snapshot.id for each in of_turns for snapshot in each if snapshot is not None)
 
 
-class _Folder(NamedTuple):
-    """Whether a path is an empty folder before a turn, as far as the turn says so, and after it."""
+def _folders(turn: TurnRecord) -> Iterator[tuple[str, bool, bool]]:
+    """The folders that *turn* made or removed: whether each exists before and after it."""
+    if turn.made_folders is None:
+        yield from ((path, False, False) for path in sorted(_above(turn)))
+    yield from ((path, False, True) for path in turn.made_folders or ())
+    yield from ((path, True, False) for path in turn.removed_folders)
 
-    path: str
-    before: bool | None
-    after: bool
-    is_undone: bool
+
+def _above(turn: TurnRecord) -> set[str]:
+    paths = (path for item in turn.items if item.file is not None for path in item.file.paths)
+    return {folder for path in paths for folder in folders_above(path)}
 
 
-def _folders(turn: TurnRecord) -> Iterator[_Folder]:
-    """What *turn* says of folders."""
-    files = [(item.file, item.state == "undone") for item in turn.items if item.file is not None]
-    for file, is_undone in files:
-        yield _Folder(file.path, file.was is None and file.before == FOLDER, file.after == FOLDER, is_undone)
-        if file.was is not None:
-            yield _Folder(file.was, before=False, after=False, is_undone=is_undone)
-    for path in (*turn.made_folders, *turn.removed_folders):
-        inside = {
-            is_undone
-            for file, is_undone in files
-            for each in (file.path, file.was or "")
-            if path in folders_above(each)
-        }
-        before = False if path in turn.made_folders else None
-        yield _Folder(path, before, after=False, is_undone=inside == {True})
+def _undone_at(turn: TurnRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:
+    """When *turn*'s change of *folder* was undone, or all that it changed in it; None if it is not."""
+    items = {path: item for item in turn.items if item.file is not None for path in item.file.paths}
+    inside = [item for path, item in items.items() if path.startswith(f"{folder}/")]
+    concerned = [items[folder]] if folder in items else inside
+    if any(item.state != "undone" for item in concerned):
+        return None
+    return max((times.get((turn.turn_id, item.id), math.inf) for item in concerned), default=0)
 
 
 def count_by_kind(items: Iterable[Item]) -> dict[Kind, int]:
@@ -280,8 +279,10 @@ def _with_paths(record: ConversationRecord, change: Callable[[str], str]) -> Con
         return each if each.file is None else replace(each, file=file(each.file))
 
     def of_turn(turn: TurnRecord) -> TurnRecord:
-        made, removed = (tuple(map(change, each)) for each in (turn.made_folders, turn.removed_folders))
-        return replace(turn, items=tuple(map(item, turn.items)), made_folders=made, removed_folders=removed)
+        made, removed = (
+            None if each is None else tuple(map(change, each)) for each in (turn.made_folders, turn.removed_folders)
+        )
+        return replace(turn, items=tuple(map(item, turn.items)), made_folders=made, removed_folders=removed or ())
 
     turns = tuple(map(of_turn, record.turns))
     undone = tuple(replace(each, files=tuple(map(file, each.files))) for each in record.undone)

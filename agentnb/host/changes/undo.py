@@ -21,7 +21,6 @@ from agentnb.host.changes.records import Undone, count_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from agentnb.changes.model import Choice
     from agentnb.changes.store import ChangeStore
@@ -227,8 +226,9 @@ class Undo:
         if not selected:
             return []
         by_turn = groupby(reversed(selected), key=lambda each: each.turn_id)
-        groups = [[step for each in of_turn for step in _backward(each)] for _, of_turn in by_turn]
-        changed = await self._apply(groups, choices, selected, "undone")
+        absent = tracker.record.with_states([each.key for each in selected], "undone").absent_folders
+        groups = [_emptied((step for each in of_turn for step in _backward(each)), absent) for _, of_turn in by_turn]
+        changed = await self._apply(groups, choices, absent)
         done = [each for each in selected if not _is_left(each, choices, changed)]
         record = tracker.record.with_states([each.key for each in done], "undone")
         await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed))))
@@ -238,16 +238,23 @@ class Undo:
         tracker = self._tracker
         if not selected:
             return []
+        keys = {each.key for each in selected}
+        after = tracker.record.with_states(keys, "open")
+        absent, exact = after.absent_folders, set[str]()
         remaining = {each.key: each for each in selected}
         groups: list[list[Step]] = []
-        for undone in reversed(tracker.record.undone):
+        for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
             chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
             if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
-                groups += [[*change.backward] for change in reversed(undone.files)]
+                steps = [step for change in reversed(undone.files) for step in change.backward]
+                exact |= after.paths(undone.items)
+                others = (each.items for each in tracker.record.undone if each.time == undone.time)
+                needed = after.paths(key for items in others for key in items if key not in keys)
+                groups.append([each for each in steps if each.target is not None or each.path not in needed])
             else:
-                groups += _forward(chosen)
-        groups += _forward([*remaining.values()])
-        changed = await self._apply(groups, choices, selected, "open")
+                groups += _forward(chosen, absent)
+        groups += _forward([*remaining.values()], absent)
+        changed = await self._apply(groups, choices, absent - _above(exact))
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
@@ -259,15 +266,13 @@ class Undo:
         self,
         groups: Iterable[Sequence[Step]],
         choices: Mapping[str, Choice],
-        selected: Sequence[Selected],
-        state: State,
+        absent: frozenset[str],
     ) -> tuple[FileChange, ...]:
         """Apply groups of steps that belong together, one group after another."""
         store, batches = self._tracker.store, _batches(groups)
         if store is None or not batches:
             return ()
-        folders = self._tracker.record.with_states([each.key for each in selected], state).empty_folders
-        return await store.run(lambda opened: _applied(opened, store.workspace, batches, choices, folders))
+        return await store.run(lambda opened: _applied(opened, batches, choices, absent))
 
     def _refuse_while_turns_run(self, operation: Operation) -> None:
         store = self._tracker.store
@@ -334,17 +339,22 @@ def _backward(selected: Selected) -> tuple[Step, ...]:
     return () if selected.item.file is None else selected.item.file.backward
 
 
-def _forward(selected: Iterable[Selected]) -> list[list[Step]]:
+def _emptied(steps: Iterable[Step], absent: frozenset[str]) -> list[Step]:
+    """*steps* without the folders *absent*: an earlier turn made them, which is undone, too."""
+    return [replace(each, target=None) if each.target == FOLDER and each.path in absent else each for each in steps]
+
+
+def _forward(selected: Iterable[Selected], absent: frozenset[str]) -> list[list[Step]]:
     """The steps that do changes again, turn by turn."""
     by_turn = groupby(selected, key=lambda each: each.turn_id)
     files = ([each.item.file for each in of_turn if each.item.file is not None] for _, of_turn in by_turn)
-    return [[step for file in of_turn for step in file.forward] for of_turn in files]
+    return [_emptied((step for file in of_turn for step in file.forward), absent) for of_turn in files]
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undone]:
     """What one undo did, apart for changes that share no path: so each can be taken back by itself.
 
-    A folder that was filled or emptied on the way belongs to all that are in it.
+    A folder that came or went on the way belongs to all that are in it.
     """
     parts: list[tuple[set[str], list[Selected]]] = []
     for each in done:
@@ -352,15 +362,21 @@ def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undo
         same = [part for part in parts if part[0] & paths]
         parts = [part for part in parts if part not in same]
         parts.append((paths.union(*(part[0] for part in same)), [*(one for part in same for one in part[1]), each]))
-    time, named = now_ms(), {path for paths, _ in parts for path in paths}
+    time = now_ms()
     return [
         Undone(
             time=time,
             items=tuple(each.key for each in of_part),
-            files=tuple(each for each in changed if each.path in paths | (_above(paths) - named)),
+            files=tuple(
+                each for each in changed if each.path in paths or (each.path in _above(paths) and _is_bare(each))
+            ),
         )
         for paths, of_part in parts
     ]
+
+
+def _is_bare(change: FileChange) -> bool:
+    return {change.before, change.after} <= {None, FOLDER}
 
 
 def _above(paths: Iterable[str]) -> set[str]:
@@ -384,39 +400,29 @@ def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
 
 
 def _can_be_joined(first: Step, second: Step) -> bool:
-    """Whether *second* starts from the version that *first* leads to."""
-    if first.target is None or second.base is None:
-        return first.target is second.base
+    """Whether *second* starts from the version that *first* leads to; a folder is made and removed as needed."""
+    if first.target in {None, FOLDER} or second.base in {None, FOLDER}:
+        return {first.target, second.base} <= {None, FOLDER}
     return (first.target.digest, first.target.mode) == (second.base.digest, second.base.mode)
 
 
 def _applied(
     store: ChangeStore,
-    workspace: Path,
     batches: Sequence[Sequence[Step]],
     choices: Mapping[str, Choice],
-    folders: frozenset[str],
+    absent: frozenset[str],
 ) -> tuple[FileChange, ...]:
-    """Apply the batches one after another; where one fails, those before it are taken back.
-
-    The empty folders *folders* stay when all that is in them goes.
-    """
+    """Apply the batches one after another; where one fails, those before it are taken back."""
     done: list[tuple[FileChange, ...]] = []
     try:
         for batch in batches:
-            paths = {step.path for step in batch}
-            above = _above(paths) & folders - paths
-            stay = [Step(path=each, target=FOLDER) for each in sorted(above) if _is_folder(workspace / each)]
-            done.append(store.apply([*batch, *stay], choices))
+            changes = store.apply(batch, choices, absent=absent)
+            done.append(changes)
     except AgentnbError:
         for changes in reversed(done):
-            store.apply([step for change in changes for step in change.backward])
+            store.apply([step for change in changes for step in change.backward], absent=frozenset())
         raise
     return tuple(change for changes in done for change in changes)
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def _is_left(selected: Selected, choices: Mapping[str, Choice], changed: Iterable[FileChange]) -> bool:

@@ -21,7 +21,7 @@ from agentnb.host.permissions.grants import Answer, Grants, Question, needs_user
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
 from agentnb.host.permissions.rehearsals import Rehearsals
-from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import similar_rule

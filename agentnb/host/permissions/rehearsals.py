@@ -13,22 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from agentnb.clock import now_ms
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentnbError, SessionError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.host.permissions.outcome import Ended, differences, look, named_files
-from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
-from agentnb.kernel.run_result import picture_block
-from agentnb.plugins.rehearsal.command import rehearse_command
-from agentnb.plugins.rehearsal.limits import SECONDS
+from agentnb.kernel.content import picture_block
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, rehearse_command, unavailable
 from agentnb.policy.sensitive import sensitive_pattern
 from agentnb.policy.severity import rank
 from agentnb.safe_json import read_json
 from agentnb.state import (
     ChatToolCallComplete,
-    RehearsalFile,
-    RehearsalVariable,
     ToolBlockContent,
     ToolCallDetails,
     ToolCallRehearsal,
@@ -196,8 +194,8 @@ class Rehearsals:
         if runner is None:
             return unavailable("There is no IPython kernel here.")
         work = runner.look(lambda: runner.rehearse(subject.text, seconds))
-        begun = await self._environment.job_queue.run(work, self._channels.tab_id, patience=patience, timeout=PATIENCE)
-        return begun if isinstance(begun, Rehearsal) else await asyncio.to_thread(begun.wait)
+        wait = await self._environment.job_queue.run(work, self._channels.tab_id, patience=patience, timeout=PATIENCE)
+        return await asyncio.to_thread(wait)
 
     def _tell(self, question: Question, subject: Subject, found: Rehearsal) -> None:
         REHEARSAL_ENDED.tell(
@@ -229,15 +227,7 @@ class Rehearsals:
             if sensitive_pattern(each.path, patterns) is not None:
                 diff = ""
             room -= len(diff)
-            files.append(
-                RehearsalFile(
-                    path=_printable(each.path),
-                    status=each.status,
-                    added=each.added,
-                    removed=each.removed,
-                    diff=hidden(diff) or None,
-                )
-            )
+            files.append(replace(each, path=_printable(each.path), diff=hidden(diff)))
         return ToolCallRehearsal(
             status="ended",
             input=hidden(subject.text),
@@ -249,9 +239,8 @@ class Rehearsals:
             error=None if found.error is None else hidden(found.error[:SHOWN_TEXT]),
             exit_code=found.exit_code,
             variables=tuple(
-                RehearsalVariable(
-                    name=each.name,
-                    status=each.status,
+                replace(
+                    each,
                     detail=hidden(each.detail[:SHOWN_TEXT]),
                     value=None if each.value is None else hidden(each.value),
                 )

@@ -7,7 +7,6 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentnb.json_rpc_codes import INVALID_PARAMS, INVALID_REQUEST
 from agentnb.plugins.acp_agent.client import Client
 from agentnb.plugins.acp_agent.client_requests import (
     ClientCapabilities,
@@ -26,18 +25,18 @@ from agentnb.plugins.acp_agent.client_requests import (
     reachable,
 )
 from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.schema import SessionParams, read_params
 from agentnb.plugins.acp_agent.session import Session
 from agentnb.plugins.acp_agent.updates import AvailableCommands, ChangedInfo
+from agentnb.rpc_message import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
+    from agentnb.plugins.acp_agent.client import Client, Method
     from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
     from agentnb.plugins.acp_agent.content import ContentBlock
     from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.acp_agent.rpc import Connection, Method
     from agentnb.plugins.acp_agent.store import Record, Store
     from agentnb.plugins.acp_agent.updates import AvailableCommand
 
@@ -53,10 +52,9 @@ _T = TypeVar("_T")
 class AcpAgent(Generic[_S]):
     """An agent as ACP sees it."""
 
-    def __init__(self, store: Store, connection: Connection, *, version: str) -> None:
+    def __init__(self, store: Store, client: Client, *, version: str) -> None:
         self._store = store
-        self._connection = connection
-        self._client = Client(connection)
+        self._client = client
         self._version = version
         self._capabilities = ClientCapabilities()
         self._sessions: dict[str, _S] = {}
@@ -192,7 +190,7 @@ class AcpAgent(Generic[_S]):
         try:
             await self.set_option(session, params.config_id, params.value)
         except ValueError as unknown:
-            raise RequestError(INVALID_PARAMS, str(unknown)) from None
+            raise RpcError(INVALID_PARAMS, str(unknown)) from None
         self._store.save(session.record())
         return ConfigOptions(config_options=self.options(session))
 
@@ -224,7 +222,7 @@ class AcpAgent(Generic[_S]):
 
     def _session(self, session_id: str) -> _S:
         if session_id not in self._sessions:
-            raise RequestError(INVALID_PARAMS, f"There is no open session `{session_id}`.")
+            raise RpcError(INVALID_PARAMS, f"There is no open session `{session_id}`.")
         return self._sessions[session_id]
 
     def _record(self, session_id: str) -> Record:
@@ -292,9 +290,9 @@ def _info(session: Session) -> SessionInfo:
     )
 
 
-def _no_session(session_id: str) -> RequestError:
-    return RequestError(NOT_FOUND, f"There is no session `{session_id}`.")
+def _no_session(session_id: str) -> RpcError:
+    return RpcError(NOT_FOUND, f"There is no session `{session_id}`.")
 
 
-def _running(session_id: str) -> RequestError:
-    return RequestError(INVALID_REQUEST, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")
+def _running(session_id: str) -> RpcError:
+    return RpcError(INVALID_REQUEST, f"A turn is running in `{session_id}`; wait for its end, or cancel it.")

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_requests import StdioServer
-from agentnb.plugins.acp_agent.rpc import RequestError
-from agentnb.safe_json import read_json
+from agentnb.rpc import MCP_CLIENT, Connection
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
+    from agentnb.plugins.acp_agent.client import Client
     from agentnb.plugins.acp_agent.client_requests import McpServer
-    from agentnb.plugins.acp_agent.rpc import Connection
 
 PROTOCOL = "2025-06-18"
 """The version of the Model Context Protocol that is spoken."""
@@ -31,6 +30,7 @@ PATIENCE = 20.0
 
 FAREWELL = 2.0
 LONGEST_LINE = 16 * 1024 * 1024
+_CHUNK = 256 * 1024
 
 
 class McpTrouble(Exception):
@@ -40,8 +40,10 @@ class McpTrouble(Exception):
 class McpClient:
     """One server that is reached. Made by :func:`reached`."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[[str, Any], Awaitable[Any]], tell: Callable[[str], Any]) -> None:
         self.about: dict[str, Any] = {}
+        self._ask = ask
+        self._tell = tell
 
     async def tools(self) -> list[dict[str, Any]]:
         """Every tool that it offers, over as many pages as there are."""
@@ -61,14 +63,11 @@ class McpClient:
     async def request(self, method: str, params: dict[str, Any], patience: float | None = PATIENCE) -> dict[str, Any]:
         """Ask, and wait for the answer."""
         try:
-            answer = await asyncio.wait_for(self._asked(method, params), patience)
+            result = await asyncio.wait_for(self._ask(method, params), patience)
         except asyncio.TimeoutError:
             raise McpTrouble(f"it did not answer `{method}` within {patience:g} s") from None
-        error = answer.get("error")
-        if error is not None:
-            said = error.get("message") if isinstance(error, dict) else error
-            raise McpTrouble(f"it refused `{method}`: {said}")
-        result = answer.get("result")
+        except RpcError as refused:
+            raise McpTrouble(f"it refused `{method}`: {refused}") from None
         return result if isinstance(result, dict) else {}
 
     async def greet(self, name: str) -> None:
@@ -77,88 +76,44 @@ class McpClient:
         answer = await self.request("initialize", offer)
         about = answer.get("serverInfo")
         self.about = about if isinstance(about, dict) else {}
-        await self._tell("notifications/initialized")
-
-    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer, as sent."""
-        raise NotImplementedError
-
-    async def _tell(self, method: str) -> None:
-        raise NotImplementedError
-
-
-class _OnStdio(McpClient):
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        super().__init__()
-        self._process = process
-        self._last = 0
-
-    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self._last += 1
-        await self._send({"id": self._last, "method": method, "params": params})
-        return await self._answer(self._last)
-
-    async def _tell(self, method: str) -> None:
-        await self._send({"method": method})
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        if self._process.stdin is None:
-            raise McpTrouble("it has no stdin")
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # the answer that does not come says so
-            await self._process.stdin.drain()
-
-    async def _answer(self, number: int) -> dict[str, Any]:
-        while self._process.stdout is not None and (line := await self._process.stdout.readline()):
-            with contextlib.suppress(ValueError):
-                message = read_json(line)
-                if isinstance(message, dict) and message.get("id") == number and "method" not in message:
-                    return message
-        raise McpTrouble(f"it ended with exit code {await self._process.wait()}")
-
-
-class _OverAcp(McpClient):
-    def __init__(self, connection: Connection, name: str) -> None:
-        super().__init__()
-        self._connection = connection
-        self._name = name
-
-    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        message = {"connectionId": self._name, "method": method, "params": params}
-        try:
-            return {"result": await self._connection.ask("mcp/message", message, take_back=True)}
-        except RequestError as refused:
-            return {"error": {"message": str(refused)}}
-
-    async def _tell(self, method: str) -> None:
-        await self._connection.tell("mcp/message", {"connectionId": self._name, "method": method})
+        self._tell("notifications/initialized")
 
 
 @contextlib.asynccontextmanager
-async def reached(server: McpServer, cwd: Path, connection: Connection) -> AsyncIterator[McpClient]:
-    """Start *server* in *cwd*, or connect to the client's own on *connection*; that is ended behind the block."""
+async def reached(server: McpServer, cwd: Path, client: Client) -> AsyncIterator[McpClient]:
+    """Start *server* in *cwd*, or connect to the *client*'s own; that is ended behind the block."""
     if isinstance(server, StdioServer):
-        async with _started(server, cwd, connection.name) as client:
-            yield client
+        async with _started(server, cwd, client.name) as started:
+            yield started
         return
     try:
-        answer = await connection.ask("mcp/connect", {"serverId": server.server_id}, take_back=True)
-    except RequestError as refused:
+        answer = await client.ask("mcp/connect", {"serverId": server.server_id})
+    except RpcError as refused:
         raise McpTrouble(f"it cannot be connected to: {refused}") from None
     name = answer.get("connectionId") if isinstance(answer, dict) else None
     if not isinstance(name, str):
         raise McpTrouble("it cannot be connected to: the client names no connection")
     try:
-        over_acp = _OverAcp(connection, name)
-        await over_acp.greet(connection.name)
+        over_acp = _over_acp(client, name)
+        await over_acp.greet(client.name)
         yield over_acp
     finally:
-        await asyncio.shield(asyncio.ensure_future(_disconnect(connection, name)))
+        await asyncio.shield(asyncio.ensure_future(_disconnect(client, name)))
 
 
-async def _disconnect(connection: Connection, name: str) -> None:
-    with contextlib.suppress(RequestError, ConnectionError):
-        await connection.ask("mcp/disconnect", {"connectionId": name})
+def _over_acp(client: Client, connection: str) -> McpClient:
+    def message(method: str, **more: Any) -> dict[str, Any]:
+        return {"connectionId": connection, "method": method, **more}
+
+    return McpClient(
+        lambda method, params: client.ask("mcp/message", message(method, params=params)),
+        lambda method: client.notify("mcp/message", message(method)),
+    )
+
+
+async def _disconnect(client: Client, name: str) -> None:
+    with contextlib.suppress(RpcError, ConnectionError):
+        await client.ask("mcp/disconnect", {"connectionId": name})
 
 
 @contextlib.asynccontextmanager
@@ -173,16 +128,27 @@ async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[M
             stdout=asyncio.subprocess.PIPE,
             cwd=cwd,
             env=env,
-            limit=LONGEST_LINE,
         )
     except OSError as error:
         raise McpTrouble(f"`{server.command}` cannot be started: {error.strerror or error}") from None
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise McpTrouble("it has no stdin or no stdout")
+    connection = Connection(stdin.write, MCP_CLIENT, longest=LONGEST_LINE)
+    reading = asyncio.ensure_future(_read(process, stdout, connection))
     try:
-        client = _OnStdio(process)
+        client = McpClient(connection.request, lambda method: connection.notify(method, {}))
         await client.greet(name)
         yield client
     finally:
         await asyncio.shield(asyncio.ensure_future(_end(process)))
+        await reading
+
+
+async def _read(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, connection: Connection) -> None:
+    while not connection.closed and (data := await stdout.read(_CHUNK)):
+        connection.feed(data)
+    connection.close(McpTrouble(f"it ended with exit code {await process.wait()}"))
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

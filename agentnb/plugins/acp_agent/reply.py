@@ -12,9 +12,9 @@ import msgspec
 from agentnb.plugins.acp_agent.client import AskedToolCall, Client
 from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason, Usage
 from agentnb.plugins.acp_agent.content import TextContent
-from agentnb.plugins.acp_agent.rpc import Connection, RequestError
 from agentnb.plugins.acp_agent.session import Exchange, Session
 from agentnb.plugins.acp_agent.updates import Chunk, Location, ShownContent, ToolCallProgress, ToolCallStart, ToolKind
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -34,7 +34,6 @@ class Reply(msgspec.Struct, kw_only=True):
     """One answer in the making."""
 
     client: Client
-    connection: Connection
     session: Session
     exchange: Exchange
     capabilities: ClientCapabilities
@@ -92,7 +91,7 @@ class Reply(msgspec.Struct, kw_only=True):
         """Ask the client for something inside; a refusal ends the tool call as failed."""
         try:
             yield
-        except RequestError as refused:
+        except RpcError as refused:
             said = _reason(refused)
         except msgspec.ValidationError:
             said = NO_ANSWER
@@ -153,7 +152,7 @@ def shown_text(text: str) -> ToolContent:
     return ShownContent(content=TextContent(text=text))
 
 
-def _reason(refused: RequestError) -> str:
+def _reason(refused: RpcError) -> str:
     data = refused.data
     details = (
         next((data[key] for key in ("details", "message") if key in data), None) if isinstance(data, dict) else data
@@ -163,5 +162,5 @@ def _reason(refused: RequestError) -> str:
 
 
 async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:
-    with suppress(RequestError, ConnectionError):
+    with suppress(RpcError, ConnectionError):
         await leftover

@@ -10,8 +10,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from agentnb.json_rpc_codes import INVALID_PARAMS
-from agentnb.plugins.acp_agent.rpc import RequestError
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 T = TypeVar("T")
 
@@ -63,9 +62,9 @@ def read_params(kind: type[T], params: object) -> T:
         raise invalid_params(str(error)) from None
 
 
-def invalid_params(details: str) -> RequestError:
+def invalid_params(details: str) -> RpcError:
     """The answer to parameters that are wrong."""
-    return RequestError(INVALID_PARAMS, "Invalid params", {"details": details})
+    return RpcError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 
 def _without_wrong_options(kind: type[Lenient], value: dict[str, Any]) -> dict[str, Any]:

@@ -10,31 +10,29 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, TextIO
 
-from agentnb.plugins.acp_agent.rpc import Connection
+from agentnb.plugins.acp_agent.client import Client
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, StreamReader
     from collections.abc import Callable
 
     from agentnb.plugins.acp_agent.agent import AcpAgent
-    from agentnb.plugins.acp_agent.rpc import Writer
-
-LONGEST_LINE = 256 * 1024 * 1024
-"""How many bytes one message from the client may have."""
+    from agentnb.plugins.acp_agent.client import Writer
 
 
-def serve(name: str, make: Callable[[Connection], AcpAgent[Any]]) -> None:
+def serve(name: str, make: Callable[[Client], AcpAgent[Any]]) -> None:
     """Serve one client until it closes stdin."""
     for stream in (sys.stdin, sys.stdout):
         _check(stream)
     asyncio.run(_serve(name, make))
 
 
-async def _serve(name: str, make: Callable[[Connection], AcpAgent[Any]]) -> None:
-    connection = Connection(*await _streams(), name)
-    agent = make(connection)
+async def _serve(name: str, make: Callable[[Client], AcpAgent[Any]]) -> None:
+    reader, writer = await _streams()
+    client = Client(name, writer)
+    agent = make(client)
     with contextlib.redirect_stdout(sys.stderr):  # what anybody prints stays off the wire
-        await connection.serve(agent.methods, agent.notifications)
+        await client.serve(reader, agent.methods, agent.notifications)
 
 
 def _check(stream: TextIO) -> None:
@@ -47,7 +45,7 @@ def _check(stream: TextIO) -> None:
 async def _streams() -> tuple[StreamReader, Writer]:
     """Stdin and stdout, such that neither holds up the loop."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    reader = asyncio.StreamReader()
     if sys.platform == "win32":  # whose loop can wait for no such pipe
         threading.Thread(target=_feed, args=(loop, reader), daemon=True).start()
         return reader, _BlockingWriter()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.command import OK, Command, Option, complain
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Sequence
+
+    from agentnb.acp.peer import Spawn
+    from agentnb.agent.confinement import Confine
+    from agentnb.host.environment import Environment
+    from agentnb.host.session_options import Configuration
+    from agentnb.ports import ToolSession
 
 
 def _components(arguments: argparse.Namespace) -> int:
@@ -38,4 +46,45 @@ COMMANDS = (
         ("NAME", "a component: a name or a quoted command; the first one is next to you"),
     ),
 )
-PLUGIN = Plugin(name="chain", summary="Components between you and an agent.", commands=COMMANDS)
+
+
+class Chain:
+    """Starts agents behind components, and says which there are."""
+
+    name = "components"
+
+    def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
+        """See :meth:`agentnb.ports.Launcher.check`."""
+        from agentnb.plugins.chain.components.given import check
+
+        check(components, are_installed=are_installed)
+
+    def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
+        """See :meth:`agentnb.ports.Launcher.spawn`."""
+        from agentnb.plugins.chain.components.given import components as read
+        from agentnb.plugins.chain.conductor.running_chain import ChainProcess
+
+        return partial(ChainProcess.spawn, components=read(components, session), confine=confine)
+
+    def customizations(
+        self, configuration: Configuration, environment: Environment, *, asks: bool
+    ) -> Iterable[dict[str, Any]]:
+        """See :meth:`agentnb.ports.Customizer.customizations`."""
+        from agentnb.plugins.chain.components.listing import customizations
+
+        del environment, asks
+        return customizations(configuration.chain, configuration.cwd)
+
+    def decide(self, action: str, package: str, *, shown: str) -> bool:
+        """See :meth:`agentnb.ports.Customizer.decide`: it asks nothing."""
+        del action, package, shown
+        return False
+
+
+PLUGIN = Plugin(
+    name="chain",
+    summary="Components between you and an agent.",
+    commands=COMMANDS,
+    launchers=(Chain(),),
+    customizers=(Chain(),),
+)

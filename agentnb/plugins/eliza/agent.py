@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.plugins.acp_agent.agent import AcpAgent, taking
 from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.updates import AvailableCommand, CommandInput
 from agentnb.plugins.eliza import attachment
 from agentnb.plugins.eliza.answer import answer
@@ -18,15 +16,16 @@ from agentnb.plugins.eliza.introduction import LOGIN, introduction
 from agentnb.plugins.eliza.reply import Reply
 from agentnb.plugins.eliza.session import Session
 from agentnb.plugins.eliza.settings import UnknownSetting
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
     from pathlib import Path
 
+    from agentnb.plugins.acp_agent.client import Client, Method
     from agentnb.plugins.acp_agent.client_requests import NewSession, OpenedSession
     from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.rpc import Connection, Method
     from agentnb.plugins.acp_agent.store import Record, Store
     from agentnb.plugins.eliza.commands.every_command import Command
 
@@ -36,8 +35,8 @@ AUTHENTICATION_REQUIRED = -32000
 class Eliza(AcpAgent[Session]):
     """The built-in agent."""
 
-    def __init__(self, store: Store, connection: Connection, *, version: str, wants_login: bool) -> None:
-        super().__init__(store, connection, version=version)
+    def __init__(self, store: Store, client: Client, *, version: str, wants_login: bool) -> None:
+        super().__init__(store, client, version=version)
         self._wants_login = wants_login
         self._login_offered = wants_login
 
@@ -59,14 +58,14 @@ class Eliza(AcpAgent[Session]):
     async def authenticate(self, params: Authenticate) -> dict[str, Any]:
         """ACP `authenticate`: believes everybody."""
         if not self._login_offered or params.method_id != LOGIN["id"]:
-            raise RequestError(INVALID_PARAMS, f"There is no login method `{params.method_id}`.")
+            raise RpcError(INVALID_PARAMS, f"There is no login method `{params.method_id}`.")
         self._wants_login = False
         return {}
 
     async def logout(self, _: object) -> dict[str, Any]:
         """ACP `logout`: new sessions want a login again."""
         if not self._login_offered:
-            raise RequestError(METHOD_NOT_FOUND, "Nobody has to log in here, so nobody can log out.")
+            raise RpcError(METHOD_NOT_FOUND, "Nobody has to log in here, so nobody can log out.")
         self._wants_login = True
         return {}
 
@@ -77,7 +76,7 @@ class Eliza(AcpAgent[Session]):
     async def new_session(self, params: NewSession) -> OpenedSession:
         """ACP `session/new`."""
         if self._wants_login:
-            raise RequestError(AUTHENTICATION_REQUIRED, "Authentication required: lie down on the couch first.")
+            raise RpcError(AUTHENTICATION_REQUIRED, "Authentication required: lie down on the couch first.")
         return await super().new_session(params)
 
     async def set_mode(self, params: SetMode) -> dict[str, Any]:
@@ -86,7 +85,7 @@ class Eliza(AcpAgent[Session]):
         try:
             session.settings.set_mode(params.mode_id)
         except UnknownSetting as unknown:
-            raise RequestError(INVALID_PARAMS, str(unknown)) from None
+            raise RpcError(INVALID_PARAMS, str(unknown)) from None
         self._store.save(session.record())
         return {}
 
@@ -118,7 +117,6 @@ class Eliza(AcpAgent[Session]):
         """The answer to *prompt* in *session*, and what makes it."""
         reply = Reply(
             client=self._client,
-            connection=self._connection,
             session=session,
             exchange=session.begin(msgspec.to_builtins(prompt)),
             attachments=attachment.attachments(prompt),

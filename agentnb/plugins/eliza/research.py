@@ -40,7 +40,7 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
     if package is None or question is None:
         raise Trouble("There is no question about a package.")
     try:
-        async with reached(server, reply.session.cwd, reply.connection) as client:
+        async with reached(server, reply.session.cwd, reply.client) as client:
             source = await _call(reply, client, "get_package_source", {"package": package[1]})
             places = [Path(line[2:]) for line in source.splitlines() if line.startswith("- ")]
             words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))

@@ -10,7 +10,7 @@ from agentnb.plugins.acp_agent.store import open_store
 from agentnb.plugins.eliza.agent import Eliza
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.rpc import Connection
+    from agentnb.plugins.acp_agent.client import Client
 
 STORE_VARIABLE = "AGENTNB_ELIZA_STORE"
 """Environment: a folder that keeps the sessions; without it they live as long as the process."""
@@ -24,7 +24,7 @@ def main(version: str) -> None:
     store = open_store(os.environ.get(STORE_VARIABLE))
     wants_login = os.environ.get(LOGIN_VARIABLE) == "1"
 
-    def make(connection: Connection) -> Eliza:
-        return Eliza(store, connection, version=version, wants_login=wants_login)
+    def make(client: Client) -> Eliza:
+        return Eliza(store, client, version=version, wants_login=wants_login)
 
     serve("eliza", make)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.api.changes import rows_of
+from agentnb.api.changes import HEAD, cells_of
 from agentnb.api.columns import lines
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import AgentnbError, UnknownSession
@@ -46,7 +46,7 @@ def conversation(name: str, *, diffs: bool = False) -> str:
     for number, turn in enumerate(record.turns, 1):
         prompt = prompts.get(turn.turn_id, "")
         parts.append(f"{number}. {' '.join(prompt.split())[:200]}".rstrip())
-        parts.append("\n".join([*lines(rows_of(turn.items)), *turn.notes]))
+        parts.append("\n".join([*lines([HEAD, *map(cells_of, turn.items)]), *turn.notes]))
         parts += [diff(item.name, item.file) for item in turn.items if item.file is not None] if diffs else []
     return "\n\n".join(parts)
 

@@ -6,8 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agentnb.api.columns import html, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.kernel.cell_names import cell_name
@@ -160,5 +159,5 @@ def _tool(environment: Environment) -> CodeTool:
     key = id(runner), Path.cwd()
     if key not in _tools:
         _tools.clear()
-        _tools[key] = CodeTool(runner, key[1], environment.language_server)
+        _tools[key] = CodeTool(runner, key[1], lambda: str(environment.sources()["language_server"].value))
     return _tools[key]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.command import OK, Command, Option, complain
+from agentnb.plugins.knowledge.tools import TOOLS
 from agentnb.ports import Plugin
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
+
+    from agentnb.host.environment import Environment
+    from agentnb.host.session_options import Configuration
 
 
 def _skills(arguments: argparse.Namespace) -> int:
@@ -55,6 +60,34 @@ COMMANDS = (
         ),
     ),
 )
+
+
+class SkillCustomizer:
+    """Says which skills an agent gets, and which the user is asked about (:class:`agentnb.ports.Customizer`)."""
+
+    name = "skills"
+
+    def customizations(
+        self, configuration: Configuration, environment: Environment, *, asks: bool
+    ) -> Iterable[dict[str, Any]]:
+        """See :meth:`agentnb.ports.Customizer.customizations`."""
+        from agentnb.plugins.knowledge.skills.customizations import customizations
+
+        del environment
+        return customizations(configuration, asks=asks)
+
+    def decide(self, action: str, package: str, *, shown: str) -> bool:
+        """See :meth:`agentnb.ports.Customizer.decide`."""
+        from agentnb.plugins.knowledge.skills.customizations import decide
+
+        decide(action, package, shown=shown)
+        return True
+
+
 PLUGIN = Plugin(
-    name="knowledge", summary="Skills of packages, research in their source, code intelligence.", commands=COMMANDS
+    name="knowledge",
+    summary="Skills of packages, research in their source, code intelligence.",
+    commands=COMMANDS,
+    tools=TOOLS,
+    customizers=(SkillCustomizer(),),
 )

@@ -6,11 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentnb.api.arguments import check_text
-from agentnb.api.columns import html, lines, on_one_line
+from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.api.configured import configuration_of, configured
-from agentnb.api.rows import Rows
 from agentnb.host import current_host
 from agentnb.plugins.knowledge.research.findings import Finding
+from agentnb.plugins.knowledge.researches.researches import researches_of
 
 if TYPE_CHECKING:
     from agentnb.plugins.knowledge.research.findings import Research
@@ -80,7 +80,9 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
         check_text("version", version, example='"1.2.0"')
     host = current_host()
     asked = configuration_of(configured(agent, None, None, None))
-    work = host.researches.research(question, package, version, configuration=asked, is_agreed=True)
+    work = host.loop.call(lambda: researches_of(host)).research(
+        question, package, version, configuration=asked, is_agreed=True
+    )
     future = host.loop.submit(work)
     try:
         return ResearchAnswer(future.result())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.api.columns import html, lines, on_one_line
-from agentnb.api.rows import Rows
+from agentnb.api.columns import Rows, html, lines, on_one_line
 from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
 from agentnb.plugins.knowledge.skills.library import SkillLibrary, named_skill
 from agentnb.plugins.knowledge.skills.offers import suspicious_lines

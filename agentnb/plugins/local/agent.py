@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from pathlib import Path
 
+    from agentnb.plugins.acp_agent.client import Client
     from agentnb.plugins.acp_agent.config_options import ConfigOption
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.rpc import Connection
     from agentnb.plugins.acp_agent.store import Record, Store
     from agentnb.plugins.local.settings import Settings
 
@@ -38,8 +38,8 @@ COMMANDS = (
 class LocalAgent(AcpAgent[Session]):
     """The agent that a model on a server of the user's works for."""
 
-    def __init__(self, store: Store, connection: Connection, *, version: str, settings: Settings) -> None:
-        super().__init__(store, connection, version=version)
+    def __init__(self, store: Store, client: Client, *, version: str, settings: Settings) -> None:
+        super().__init__(store, client, version=version)
         self._selection = ModelSelection(settings)
 
     def introduction(self) -> dict[str, Any]:
@@ -98,7 +98,6 @@ class LocalAgent(AcpAgent[Session]):
         """The answer to *prompt* in *session*, and what makes it."""
         reply = Reply(
             client=self._client,
-            connection=self._connection,
             session=session,
             exchange=session.begin(msgspec.to_builtins(prompt)),
             capabilities=self._capabilities,

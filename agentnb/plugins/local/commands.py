@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.local.connection_check import check_connection
 from agentnb.plugins.local.model_download import pull as download
 from agentnb.plugins.local.server import ServerTrouble
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.reply import Reply
@@ -33,17 +32,17 @@ async def check(models: ModelSelection, reply: Reply, session: Session) -> None:
 async def pull(models: ModelSelection, reply: Reply, session: Session, name: str) -> None:
     """Download a model with Ollama."""
     if not MODEL_NAME.fullmatch(name):
-        raise RequestError(INVALID_PARAMS, "Name the model behind /pull, as in `/pull qwen3:4b`")
+        raise RpcError(INVALID_PARAMS, "Name the model behind /pull, as in `/pull qwen3:4b`")
     server = (await models.look()).pulls
     if server is None:
-        raise RequestError(INTERNAL_ERROR, "No Ollama was found, and only Ollama can download models from here.")
+        raise RpcError(INTERNAL_ERROR, "No Ollama was found, and only Ollama can download models from here.")
     call = await reply.start_tool(f"Download {name}", "fetch")
     try:
         async for progress in download(server, name):
             await call.update("in_progress", title=f"Download {name}: {progress}")
     except ServerTrouble as trouble:
         await call.update("failed")
-        raise RequestError(INTERNAL_ERROR, str(trouble)) from None
+        raise RpcError(INTERNAL_ERROR, str(trouble)) from None
     except BaseException:
         await call.update("failed")
         raise

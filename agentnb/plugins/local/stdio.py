@@ -11,7 +11,7 @@ from agentnb.plugins.acp_agent.store import open_store
 from agentnb.plugins.local.agent import LocalAgent
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.rpc import Connection
+    from agentnb.plugins.acp_agent.client import Client
     from agentnb.plugins.acp_agent.store import Store
     from agentnb.plugins.local.settings import Settings
 
@@ -20,8 +20,8 @@ def main(version: str, settings: Settings) -> None:
     """Serve one client until it closes stdin."""
     store = _store()
 
-    def make(connection: Connection) -> LocalAgent:
-        return LocalAgent(store, connection, version=version, settings=settings)
+    def make(client: Client) -> LocalAgent:
+        return LocalAgent(store, client, version=version, settings=settings)
 
     serve("local", make)
 

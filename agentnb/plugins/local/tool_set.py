@@ -41,7 +41,7 @@ class ToolSet:
         async with contextlib.AsyncExitStack() as stack:
             for server in reply.session.mcp_servers if enabled else ():
                 try:
-                    client = await stack.enter_async_context(reached(server, reply.session.cwd, reply.connection))
+                    client = await stack.enter_async_context(reached(server, reply.session.cwd, reply.client))
                     described = await client.tools()
                 except McpTrouble as trouble:
                     troubles.append(f"The MCP server {server.name} cannot be used: {trouble}.")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.plugins.acp_agent.reply import shown_text
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.updates import ShownDiff, ShownTerminal
 from agentnb.plugins.local import folder_listing
 from agentnb.plugins.local.folder_listing import OutsideFolder
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,7 +120,7 @@ async def search(reply: Reply, given: dict[str, Any]) -> str:
     names, more = await _listed(reply, call, folder, _text(given, "pattern"), searched=True)
     hits: list[str] = []
     for name in names:
-        with contextlib.suppress(RequestError, msgspec.ValidationError):  # no text, or not allowed: others may be
+        with contextlib.suppress(RpcError, msgspec.ValidationError):  # no text, or not allowed: others may be
             content = await reply.client.read_text_file(reply.session.session_id, str(reply.path(name)))
             lines = enumerate(content.splitlines(), start=1)
             hits += [f"{name}:{number}: {line.strip()[:200]}" for number, line in lines if text.lower() in line.lower()]
@@ -168,7 +168,7 @@ async def write_file(reply: Reply, given: dict[str, Any]) -> str:
     call = await reply.start_tool(f"Write `{given['path']}`", "edit", raw_input={"path": given["path"]}, path=path)
     await call.update("in_progress")
     before = None
-    with contextlib.suppress(RequestError, msgspec.ValidationError):  # there is none yet
+    with contextlib.suppress(RpcError, msgspec.ValidationError):  # there is none yet
         before = await reply.client.read_text_file(reply.session.session_id, str(path))
     await _write(reply, call, path, before, given["content"])
     return "Done."

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.plugins.acp_agent.client_requests import Usage
 from agentnb.plugins.acp_agent.content import TextContent
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.updates import Chunk, UsedContext
 from agentnb.plugins.local.abilities import (
     SAY_TOOLS,
@@ -31,6 +29,7 @@ from agentnb.plugins.local.discovery import LARGER_CONTEXT
 from agentnb.plugins.local.prompt import system_message, user_message
 from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
 from agentnb.plugins.local.tool_set import ToolSet
+from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -62,14 +61,14 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
         await models.look()
         model = models.model_of(session)
         if model is None:
-            raise RequestError(INTERNAL_ERROR, models.problem(session))
+            raise RpcError(INTERNAL_ERROR, models.problem(session))
         await models.tell(reply, session)
     try:
         abilities = await known_abilities(reply, session, model)
         async with ToolSet.opened(reply, enabled=abilities.tools is not False and not session.without_tools) as tools:
             await _Turn(reply, session, model, abilities, tools).run(prompt)
     except (ServerTrouble, AnswerTooLong) as trouble:
-        raise RequestError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
+        raise RpcError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
 
 
 async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:

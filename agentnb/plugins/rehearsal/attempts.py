@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from agentnb.plugins.rehearsal.descriptors import COPY_OF
 from agentnb.plugins.sandbox import seccomp
-from agentnb.plugins.sandbox.processes import descendants
+from agentnb.processes import descendants
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedVariable, unavailable
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.descriptors import gpu_in_use, replace_descriptors, unshare_memory
 from agentnb.plugins.rehearsal.running import Running, scene_options
 from agentnb.plugins.rehearsal.supervisor import Scene, supervise
 from agentnb.plugins.rehearsal.thread_pools import calculate_in_one_thread, libraries_that_hang
 from agentnb.safe_json import read_record
+from agentnb.state import RehearsalVariable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -57,7 +58,7 @@ class CodeNotes(msgspec.Struct, frozen=True, kw_only=True):
     result: str | None = None
     error: str | None = None
     traceback: str = ""
-    variables: tuple[RehearsedVariable, ...] = ()
+    variables: tuple[RehearsalVariable, ...] = ()
     pictures: tuple[str, ...] = ()
     ended: bool = True
     memory: int | None = None
@@ -116,44 +117,32 @@ class Notes:
         return acts, told
 
 
-class CodeRehearsal:
-    """Code whose rehearsal was begun.
-
-    Args:
-        running: Its processes.
-        notes: What the code tells.
-    """
-
-    def __init__(self, running: Running, notes: Notes) -> None:
-        self._running = running
-        self._notes = notes
-
-    def wait(self) -> Rehearsal:
-        """Wait for its end; on any thread, once."""
-        report, rehearsal = self._running.wait()
-        if not rehearsal.available:
-            return rehearsal
-        acts, told = self._notes.read()
-        error = rehearsal.error
-        if report.late and (stuck := libraries_that_hang()):
-            error = f"{error}. {stuck} cannot calculate in a copy of a process: this is probably why"
-        elif told is not None and error is None:
-            error = told.error
-        elif told is None and error is None:
-            error = f"It ended the process (exit code {report.status})"
-        told = told or CodeNotes()
-        return replace(
-            rehearsal,
-            error=error,
-            result=told.result,
-            traceback=told.traceback,
-            variables=told.variables,
-            pictures=tuple(_decoded(told.pictures)),
-            processes=_texts(acts, "process"),
-            connections=tuple(dict.fromkeys((*_texts(acts, "connection"), *rehearsal.connections))),
-            memory=told.memory,
-            reason="" if rehearsal.way == "namespaces" else _REFUSED,
-        )
+def _wait(running: Running, notes: Notes) -> Rehearsal:
+    """Wait for its end."""
+    report, rehearsal = running.wait()
+    if not rehearsal.available:
+        return rehearsal
+    acts, told = notes.read()
+    error = rehearsal.error
+    if report.late and (stuck := libraries_that_hang()):
+        error = f"{error}. {stuck} cannot calculate in a copy of a process: this is probably why"
+    elif told is not None and error is None:
+        error = told.error
+    elif told is None and error is None:
+        error = f"It ended the process (exit code {report.status})"
+    told = told or CodeNotes()
+    return replace(
+        rehearsal,
+        error=error,
+        result=told.result,
+        traceback=told.traceback,
+        variables=told.variables,
+        pictures=tuple(_decoded(told.pictures)),
+        processes=_texts(acts, "process"),
+        connections=tuple(dict.fromkeys((*_texts(acts, "connection"), *rehearsal.connections))),
+        memory=told.memory,
+        reason="" if rehearsal.way == "namespaces" else _REFUSED,
+    )
 
 
 _REFUSED = (
@@ -166,9 +155,9 @@ def begin_code(
     play: Callable[[Notes], int],
     cwd: str | os.PathLike[str],
     *,
-    seconds: float = limits.SECONDS,
+    seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
-) -> CodeRehearsal | Rehearsal:
+) -> Callable[[], Rehearsal]:
     """Begin to rehearse: fork this process. To be called on the thread whose code it is.
 
     Args:
@@ -178,13 +167,13 @@ def begin_code(
         ways: The ways to close it in that may be used; all where None.
 
     Returns:
-        What waits for its end; the rehearsal itself where there can be none.
+        What waits for its end.
     """
     if not limits.is_linux():
-        return unavailable("Code can be rehearsed on Linux only.")
+        return lambda: unavailable("Code can be rehearsed on Linux only.")
     device = gpu_in_use()
     if device:
-        return unavailable(f"This kernel uses a graphics card ({device}), which no copy of it can use.")
+        return lambda: unavailable(f"This kernel uses a graphics card ({device}), which no copy of it can use.")
     folder = os.path.realpath(cwd)
     temporary = tempfile.mkdtemp(prefix="agentnb-rehearsal-")
     options = scene_options(folder, temporary, seconds, os.environ)
@@ -204,7 +193,8 @@ def begin_code(
         for each in (printed, report):
             os.close(each)
         os.rmdir(temporary)
-        return unavailable(f"This kernel could not be copied: {error.strerror}.")
+        reason = f"This kernel could not be copied: {error.strerror}."
+        return lambda: unavailable(reason)
     finally:
         if pid == 0:
             os._exit(70)
@@ -212,7 +202,7 @@ def begin_code(
         os.close(printing)
         os.close(reporting)
     running = Running(pid, printed, report, cwd=folder, temporary=temporary, seconds=seconds)
-    return CodeRehearsal(running, notes)
+    return lambda: _wait(running, notes)
 
 
 def _fork(scene: Scene, notes: Notes, state: Any, pipes: tuple[int, int], play: Callable[[Notes], int]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
 from agentnb.plugins.rehearsal import command_program, limits
 from agentnb.plugins.rehearsal.running import Running, scene_options
 
@@ -24,7 +24,7 @@ def rehearse_command(
     cwd: str | os.PathLike[str],
     *,
     env: Mapping[str, str] | None = None,
-    seconds: float = limits.SECONDS,
+    seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
 ) -> Rehearsal:
     """What a command of the shell would do.

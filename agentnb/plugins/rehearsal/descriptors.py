@@ -16,7 +16,7 @@ import stat
 from contextlib import suppress
 
 from agentnb.plugins.sandbox import landlock
-from agentnb.plugins.sandbox.system_calls import protect, remap_privately
+from agentnb.system_calls import protect, remap_privately
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

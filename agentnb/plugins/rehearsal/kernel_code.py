@@ -19,13 +19,13 @@ from agentnb.ipython.capture import capturing
 from agentnb.ipython.shell_namespace import ShellNamespace
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.job_queue import JobQueue
-from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedVariable
-from agentnb.kernel.value_summary import ValueSummary, difference
-from agentnb.plugins.rehearsal import limits
-from agentnb.plugins.rehearsal.code import CodeNotes, CodeRehearsal, Notes, begin_code
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
+from agentnb.kernel.value_text import ValueSummary, difference
+from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
+from agentnb.state import RehearsalVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.ipython.capture import Sink
     from agentnb.kernel.variable_watch import NameChange
@@ -42,9 +42,9 @@ def begin_in_shell(
     code: str,
     *,
     cwd: str | None = None,
-    seconds: float = limits.SECONDS,
+    seconds: float = SECONDS,
     ways: Sequence[str] | None = None,
-) -> CodeRehearsal | Rehearsal:
+) -> Callable[[], Rehearsal]:
     """Begin to rehearse *code* as a cell of *shell*; on the main thread."""
 
     def play(notes: Notes) -> int:
@@ -181,7 +181,7 @@ def _drawn(before: set[int]) -> list[str]:
     return found
 
 
-def _variable(change: NameChange) -> RehearsedVariable:
+def _variable(change: NameChange) -> RehearsalVariable:
     before = None if change.before is None else change.before.summary
     after = None if change.after is None else change.after.summary
     value = None
@@ -191,7 +191,7 @@ def _variable(change: NameChange) -> RehearsedVariable:
     detail = (
         (before or after or ValueSummary("")).text if before is None or after is None else difference(before, after)
     )
-    return RehearsedVariable(
+    return RehearsalVariable(
         name=change.name,
         status="added" if before is None else "deleted" if after is None else "changed",
         detail=detail if change.rebound else f"{detail}, changed in place",

@@ -11,8 +11,6 @@ TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SECONDS = 5.0
-"""How long a rehearsal may take."""
 DISK_MEGABYTES = 512
 """How much it may write."""
 MOST_FILES = 100_000

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.changes.text_diff import count_lines, unified
-from agentnb.kernel.rehearsal_result import Rehearsal, RehearsedFile, unavailable
+from agentnb.kernel.rehearsal_result import Rehearsal, unavailable
 from agentnb.plugins.rehearsal.limits import MOST_AT_ONCE, MOST_PROCESSES, hidden_paths, touched_folders
-from agentnb.plugins.sandbox.processes import descendants, signal_process
+from agentnb.processes import descendants, signal_process
 from agentnb.safe_json import read_record
+from agentnb.state import RehearsalFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,7 +158,7 @@ class Running:
         os.waitpid(self._pid, 0)
 
 
-def file_of(change: _Change, cwd: str) -> RehearsedFile:
+def file_of(change: _Change, cwd: str) -> RehearsalFile:
     """A file's change as it is shown."""
     path = os.path.relpath(change.path, cwd) if change.path.startswith(f"{cwd}/") else change.path
     path = f"{path.rstrip('/')}/" if change.path.endswith("/") else path
@@ -176,7 +177,7 @@ def file_of(change: _Change, cwd: str) -> RehearsedFile:
         )
         diff = unified(before, after, *names)
     status: Any = change.status
-    return RehearsedFile(path=path, status=status, added=added, removed=removed, diff=diff)
+    return RehearsalFile(path=path, status=status, added=added, removed=removed, diff=diff)
 
 
 def _text(printed: bytes) -> str:

@@ -23,8 +23,8 @@ from agentnb.plugins.rehearsal.attempts import Attempts
 from agentnb.plugins.rehearsal.descriptors import changed_files, copy_writable_files
 from agentnb.plugins.rehearsal.overlay_changes import changes, versions
 from agentnb.plugins.sandbox import landlock, namespaces, private_network, seccomp
-from agentnb.plugins.sandbox.processes import descendants, signal_descendants
-from agentnb.plugins.sandbox.system_calls import (
+from agentnb.processes import descendants, signal_descendants
+from agentnb.system_calls import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,

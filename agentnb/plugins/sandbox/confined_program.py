@@ -1,10 +1,11 @@
 """The program that confines itself and then becomes another (Linux).
 
 Run for :mod:`agentnb.agent.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… : WRITE… :
-LISTED… : COMMAND…; only the standard library and this package, and as little of it as possible. NETWORK is
-``all``, ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at 127.0.0.1: its port, the hosts that
-are reached without it from here, and those from a network of the process's own, this machine's servers that are to be
-there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy takes that network's listening sockets.
+LISTED… : COMMAND…; only the standard library and this package, and as little of it as possible. NETWORK is ``all``,
+``all;PORT,PORT`` (but these ports), ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at 127.0.0.1:
+its port, the hosts that are reached without it from here, and those from a network of the process's own, this machine's
+servers that are to be there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy takes that
+network's listening sockets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if __name__ == "__main__":
     sys.path.append(__file__.rpartition("/agentnb/")[0])
 
 from agentnb.plugins.sandbox import landlock, own_mounts, seccomp
-from agentnb.plugins.sandbox.system_calls import drop_capabilities
+from agentnb.system_calls import drop_capabilities
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def confine(
     listed: Sequence[str],
     *,
     ports: Sequence[int] | None,
+    refused: Sequence[int] = (),
     sockets: bool,
 ) -> None:
     """Confine this process (:class:`agentnb.agent.confinement.Confinement`).
@@ -45,6 +47,7 @@ def confine(
         write: What it may change, too.
         listed: Folders whose names it may read.
         ports: The only TCP ports that it may connect to; none of the internet where there are none; None: all of it.
+        refused: TCP ports that it may not connect to, at any address, where it may connect to all others.
         sockets: Whether it may make Unix sockets.
 
     Raises:
@@ -52,7 +55,7 @@ def confine(
     """
     own_mounts.enter(write)
     drop_capabilities(KEPT_CAPABILITIES)
-    used = landlock.restrict(read=read, write=write, listed=listed, ports=ports)
+    used = landlock.restrict(read=read, write=write, listed=listed, ports=ports, refused=refused)
     internet = () if ports is not None and not ports else seccomp.INTERNET
     families = [*internet, *([seccomp.UNIX] if sockets else ())]
     seccomp.refuse(
@@ -72,8 +75,10 @@ def reach(network: str) -> Sequence[int] | None:
     Raises:
         OSError: If the proxy is gone.
     """
-    if network in ("all", "none"):
-        return None if network == "all" else ()
+    if network == "none":
+        return ()
+    if network.startswith("all"):
+        return None
     from agentnb.plugins.sandbox import private_network
 
     _, outer, around, within, named, meeting = network.split(";", 5)
@@ -99,7 +104,9 @@ def main(network: str, sockets: str, *rest: str) -> None:
         lists.append(words[:at])
         words = words[at + 1 :]
     try:
-        confine(*lists, ports=reach(network), sockets=sockets == "sockets")
+        kind, _, refused = network.partition(";")
+        ports = tuple(map(int, refused.split(","))) if kind == "all" and refused else ()
+        confine(*lists, ports=reach(network), refused=ports, sockets=sockets == "sockets")
     except OSError as error:
         sys.stderr.write(f"The agent could not be confined: {error.strerror or error}.\n")
         sys.exit(126)

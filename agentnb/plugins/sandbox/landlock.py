@@ -13,7 +13,7 @@ import os
 import stat
 import struct
 
-from agentnb.plugins.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
+from agentnb.system_calls import PR_SET_NO_NEW_PRIVS, call, prctl
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = ((1 << 16) - 1) & ~(_MAKE_CHAR | _MAKE_BLOCK)
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-CONNECT_TCP = 1 << 1
+BIND_TCP, CONNECT_TCP = 1 << 0, 1 << 1
 
 SINCE = {"files": 1, "moves between folders": 2, "truncation": 3, "TCP": 4, "devices": 5, "signals": 6}
 """From which version of Landlock's interface (ABI) on something is refused."""
@@ -48,6 +48,7 @@ def restrict(
     write: Iterable[str],
     listed: Iterable[str] = (),
     ports: Sequence[int] | None = None,
+    refused: Sequence[int] = (),
     scoped: bool = True,
     version: int | None = None,
 ) -> int:
@@ -65,7 +66,7 @@ def restrict(
         files &= ~TRUNCATE
     if used < SINCE["moves between folders"]:
         files &= ~REFER
-    network = 3 if ports is not None and used >= SINCE["TCP"] else 0
+    network = 0 if used < SINCE["TCP"] else BIND_TCP | CONNECT_TCP if ports is not None else CONNECT_TCP * bool(refused)
     scope = 3 if scoped and used >= SINCE["signals"] else 0
     size = 8 if used < SINCE["TCP"] else 16 if used < SINCE["signals"] else 24
     ruleset = call(CREATE_RULESET, struct.pack("QQQ", files, network, scope)[:size], size, 0)
@@ -76,13 +77,18 @@ def restrict(
             _allow(ruleset, path, WRITE & files)
         for path in listed:
             _allow(ruleset, path, READ_DIR)
-        for port in ports or () if network else ():
+        for port in _connectable(ports, refused) if network else ():
             call(ADD_RULE, ruleset, 2, struct.pack("=QQ", CONNECT_TCP, port), 0)
         prctl(PR_SET_NO_NEW_PRIVS, 1)
         call(RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
     return used
+
+
+def _connectable(ports: Sequence[int] | None, refused: Sequence[int]) -> Iterable[int]:
+    """The ports of a connection's rules: Landlock can name only what it allows."""
+    return (port for port in range(1 << 16) if port not in refused) if ports is None else ports
 
 
 def everything_but(hidden: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ import os
 import stat
 import struct
 
-from agentnb.plugins.sandbox.system_calls import call, drop_capabilities, mount, unshare
+from agentnb.system_calls import call, drop_capabilities, mount, unshare
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from agentnb.plugins.sandbox.namespaces import (
     READ_ONLY,
     RECURSIVE,
 )
-from agentnb.plugins.sandbox.system_calls import call, mount, unshare
+from agentnb.system_calls import call, mount, unshare
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from _socket import AF_INET, AF_INET6, AF_UNIX, SCM_RIGHTS, SOCK_DGRAM, SOCK_STR
 from contextlib import ExitStack, closing
 
 from agentnb.plugins.sandbox.namespaces import NEW_NETWORK, NEW_USER
-from agentnb.plugins.sandbox.system_calls import unshare
+from agentnb.system_calls import unshare
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

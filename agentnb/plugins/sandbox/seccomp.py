@@ -16,7 +16,7 @@ import os
 import struct
 from contextlib import suppress
 
-from agentnb.plugins.sandbox.system_calls import PR_SET_NO_NEW_PRIVS, machine, prctl, set_filter
+from agentnb.system_calls import PR_SET_NO_NEW_PRIVS, machine, prctl, set_filter
 
 TYPE_CHECKING = False  # as in typing, which costs start-up time
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
  * What a cell says to an agent is text, not Python: the colours of `%agent` lines and `%%agent` cells are taken away in the
  * editor. Only the lines that are in sight are looked at, so a long cell costs what a short one does.
  */
-import type { EditorState, Extension } from "@codemirror/state";
-import { Decoration, type DecorationRange, type DecorationSet, EditorView, ViewPlugin } from "@codemirror/view";
+import type { EditorState, Extension, Range } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, ViewPlugin } from "@codemirror/view";
 
 /** A line that speaks to an agent; before it may stand a name that takes the turn: `turn = %agent …`. */
 const LINE = /^\s*(?:[\w.]+(?:\s*,\s*[\w.]+)*\s*=\s*)?(?=%agents?(?:\s|$))/;
@@ -29,7 +29,7 @@ export function agentTexts(state: EditorState, from: number, to: number): [from:
 }
 
 function drawn(view: EditorView): DecorationSet {
-  const ranges: DecorationRange[] = [];
+  const ranges: Range<Decoration>[] = [];
   for (const { from, to } of view.visibleRanges)
     for (const range of agentTexts(view.state, from, to)) ranges.push(TEXT.range(...range));
   return Decoration.set(ranges, true);

@@ -1,6 +1,7 @@
 /** What of JupyterLab tells that an agent needs the user, and how the user comes from there to the conversation. */
 import type { Application } from "@jupyterlab/application";
 import type { NotebookPanel } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
 import styles from "./attention.css";
 import type { Sidebar } from "./sidebar";
 
@@ -9,7 +10,7 @@ let isStyled = false;
 
 /** Marks the sidebar's icon (in Notebook 7, which has none, the toolbar's button) and the notebook's tab, or takes the marks away. */
 export function markNotebook(sidebar: Sidebar, panel: NotebookPanel): void {
-  if (!isStyled) document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  if (!isStyled) addStyles(styles);
   isStyled = true;
   document.body.classList.toggle(ATTENTION, sidebar.hasAttention);
   if (!panel.isDisposed) panel.title.dataset = { ...panel.title.dataset, agentnb: sidebar.needs(panel) ? "waits" : "" };

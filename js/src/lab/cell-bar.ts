@@ -1,35 +1,97 @@
-/** The toolbar of a proposed change in its cell: what is proposed, what answers it, and what goes to the next one. */
+/** The toolbar of a change in its cell: what it is, what answers it, and what goes to the next one. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
-import { line } from "../view/plain";
-import type { CellProposal } from "../view/store";
+import { button, element } from "../element";
 
 /** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
 const INERT_FOR = 500;
+const SUPPRESSED = "data-lm-suppress-shortcuts";
 
-/** What is proposed, in a sentence. */
-function sentence({ action, others, newKind, newTags, title }: CellProposal): string {
-  switch (action) {
-    case "insert":
-      return "The agent proposes this new cell.";
-    case "replace":
-      return "The agent proposes to replace this cell.";
-    case "delete":
-      return "The agent proposes to delete this cell.";
-    case "move":
-      return "The agent proposes to move this cell to the marked place.";
-    case "split":
-      return "The agent proposes to split this cell in two.";
-    case "merge":
-      return `The agent proposes to merge this cell with the ${others?.length === 1 ? "next one" : `next ${others?.length}`}.`;
-    case "type":
-      return `The agent proposes to make this a ${newKind === "markdown" ? "Markdown" : line(newKind, 20)} cell.`;
-    case "tags":
-      return newTags?.length
-        ? `The agent proposes these tags for this cell: ${line(newTags.join(", "), 200)}.`
-        : "The agent proposes to remove this cell's tags.";
-    default:
-      return `The agent proposes: ${title}`;
+export interface Moves {
+  step(by: 1 | -1): void;
+  /** The keyboard goes back to the notebook. */
+  leave(): void;
+}
+
+export abstract class CellBar {
+  readonly node = element("div", { class: "agentnb-cell-bar", role: "toolbar" });
+  protected readonly why = element("span", { class: "agentnb-cell-bar-why", role: "status" });
+  readonly #first: HTMLButtonElement | undefined;
+  /** What is shown where the notebook has other bars. */
+  readonly #more: readonly HTMLButtonElement[];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** `answers` are for this change, `all` for those of all bars. */
+  constructor(
+    sentence: string,
+    answers: readonly HTMLButtonElement[],
+    all: readonly HTMLButtonElement[],
+    { step, leave }: Moves,
+  ) {
+    const previous = button("↑", () => step(-1), { label: "Previous change" });
+    const next = button("↓", () => step(1), { label: "Next change" });
+    for (const one of [previous, next]) one.title = one.ariaLabel ?? "";
+    this.#first = answers[0];
+    this.#more = [...all, previous, next];
+    this.node.setAttribute(SUPPRESSED, "true"); // Enter and Space press a button
+    this.node.setAttribute("aria-label", sentence);
+    // The two stay on one line.
+    const steps = element("span", "agentnb-cell-bar-steps", previous, next);
+    this.node.append(element("span", "", sentence), this.why, ...answers, ...all, steps);
+    moveByKeys(this.node, [...answers, ...this.#more], leave);
+    this.others = 0;
+    this.#arm();
   }
+
+  get hasFocus(): boolean {
+    return this.node.contains(document.activeElement);
+  }
+
+  /** How many other bars the notebook shows. */
+  set others(others: number) {
+    for (const one of this.#more) one.hidden = others === 0;
+  }
+
+  focus(): void {
+    this.#first?.focus({ preventScroll: true });
+  }
+
+  /** It can be seen from now on. */
+  appear(): void {
+    this.#arm();
+    this.update();
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.node.remove();
+  }
+
+  /** False for the first moment: what is clicked or pressed then was meant for what was there before. */
+  protected get isArmed(): boolean {
+    return this.node.dataset.armed === "true";
+  }
+
+  /** Says which buttons can be used now; they stay in the tab order. */
+  protected abstract update(): void;
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    this.node.dataset.armed = "false";
+    this.#timer = setTimeout(() => {
+      this.node.dataset.armed = "true";
+      this.update();
+    }, INERT_FOR);
+  }
+}
+
+/** Says of buttons that they cannot be used, or that they can. */
+export function disable(buttons: readonly HTMLButtonElement[], isDisabled: boolean): void {
+  for (const one of buttons) one.setAttribute("aria-disabled", String(isDisabled));
+}
+
+/** A button that answers; not to the second click of a double click, which was meant for the bar that was here. */
+export function answerButton(text: string, onClick: () => void, className = ""): HTMLButtonElement {
+  return button(text, ({ detail }) => detail < 2 && onClick(), className);
 }
 
 /**
@@ -54,141 +116,6 @@ export function readOnlyNote({ context }: NotebookPanel): string {
   return " Its file is read-only: save the notebook under another name to keep the change.";
 }
 
-export interface Doings {
-  answer(how: "accept" | "reject" | "run"): void;
-  answerAll(how: "accept" | "reject"): void;
-  step(by: 1 | -1): void;
-  /** The keyboard goes back to the notebook. */
-  leave(): void;
-}
-
-export class Bar {
-  readonly node = document.createElement("div");
-  readonly #proposal: CellProposal;
-  readonly #said = document.createElement("span");
-  readonly #why = document.createElement("span");
-  readonly #accept: HTMLButtonElement;
-  readonly #run: HTMLButtonElement | undefined;
-  readonly #all: HTMLButtonElement[];
-  readonly #more: HTMLButtonElement[];
-  readonly #arming: Arming;
-  #obstacle = "";
-
-  /** `note`: what else there is to know, in a sentence. */
-  constructor(proposal: CellProposal, canRun: boolean, doings: Doings, note = "") {
-    this.#proposal = proposal;
-    const { node } = this;
-    node.className = "agentnb-cell-bar";
-    node.setAttribute("role", "toolbar");
-    leaveShortcuts(node);
-    this.#said.textContent = sentence(proposal) + note;
-    node.setAttribute("aria-label", this.#said.textContent);
-    this.#why.className = "agentnb-cell-bar-why";
-    this.#why.setAttribute("role", "status");
-    this.#accept = answerButton("Accept", "agentnb-accept", () => doings.answer("accept"));
-    this.#run = canRun ? answerButton("Accept and run", "", () => doings.answer("run")) : undefined;
-    const previous = barButton("↑", "", () => doings.step(-1), "Previous change");
-    const next = barButton("↓", "", () => doings.step(1), "Next change");
-    this.#all = [
-      answerButton("Accept all", "", () => doings.answerAll("accept")),
-      answerButton("Reject all", "", () => doings.answerAll("reject")),
-    ];
-    this.#more = [...this.#all, previous, next];
-    const buttons = [
-      this.#accept,
-      ...(this.#run ? [this.#run] : []),
-      answerButton("Reject", "", () => doings.answer("reject")),
-      ...this.#more,
-    ];
-    node.append(this.#said, this.#why, ...buttons.slice(0, -2), together(previous, next));
-    moveByKeys(node, buttons, () => doings.leave());
-    this.others = 0;
-    this.#arming = new Arming(node, () => this.#update());
-    this.#update();
-  }
-
-  get hasFocus(): boolean {
-    return this.node.contains(document.activeElement);
-  }
-
-  /** How many other proposals there are in the notebook. */
-  set others(others: number) {
-    for (const one of this.#more) one.hidden = others === 0;
-  }
-
-  /** Why it cannot be accepted now; empty where it can. */
-  set obstacle(why: string) {
-    this.#obstacle = why;
-    this.#update();
-  }
-
-  /** Whether it can be answered so now. */
-  can(how: "accept" | "reject" | "run"): boolean {
-    if (!this.#arming.isDone) return false;
-    if (how === "reject") return this.#proposal.reject !== undefined;
-    return !this.#obstacle && this.#proposal.accept !== undefined && (how === "accept" || this.#run !== undefined);
-  }
-
-  focus(): void {
-    this.#accept.focus({ preventScroll: true });
-  }
-
-  /** It can be seen from now on. */
-  appear(): void {
-    this.#arming.begin();
-    this.#update();
-  }
-
-  dispose(): void {
-    this.#arming.stop();
-    this.node.remove();
-  }
-
-  #update(): void {
-    this.#why.textContent = this.#obstacle;
-    const disabled = String(!this.can("accept"));
-    for (const one of [this.#accept, this.#run]) one?.setAttribute("aria-disabled", disabled); // still in the tab order
-    for (const one of this.#all) one.setAttribute("aria-disabled", String(!this.#arming.isDone));
-  }
-}
-
-/** The time in which a new bar answers nothing: what is clicked or pressed then was meant for what was there before. */
-export class Arming {
-  readonly #bar: HTMLElement;
-  readonly #done: () => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  /** `done` is called at its end. */
-  constructor(bar: HTMLElement, done: () => void) {
-    this.#bar = bar;
-    this.#done = done;
-    this.begin();
-  }
-
-  get isDone(): boolean {
-    return this.#bar.dataset.armed === "true";
-  }
-
-  /** Begins it, anew where the bar comes to be seen only now. */
-  begin(): void {
-    this.stop();
-    this.#bar.dataset.armed = "false";
-    this.#timer = setTimeout(() => {
-      this.#bar.dataset.armed = "true";
-      this.#done();
-    }, INERT_FOR);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-const SUPPRESSED = "data-lm-suppress-shortcuts";
-
-/** Keys in a bar are the bar's: Enter and Space press a button. */
-export const leaveShortcuts = (bar: HTMLElement): void => bar.setAttribute(SUPPRESSED, "true");
-
 /** Lets through from all bars what is pressed together with Alt, as the shortcuts for changes are. */
 export function passShortcuts(): void {
   const listen = ({ altKey, target }: KeyboardEvent): void => {
@@ -198,16 +125,8 @@ export function passShortcuts(): void {
   window.addEventListener("keydown", listen, { capture: true }); // before JupyterLab's own
 }
 
-/** Buttons that stay on one line. */
-export function together(...buttons: HTMLElement[]): HTMLElement {
-  const node = document.createElement("span");
-  node.className = "agentnb-cell-bar-steps";
-  node.append(...buttons);
-  return node;
-}
-
 /** The arrow keys go from button to button, Escape leaves the bar. */
-export function moveByKeys(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
+function moveByKeys(bar: HTMLElement, buttons: readonly HTMLButtonElement[], leave: () => void): void {
   bar.addEventListener("keydown", (event) => {
     if (event.key === "Escape") leave();
     else if (event.key === "ArrowRight" || event.key === "ArrowLeft") focusBeside(buttons, event.key);
@@ -220,25 +139,4 @@ function focusBeside(buttons: readonly HTMLButtonElement[], key: "ArrowLeft" | "
   const shown = buttons.filter((one) => !one.hidden);
   const at = shown.indexOf(document.activeElement as HTMLButtonElement);
   shown[(at + (key === "ArrowRight" ? 1 : -1) + shown.length) % shown.length]?.focus();
-}
-
-/** A button that answers; not to the second click of a double click, which was meant for the bar that was here. */
-export function answerButton(name: string, className: string, onClick: () => void): HTMLButtonElement {
-  const made = barButton(name, className, () => {});
-  made.addEventListener("click", ({ detail }) => {
-    if (detail < 2) onClick();
-  });
-  return made;
-}
-
-/** A button of such a bar; `label` says what it does where its text is a sign. */
-export function barButton(name: string, className: string, onClick: () => void, label = ""): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = className;
-  made.textContent = name;
-  made.title = label;
-  if (label) made.setAttribute("aria-label", label);
-  made.addEventListener("click", onClick);
-  return made;
 }

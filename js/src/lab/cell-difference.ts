@@ -5,9 +5,18 @@
  */
 import { highlightingFor, language } from "@codemirror/language";
 import { type Change, Chunk } from "@codemirror/merge";
-import { Compartment, type EditorState, type Extension, StateEffect, StateField, Text } from "@codemirror/state";
-import { Decoration, type DecorationRange, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import {
+  Compartment,
+  type EditorState,
+  type Extension,
+  type Range,
+  StateEffect,
+  StateField,
+  Text,
+} from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { highlightTree } from "@lezer/highlight";
+import { element } from "../element";
 
 /** So that two texts that differ in everything do not hold up the page, in milliseconds. */
 const DIFF = { scanLimit: 2_000, timeout: 200 };
@@ -83,9 +92,9 @@ const ended = (text: Text): Text => text.append(Text.of(["", ""]));
 const classOf = (isLater: boolean, what: string): string => `agentnb-${isLater ? "new" : "old"}-${what}`;
 
 /** The lines of the editor that the other text has not. */
-function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): DecorationRange[] {
+function present(doc: Text, { fromA, toA, endA, changes }: Chunk, when: When): Range<Decoration>[] {
   if (fromA >= toA || (doc.length === 0 && fromA === 0)) return [];
-  const ranges: DecorationRange[] = [];
+  const ranges: Range<Decoration>[] = [];
   for (let line = doc.lineAt(fromA); ; line = doc.lineAt(line.to + 1)) {
     ranges.push(Decoration.line({ class: classOf(when === "before", "line") }).range(line.from));
     if (line.to >= endA) break;
@@ -103,7 +112,7 @@ function absent(
   other: Text,
   { fromA, toA, endA, fromB, toB, endB, changes }: Chunk,
   when: When,
-): DecorationRange[] {
+): Range<Decoration>[] {
   if (fromB >= toB) return [];
   const isPart = fromA < toA;
   const isBelow = (isPart && when === "proposed") || fromA > doc.length;
@@ -130,10 +139,8 @@ class OtherLines extends WidgetType {
   }
 
   override toDOM({ state }: EditorView): HTMLElement {
-    const node = document.createElement("div");
-    node.className = classOf(this.#isLater, "lines");
-    node.append(...linesOf(this.#text, this.#pieces(state), this.#isLater ? "ins" : "del"));
-    return node;
+    const lines = linesOf(this.#text, this.#pieces(state), this.#isLater ? "ins" : "del");
+    return element("div", classOf(this.#isLater, "lines"), ...lines);
   }
 
   /** From where to where which classes hold. */
@@ -161,18 +168,13 @@ function linesOf(text: string, pieces: readonly Piece[], tag: "ins" | "del"): HT
   const ends = new Set(pieces.flatMap(({ from, to }) => [from, to]));
   let start = 0;
   return text.split("\n").map((line) => {
-    const node = document.createElement(tag);
+    const node = element(tag);
     const end = start + line.length;
     const cuts = [start, ...[...ends].filter((at) => at > start && at < end).sort((a, b) => a - b), end];
     for (let index = 0; index + 1 < cuts.length; index++) {
       const [from, to] = [cuts[index] as number, cuts[index + 1] as number];
-      const span = document.createElement("span");
-      span.className = pieces
-        .filter((piece) => piece.from <= from && to <= piece.to)
-        .map(({ classes }) => classes)
-        .join(" ");
-      span.textContent = text.slice(from, to);
-      node.append(span);
+      const classes = pieces.filter((piece) => piece.from <= from && to <= piece.to).map((piece) => piece.classes);
+      node.append(element("span", classes.join(" "), text.slice(from, to)));
     }
     start = end + 1;
     return node;

@@ -2,13 +2,15 @@
  * Review in the cells: a part that is loaded with the first proposal for a cell of an open notebook, or the first edit of
  * one. It has what JupyterLab gives: the editor's look and languages, commands and the notebooks that are open.
  */
-import { EditorState } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import type { Application } from "@jupyterlab/application";
 import { jupyterTheme, type Languages } from "@jupyterlab/codemirror";
 import type { NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import { addStyles } from "../element";
 import { passShortcuts } from "./cell-bar";
 import styles from "./cell-review.css";
+import { isOpenAt } from "./notebook-state";
 import type { AbsentCell } from "./shown-changes";
 import { ShownProposals } from "./shown-proposals";
 
@@ -22,13 +24,7 @@ const shown = new WeakMap<NotebookPanel, ShownProposals>();
 
 /** What shows the proposals for a notebook; the same for the same notebook. */
 export function shownProposals(panel: NotebookPanel, page: Page, run: (index: number) => void): ShownProposals {
-  const isOpen = (path: string): boolean => {
-    let isFound = false;
-    page.tracker.forEach(({ context }) => {
-      isFound ||= context.path === path;
-    });
-    return isFound;
-  };
+  const isOpen = (path: string): boolean => isOpenAt(page.tracker, path);
   const drawCell = (parent: HTMLElement, cell: AbsentCell): (() => void) => draw(parent, cell, page.languages);
   const made = shown.get(panel) ?? new ShownProposals(panel, { isOpen, run, drawCell });
   shown.set(panel, made);
@@ -39,7 +35,7 @@ export function shownProposals(panel: NotebookPanel, page: Page, run: (index: nu
 function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages: Languages | null): () => void {
   let view: EditorView | undefined;
   let isGone = false;
-  const show = (language: object | undefined): void => {
+  const show = (language: Extension | undefined): void => {
     if (isGone) return;
     view = new EditorView({
       parent,
@@ -61,7 +57,7 @@ function draw(parent: HTMLElement, { kind, text, label }: AbsentCell, languages:
   };
 }
 
-async function languageOf(kind = "code", languages: Languages | null): Promise<object | undefined> {
+async function languageOf(kind = "code", languages: Languages | null): Promise<Extension | undefined> {
   const file = kind === "code" ? "cell.py" : kind === "markdown" ? "cell.md" : "cell.txt";
   const found = languages?.findByFileName?.(file);
   const language = found && (await languages?.getLanguage(found).catch(() => null));
@@ -71,7 +67,7 @@ async function languageOf(kind = "code", languages: Languages | null): Promise<o
 /** For the shortcuts (js/schema/plugin.json), which hold in a notebook with a proposal. */
 function addCommands({ app, tracker }: Page): void {
   if (app.commands.hasCommand("agentnb:accept-cell-change")) return;
-  document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  addStyles(styles);
   passShortcuts();
   const current = (): ShownProposals | undefined =>
     tracker.currentWidget ? shown.get(tracker.currentWidget) : undefined;

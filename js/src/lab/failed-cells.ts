@@ -1,5 +1,6 @@
 /** The cells of a notebook that failed: which they are, and the buttons in the corner of their outputs. */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { button, element } from "../element";
 
 export type ErrorAction = "fix" | "explain";
 
@@ -105,18 +106,9 @@ export class FailedCells {
   }
 
   #bar(cell: Cell): HTMLElement {
-    const bar = document.createElement("div");
-    bar.className = BAR;
-    bar.setAttribute("role", "group");
-    bar.setAttribute("aria-label", "Error");
+    const buttons = (["fix", "explain"] as const).map((action) => button(LABELS[action], () => this.ask(action, cell)));
+    const bar = element("div", { class: BAR, role: "group", label: "Error" }, ...buttons);
     bar.dataset.lmSuppressShortcuts = "true"; // Enter and Space press the button
-    for (const action of ["fix", "explain"] as const) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = LABELS[action];
-      button.addEventListener("click", () => this.ask(action, cell));
-      bar.append(button);
-    }
     return bar;
   }
 }

@@ -10,7 +10,6 @@ import {
   type Languages,
 } from "@jupyterlab/codemirror";
 import {
-  type Cell,
   type CellExecutor,
   INotebookCellExecutor,
   INotebookTracker,
@@ -19,16 +18,19 @@ import {
   type Tracker,
 } from "@jupyterlab/notebook";
 import type { Comm, Kernel } from "@jupyterlab/services";
+import { addStyles } from "../element";
 import { offer } from "../notebooks";
 import type { NotebookActions as Actions, Review, SettingsAccess } from "../view/store";
 import type { Place } from "./add-to-chat";
 import { AgentEdits } from "./agent-edits";
 import { takeCells } from "./cell-drop";
+import { addAddCommand, addCommands, addEdits, addErrorCommands, COMMANDS, ERRORS } from "./commands";
 import { NotebookEdits, runCell } from "./edits";
-import { type ErrorAction, type Failed, FailedCells } from "./failed-cells";
-import icon, { explainIcon, fixIcon } from "./icon";
+import { type Failed, FailedCells } from "./failed-cells";
+import icon from "./icon";
 import styles from "./lab.css";
 import { savedOf } from "./link";
+import { isOpenAt } from "./notebook-state";
 import { part } from "./parts";
 import { Proposals } from "./proposals";
 import type { ReviewPanel } from "./review";
@@ -37,15 +39,6 @@ import { ID, Sidebar } from "./sidebar";
 
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
-const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
-const ADD = "agentnb:add-to-chat";
-const COMMANDS = {
-  toggle: "agentnb:toggle",
-  focus: "agentnb:focus",
-  reconnect: "agentnb:reconnect",
-  settings: "agentnb:settings",
-  history: "agentnb:history",
-};
 
 function activate(
   app: Application,
@@ -55,7 +48,7 @@ function activate(
   languages: Languages | null,
   executor: CellExecutor | null = null,
 ): void {
-  document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+  addStyles(styles);
   const classic = app.name === "Jupyter Notebook";
   const edits = new WeakMap<NotebookPanel, NotebookEdits>();
   const managers = new WeakMap<NotebookPanel, Promise<Manager>>();
@@ -89,7 +82,7 @@ function activate(
     const made = new NotebookEdits(panel, { executor, warn });
     edits.set(panel, made);
     const proposed = new Proposals(async () => {
-      const { shownProposals } = await part<typeof import("./cell-review")>("cell-review");
+      const { shownProposals } = await part("cell-review");
       const run = (index: number): void => void runCell(panel, executor, index);
       return panel.isDisposed ? undefined : shownProposals(panel, { app, tracker, languages }, run);
     });
@@ -100,7 +93,7 @@ function activate(
     };
     Object.assign(made, {
       settings: (access: SettingsAccess): void =>
-        void part<typeof import("./settings-editor")>("settings-editor")
+        void part("settings-editor")
           .then(({ joinSettings }) => joinSettings(app, access, warn))
           .catch(console.debug),
       propose: proposed.show.bind(proposed),
@@ -156,17 +149,10 @@ function activate(
     };
     result.then(end, end);
   });
-  const isOpen = (path: string): boolean => {
-    let found = false;
-    tracker.forEach(({ context }) => {
-      found ||= context.path === path;
-    });
-    return found;
-  };
   app.serviceManager.contents.fileChanged.connect((_, change) => {
     const saved = savedOf(change);
     if (!saved) return;
-    if (saved.type === "save" && saving === 0 && isOpen(saved.path)) saved.isAutomatic = true;
+    if (saved.type === "save" && saving === 0 && isOpenAt(tracker, saved.path)) saved.isAutomatic = true;
     sidebar.forEach((session) => {
       session.saved(saved);
     });
@@ -181,7 +167,7 @@ function activate(
   const add = async (place?: Place): Promise<void> => {
     const notebook = tracker.currentWidget?.content;
     if (!notebook) return;
-    const { addition } = await part<typeof import("./attach")>("attach");
+    const { addition } = await part("attach");
     const added = addition(notebook, place);
     if (!added) return;
     reveal();
@@ -196,7 +182,7 @@ function activate(
   });
 }
 
-const attention = () => part<typeof import("./attention")>("attention");
+const attention = () => part("attention");
 
 /** What the chat can have shown beside the notebook, in JupyterLab's main area. */
 function mainArea(
@@ -211,7 +197,7 @@ function mainArea(
     for (const panel of [...panels.values()]) panel.dispose();
   });
   const compare = async (review: Review): Promise<void> => {
-    const { ReviewPanel } = await part<typeof import("./review")>("review");
+    const { ReviewPanel } = await part("review");
     if (notebook.isDisposed) return;
     let panel = panels.get(review.key);
     if (!panel) {
@@ -226,15 +212,12 @@ function mainArea(
   return {
     compare: (review) => void compare(review).catch((error: unknown) => warn(String(error))),
     openFile: (path, workspace, line) =>
-      void part<typeof import("./workspace-files")>("workspace-files")
+      void part("workspace-files")
         .then(({ openFile, placesOf, serverRoot }) =>
           openFile(app, placesOf(path, workspace, notebook.context.path, serverRoot()), warn, line),
         )
         .catch((error: unknown) => warn(String(error))),
-    showCell: (id) =>
-      void part<typeof import("./workspace-files")>("workspace-files").then(({ showCell }) =>
-        showCell(app, notebook, id, warn),
-      ),
+    showCell: (id) => void part("workspace-files").then(({ showCell }) => showCell(app, notebook, id, warn)),
   };
 }
 
@@ -244,125 +227,8 @@ const MERMAID = "text/vnd.mermaid";
 function diagrams({ content: { rendermime } }: NotebookPanel): Pick<Actions, "drawDiagram"> {
   if (!rendermime.mimeTypes.includes(MERMAID)) return {};
   return {
-    drawDiagram: async (source) => (await part<typeof import("./mermaid")>("mermaid")).drawMermaid(rendermime, source),
+    drawDiagram: async (source) => (await part("mermaid")).drawMermaid(rendermime, source),
   };
-}
-
-interface Doings {
-  toggle(): void;
-  reveal(): void;
-}
-
-function addCommands(
-  app: Application,
-  palette: Palette | null,
-  tracker: Tracker,
-  sidebar: Sidebar,
-  { toggle, reveal }: Doings,
-): void {
-  const focus = (): void => {
-    const inside = sidebar.node.contains(document.activeElement);
-    if (inside && app.shell.currentWidget) app.shell.activateById(app.shell.currentWidget.id);
-    else reveal();
-  };
-  app.commands.addCommand(COMMANDS.toggle, {
-    label: "Agent Chat",
-    caption: "Show or hide the chat with coding agents",
-    icon,
-    isToggled: () => sidebar.isVisible,
-    execute: toggle,
-  });
-  app.commands.addCommand(COMMANDS.focus, {
-    label: "Focus the Agent Chat",
-    caption: "Move the focus to the agent chat, or back to the notebook",
-    execute: focus,
-  });
-  app.commands.addCommand(COMMANDS.reconnect, {
-    label: "Reconnect the Agent Chat",
-    caption: "Load the chat from the notebook's kernel again",
-    isEnabled: () => sidebar.current !== undefined,
-    execute: () => sidebar.current?.again(),
-  });
-  for (const [panel, label] of [
-    ["settings", "Agent Settings"],
-    ["history", "Agent History"],
-  ] as const)
-    app.commands.addCommand(COMMANDS[panel], {
-      label,
-      isEnabled: () => tracker.currentWidget !== null,
-      execute: () => {
-        reveal();
-        sidebar.follow();
-        sidebar.current?.open(`The ${panel}`, panel, "agentnb-panel");
-      },
-    });
-  for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
-}
-
-/** Where the context menu was opened, if it is a command of that menu. */
-const hitOf = (app: Application, { menu }: Record<string, unknown>, selector: string): HTMLElement | undefined =>
-  menu ? app.contextMenuHitTest((node) => node.matches(selector)) : undefined;
-
-/** For the palette, the shortcut, the cell's toolbar (`bar`) and its context menu (`menu`). */
-function addErrorCommands(
-  app: Application,
-  palette: Palette | null,
-  tracker: Tracker,
-  of: (panel: NotebookPanel) => FailedCells | undefined,
-): void {
-  const found = (args: Record<string, unknown> = {}): [FailedCells?, Cell?] => {
-    const panel = tracker.currentWidget;
-    const failed = panel ? of(panel) : undefined;
-    if (!panel || !failed) return [];
-    const hit = hitOf(app, args, ".jp-CodeCell");
-    return [failed, hit ? panel.content.widgets.find((cell) => cell.node === hit) : failed.current];
-  };
-  const add = (action: ErrorAction, label: string, caption: string): void => {
-    app.commands.addCommand(ERRORS[action], {
-      label,
-      caption,
-      icon: action === "fix" ? fixIcon : explainIcon,
-      isEnabled: () => found()[1] !== undefined,
-      isVisible: ({ bar }) => {
-        const panel = tracker.currentWidget;
-        return !bar || (panel !== null && of(panel)?.has(panel.content.activeCell) === true);
-      },
-      execute: (args) => {
-        const [failed, cell] = found(args);
-        failed?.ask(action, cell);
-      },
-    });
-    palette?.addItem({ command: ERRORS[action], category: "Agents" });
-  };
-  add("fix", "Fix the Error with the Agent", "Send the error of this cell to the agent to be fixed");
-  add("explain", "Explain the Error", "Have the agent explain the error of this cell");
-}
-
-/** For the palette, the shortcut, and the context menus (`menu`) of cells, outputs (`output`) and the debugger's variables. */
-function addAddCommand(app: Application, palette: Palette | null, add: (place?: Place) => void): void {
-  app.commands.addCommand(ADD, {
-    label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
-    execute: (args = {}) => {
-      const hit = hitOf(app, args, ".jp-Cell, .jp-TreeItem");
-      add({ hit, output: args.output === true });
-    },
-  });
-  palette?.addItem({ command: ADD, category: "Agents" });
-}
-
-/** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */
-function addEdits(app: Application, current: () => NotebookEdits | undefined): void {
-  const add = (id: string, label: string, edit: (edits: NotebookEdits, source: string) => void): void => {
-    const isEnabled = (): boolean => current() !== undefined;
-    const execute = ({ source }: { source?: unknown } = {}): void => {
-      const edits = current();
-      if (edits && typeof source === "string") edit(edits, source);
-    };
-    app.commands.addCommand(id, { label, isEnabled, execute });
-  };
-  add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
-  add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
-  add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
 }
 
 /** The notebook's own widget manager; the delegate that hands it over is never disposed. */
@@ -406,7 +272,7 @@ const agentText = {
   autoStart: true,
   requires: [IEditorExtensionRegistry],
   async activate(_: Application, extensions: EditorExtensions): Promise<void> {
-    const { agentTextExtension } = await part<typeof import("./agent-text")>("agent-text");
+    const { agentTextExtension } = await part("agent-text");
     const made = EditorExtensionRegistry.createImmutableExtension(agentTextExtension);
     extensions.addExtension({ name: agentText.id, factory: () => made });
   },

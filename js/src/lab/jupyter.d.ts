@@ -31,13 +31,11 @@ declare module "@lumino/widgets" {
     protected onAfterShow(message: unknown): void;
     protected onAfterHide(message: unknown): void;
     protected onActivateRequest(message: unknown): void;
-    protected onResize(message: unknown): void;
   }
   export class SplitPanel extends Widget {
     readonly widgets: readonly Widget[];
     /** A handle was moved by the user. */
     readonly handleMoved: Signal<unknown>;
-    relativeSizes(): number[];
     setRelativeSizes(sizes: number[]): void;
   }
   export class Panel extends Widget {
@@ -70,7 +68,6 @@ declare module "@jupyterlab/services" {
     content: Record<string, unknown>;
   }
   export interface Comm {
-    readonly commId: string;
     readonly isDisposed: boolean;
     /** Whether its own subshell is there (JupyterLab ≥ 4.4). */
     readonly subshellStarted?: Promise<void>;
@@ -100,7 +97,6 @@ declare module "@jupyterlab/services" {
     sendControlMessage(message: unknown, expectReply: boolean, disposeOnDone: boolean): Future;
     createComm(target: string): Comm;
     registerCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
-    removeCommTarget(target: string, callback: (comm: Comm, message: Message) => void): void;
   }
 }
 
@@ -189,7 +185,6 @@ declare module "@jupyterlab/notebook" {
   export interface SessionContext {
     readonly ready: Promise<void>;
     readonly session: { readonly kernel: Kernel | null } | null;
-    readonly hasNoKernel: boolean;
     readonly kernelChanged: Signal<unknown>;
     readonly statusChanged: Signal<string>;
     readonly connectionStatusChanged: Signal<string>;
@@ -240,154 +235,6 @@ declare module "@jupyterlab/codemirror" {
   export const jupyterTheme: Extension;
 }
 
-/** The page's own CodeMirror, and what `@codemirror/merge` makes of it. */
-declare module "@codemirror/state" {
-  export type Extension = object;
-  export interface Line {
-    readonly from: number;
-    readonly to: number;
-  }
-  export class Text {
-    static of(lines: readonly string[]): Text;
-    readonly length: number;
-    lineAt(position: number): Line;
-    line(number: number): Line & { readonly text: string };
-    sliceString(from: number, to?: number): string;
-    append(other: Text): Text;
-  }
-  export interface Transaction {
-    readonly docChanged: boolean;
-    readonly newDoc: Text;
-  }
-  export interface Facet<T> {
-    readonly kind?: T;
-  }
-  export class EditorState {
-    static readonly readOnly: { of(value: boolean): Extension };
-    readonly doc: Text;
-    field<T>(field: StateField<T>, require: false): T | undefined;
-    facet<T>(facet: Facet<T>): T;
-  }
-  export class StateField<T> {
-    readonly value?: T;
-    readonly extension: Extension;
-    static define<T>(config: {
-      create(state: EditorState): T;
-      update(value: T, transaction: Transaction): T;
-      provide?(field: StateField<T>): Extension;
-    }): StateField<T>;
-  }
-  export interface Effect {
-    readonly value: unknown;
-  }
-  export const StateEffect: { readonly appendConfig: { of(extension: Extension): Effect } };
-  export class Compartment {
-    of(extension: Extension): Extension;
-    reconfigure(extension: Extension): Effect;
-  }
-}
-
-declare module "@codemirror/language" {
-  import type { EditorState, Facet } from "@codemirror/state";
-
-  export const language: Facet<{ readonly parser: { parse(text: string): object } } | null>;
-  export function highlightingFor(state: EditorState, tags: readonly object[]): string | null;
-}
-
-declare module "@lezer/highlight" {
-  export function highlightTree(
-    tree: object,
-    highlighter: { style(tags: readonly object[]): string | null },
-    put: (from: number, to: number, classes: string) => void,
-  ): void;
-}
-
-declare module "@codemirror/view" {
-  import type { EditorState, Effect, Extension, StateField } from "@codemirror/state";
-
-  export interface DecorationRange {
-    readonly from: number;
-  }
-  export interface DecorationSet {
-    readonly size: number;
-  }
-  export class WidgetType {
-    eq(other: WidgetType): boolean;
-    toDOM(view: EditorView): HTMLElement;
-  }
-  interface Made {
-    range(from: number, to?: number): DecorationRange;
-  }
-  export const Decoration: {
-    line(spec: { class: string }): Made;
-    mark(spec: { class: string }): Made;
-    widget(spec: { widget: WidgetType; block: boolean; side: number }): Made;
-    set(ranges: readonly DecorationRange[], sort: boolean): DecorationSet;
-  };
-  export class EditorView {
-    constructor(config: { parent: HTMLElement; doc: string; extensions: Extension[] });
-    static readonly decorations: { from<T>(field: StateField<T>, get: (value: T) => DecorationSet): Extension };
-    static scrollIntoView(position: number, options: { y: "center" }): Effect;
-    static baseTheme(styles: Record<string, Record<string, string>>): Extension;
-    readonly state: EditorState;
-    readonly visibleRanges: readonly { readonly from: number; readonly to: number }[];
-    dispatch(change: { effects: Effect | readonly Effect[] }): void;
-    static readonly lineWrapping: Extension;
-    static readonly editable: { of(value: boolean): Extension };
-    static readonly contentAttributes: { of(value: Record<string, string>): Extension };
-    destroy(): void;
-  }
-  export interface ViewUpdate {
-    readonly view: EditorView;
-    readonly docChanged: boolean;
-    readonly viewportChanged: boolean;
-  }
-  export const ViewPlugin: {
-    define<T extends { update(update: ViewUpdate): void }>(
-      create: (view: EditorView) => T,
-      spec: { decorations: (value: T) => DecorationSet },
-    ): Extension;
-  };
-  export function lineNumbers(): Extension;
-  export function highlightSpecialChars(): Extension;
-}
-
-declare module "@codemirror/merge" {
-  import type { Extension, Text } from "@codemirror/state";
-
-  /** A change within a chunk: from its beginning in either text. */
-  export interface Change {
-    readonly fromA: number;
-    readonly toA: number;
-    readonly fromB: number;
-    readonly toB: number;
-  }
-  /** Lines that differ; `toA` and `toB` are behind the last line's break, which may be none. */
-  export class Chunk {
-    readonly changes: readonly Change[];
-    readonly fromA: number;
-    readonly toA: number;
-    readonly endA: number;
-    readonly fromB: number;
-    readonly toB: number;
-    readonly endB: number;
-    static build(a: Text, b: Text, config?: Options["diffConfig"]): readonly Chunk[];
-  }
-  interface Options {
-    collapseUnchanged?: { margin: number; minSize: number };
-    diffConfig?: { scanLimit: number; timeout: number };
-  }
-  interface Side {
-    doc: string;
-    extensions: Extension[];
-  }
-  export class MergeView {
-    constructor(config: Options & { parent: HTMLElement; a: Side; b: Side });
-    destroy(): void;
-  }
-  export function unifiedMergeView(config: Options & { original: string; mergeControls: boolean }): Extension;
-}
-
 declare module "@jupyterlab/application" {
   import type { ServiceManager } from "@jupyterlab/services";
   import type { Signal, Widget } from "@lumino/widgets";
@@ -412,7 +259,6 @@ declare module "@jupyterlab/application" {
       addCommand(id: string, command: Command): unknown;
       hasCommand(id: string): boolean;
       notifyCommandChanged(id: string): void;
-      processKeydownEvent(event: KeyboardEvent): void;
       execute(id: string, args?: unknown): Promise<unknown>;
       readonly commandExecuted: Signal<{ readonly id: string; readonly result: Promise<unknown> }>;
     };

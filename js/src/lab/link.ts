@@ -179,7 +179,7 @@ export class Link {
   /** Tells the outputs of cells; nothing of them where they cannot be read. */
   async #tell({ id, cellIds }: Record<string, unknown>): Promise<void> {
     const ids = Array.isArray(cellIds) ? cellIds.map(String) : [];
-    const cells = await part<typeof import("./attach")>("attach")
+    const cells = await part("attach")
       .then(({ outputsOf }) => outputsOf(this.#panel.content, ids))
       .catch((error: unknown) => {
         console.warn("agentnb:", error);

@@ -4,7 +4,7 @@
  * Bounded: of a big notebook the cells far from the active one come without their source, then not at all. A cell's
  * source is sent once and again only when it has changed (agentnb/comm/messages.py: `NotebookParams`).
  */
-import type { Cell, Notebook, NotebookPanel, SharedCell } from "@jupyterlab/notebook";
+import type { Cell, Notebook, NotebookPanel, SharedCell, Tracker } from "@jupyterlab/notebook";
 import { tagsOf } from "./edits";
 
 export const MOST_CELLS = 1_000;
@@ -54,6 +54,15 @@ export interface RawCell {
   tags?: readonly string[];
   isEditable?: boolean;
   isDeletable?: boolean;
+}
+
+/** Whether a notebook is open at a path. */
+export function isOpenAt(tracker: Tracker, path: string): boolean {
+  let isFound = false;
+  tracker.forEach(({ context }) => {
+    isFound ||= context.path === path;
+  });
+  return isFound;
 }
 
 /** The place of the first cell that is told. */

@@ -1,4 +1,5 @@
 /** What the sidebar says where it has no chat to show, and what to do about it. */
+import { button, element } from "../element";
 
 export interface Action {
   label: string;
@@ -16,49 +17,23 @@ export interface Notice {
   actions?: readonly Action[];
 }
 
-export function noticeElement(notice: Notice): HTMLElement {
-  const box = element("div", "agentnb-notice");
-  box.setAttribute("role", notice.waiting ? "status" : "group");
-  box.setAttribute("aria-label", notice.title);
-  if (notice.waiting) box.append(element("span", "agentnb-spinner"));
-  box.append(element("h2", "", notice.title), element("p", "", notice.text));
-  for (const { where, command } of notice.commands ?? []) {
-    box.append(element("p", "agentnb-where", where), commandElement(command));
-  }
-  if (notice.actions?.length) {
-    const row = element("div", "agentnb-actions");
-    row.append(...notice.actions.map(button));
-    box.append(row);
-  }
+export function noticeElement({ title, text, waiting, commands = [], actions = [] }: Notice): HTMLElement {
+  const box = element("div", { class: "agentnb-notice", role: waiting ? "status" : "group", label: title });
+  if (waiting) box.append(element("span", "agentnb-spinner"));
+  box.append(element("h2", "", title), element("p", "", text));
+  for (const { where, command } of commands) box.append(element("p", "agentnb-where", where), commandElement(command));
+  const buttons = actions.map(({ label, primary, run }) => button(label, run, primary ? "agentnb-primary" : ""));
+  if (buttons.length > 0) box.append(element("div", "agentnb-actions", ...buttons));
   return box;
 }
 
 function commandElement(command: string): HTMLElement {
-  const row = element("div", "agentnb-command");
   const code = element("code", "", command);
   code.tabIndex = 0;
-  const copy = button({
-    label: "Copy",
-    run: () => {
-      void navigator.clipboard?.writeText(command).then(() => {
-        copy.textContent = "Copied";
-      });
-    },
+  const copy = button("Copy", () => {
+    void navigator.clipboard?.writeText(command).then(() => {
+      copy.textContent = "Copied";
+    });
   });
-  row.append(code, copy);
-  return row;
-}
-
-function button({ label, primary, run }: Action): HTMLElement {
-  const made = element("button", primary ? "agentnb-primary" : "", label) as HTMLButtonElement;
-  made.type = "button";
-  made.addEventListener("click", run);
-  return made;
-}
-
-function element(name: string, className: string, text = ""): HTMLElement {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
+  return element("div", "agentnb-command", code, copy);
 }

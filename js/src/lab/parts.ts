@@ -1,21 +1,22 @@
-/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs). */
-interface Container {
-  part(name: string): Promise<unknown>;
+/** The parts of the extension that are loaded when they are wanted (js/labextension.mjs), and the modules that they are built from. */
+interface Parts {
+  "agent-text": typeof import("./agent-text");
+  attach: typeof import("./attach");
+  attention: typeof import("./attention");
+  "cell-review": typeof import("./cell-review");
+  "cell-steps": typeof import("./cell-steps");
+  compare: typeof import("./compare");
+  mermaid: typeof import("./mermaid");
+  rejoin: typeof import("./rejoin");
+  review: typeof import("./review");
+  "settings-editor": typeof import("./settings-editor");
+  "workspace-files": typeof import("./workspace-files");
 }
 
-/** A part by its name; `T` is the module that it is built from. */
-export const part = <T>(
-  name:
-    | "agent-text"
-    | "attach"
-    | "attention"
-    | "cell-review"
-    | "cell-steps"
-    | "compare"
-    | "mermaid"
-    | "rejoin"
-    | "review"
-    | "settings-editor"
-    | "workspace-files",
-): Promise<T> =>
-  (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name) as Promise<T>;
+interface Container {
+  part<Name extends keyof Parts>(name: Name): Promise<Parts[Name]>;
+}
+
+/** A part by its name. */
+export const part: Container["part"] = (name) =>
+  (window as unknown as { _JUPYTERLAB: { agentnb: Container } })._JUPYTERLAB.agentnb.part(name);

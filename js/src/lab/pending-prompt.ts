@@ -1,4 +1,5 @@
 /** A prompt for the chat that waits until it can be sent or written: until the chat is there and a conversation is open. */
+import { button, element } from "../element";
 
 /** What the message box and the chat listen to (js/src/view); who takes the prompt prevents the default. */
 export type Taking = "agentnb-send" | "agentnb-add" | "agentnb-panel" | "agentnb-open" | "agentnb-reopen";
@@ -11,21 +12,19 @@ const STARTS = {
 };
 
 export class PendingPrompt {
-  readonly node = document.createElement("div");
-  readonly #words = document.createElement("span");
+  readonly #words = element("span");
+  readonly node = element(
+    "div",
+    { class: "agentnb-pending", role: "status" },
+    this.#words,
+    button("Don't send", () => this.cancel()),
+  );
   #attempt = 0;
   #watch: MutationObserver | undefined;
   #cancelled: () => void = () => {};
   #how: Taking = "agentnb-send";
 
   constructor() {
-    this.node.className = "agentnb-pending";
-    this.node.setAttribute("role", "status");
-    const cancel = document.createElement("button");
-    cancel.type = "button";
-    cancel.textContent = "Don't send";
-    cancel.addEventListener("click", () => this.cancel());
-    this.node.append(this.#words, cancel);
     this.node.hidden = true;
   }
 

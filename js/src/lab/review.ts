@@ -2,6 +2,7 @@
 import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 import { Widget } from "@lumino/widgets";
+import { addStyles, button, element } from "../element";
 import type { Comparison, Review, Standing } from "../view/store";
 import type { How } from "./compare";
 import { part } from "./parts";
@@ -11,22 +12,22 @@ import styles from "./review.css";
 const ROOM = 640;
 
 // This part is loaded once.
-document.head.append(Object.assign(document.createElement("style"), { textContent: styles }));
+addStyles(styles);
 
 let panels = 0;
 
 export class ReviewPanel extends Widget {
   readonly #languages: Languages | null;
-  readonly #choice = document.createElement("select");
-  readonly #previous = button("Previous", () => this.#step(-1));
-  readonly #next = button("Next", () => this.#step(1));
-  readonly #open = button("Open file", () => this.#current?.open?.());
-  readonly #all = button("All lines", () => this.#showAll());
+  readonly #choice = element("select", { label: "Change" });
+  readonly #previous = barButton("Previous", () => this.#step(-1));
+  readonly #next = barButton("Next", () => this.#step(1));
+  readonly #open = barButton("Open file", () => this.#current?.open?.());
+  readonly #all = barButton("All lines", () => this.#showAll());
   /** *Keep*, and the way back or forth: each keeps its place, so that the focus stays. */
-  readonly #keep = button("Keep", () => this.#do("Keep"));
-  readonly #back = button("Undo", () => this.#do(this.#back.textContent ?? ""));
-  readonly #said = document.createElement("span");
-  readonly #body = document.createElement("div");
+  readonly #keep = barButton("Keep", () => this.#do("Keep"));
+  readonly #back = barButton("Undo", () => this.#do(this.#back.textContent ?? ""));
+  readonly #said = element("span", "agentnb-review-said");
+  readonly #body = element("div", "agentnb-review-body");
   readonly #resized = new ResizeObserver(() => this.#fit());
   #changes: readonly Comparison[] = [];
   #at = 0;
@@ -46,17 +47,11 @@ export class ReviewPanel extends Widget {
     this.addClass("agentnb-review");
     this.title.icon = icon;
     this.title.closable = true;
-    const bar = document.createElement("div");
-    bar.className = "agentnb-review-bar";
-    bar.setAttribute("role", "toolbar");
-    bar.setAttribute("aria-label", "Changes");
-    this.#choice.setAttribute("aria-label", "Change");
     this.#choice.addEventListener("change", () => this.#go(this.#choice.selectedIndex));
     this.#all.setAttribute("aria-pressed", "false");
-    this.#said.className = "agentnb-review-said";
-    bar.append(this.#choice, this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back, this.#said);
-    this.#body.className = "agentnb-review-body";
-    this.node.append(bar, this.#body);
+    const buttons = [this.#previous, this.#next, this.#all, this.#open, this.#keep, this.#back];
+    const marks = { class: "agentnb-review-bar", role: "toolbar", label: "Changes" };
+    this.node.append(element("div", marks, this.#choice, ...buttons, this.#said), this.#body);
     this.node.setAttribute("role", "region");
     this.#resized.observe(this.node);
   }
@@ -145,7 +140,7 @@ export class ReviewPanel extends Widget {
     this.#say("Loading…");
     try {
       const [{ compare }, texts, language] = await Promise.all([
-        part<typeof import("./compare")>("compare"),
+        part("compare"),
         current.load(),
         this.#languageOf(current),
       ]);
@@ -189,18 +184,10 @@ export class ReviewPanel extends Widget {
   }
 
   #say(sentence: string): void {
-    const note = document.createElement("p");
-    note.setAttribute("role", "status");
-    note.textContent = sentence;
-    this.#body.replaceChildren(note);
+    this.#body.replaceChildren(element("p", { role: "status" }, sentence));
   }
 }
 
-function button(name: string, onClick: () => void): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "jp-mod-styled jp-mod-minimal";
-  made.textContent = name;
-  made.addEventListener("click", onClick);
-  return made;
+function barButton(text: string, onClick: () => void): HTMLButtonElement {
+  return button(text, onClick, "jp-mod-styled jp-mod-minimal");
 }

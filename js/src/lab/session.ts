@@ -311,7 +311,7 @@ export class Session {
   };
 }
 
-const rejoining = () => part<typeof import("./rejoin")>("rejoin");
+const rejoining = () => part("rejoin");
 
 interface Language {
   state: "language";

@@ -4,9 +4,11 @@
  * saved.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { element } from "../element";
 import type { CellChange } from "../view/store";
 import { putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
+import { CellMarks, type Drawn } from "./cell-marks";
 import { ChangeBar, type ChangeDoings } from "./change-bar";
 import { gapsOf } from "./deleted-cells";
 
@@ -40,54 +42,29 @@ interface Place {
   readonly at: readonly [number, number];
 }
 
-/** One change, as it is drawn. */
-interface Drawn {
+interface DrawnChange extends Drawn<ChangeBar> {
   readonly change: CellChange;
   place: Place;
-  readonly bar: ChangeBar;
   /** Of a deleted cell what stands for it. */
   readonly node: HTMLElement | undefined;
-  isEnded: boolean;
-  end(): void;
 }
 
-export class ShownChanges {
-  readonly #panel: NotebookPanel;
+export class ShownChanges extends CellMarks<DrawnChange> {
   readonly #surroundings: ChangeSurroundings;
   #changes: readonly CellChange[] = [];
-  readonly #drawn = new Map<string, Drawn>();
-  /** What was kept or undone here: a chat that is closed is not told that before it is open again. */
+  /** What was kept or undone here: it may be some time before the kernel says so. */
   readonly #done = new Set<string>();
-  #isStale = false;
 
   constructor(panel: NotebookPanel, surroundings: ChangeSurroundings) {
-    this.#panel = panel;
+    super(panel);
     this.#surroundings = surroundings;
-    panel.content.model?.cells.changed.connect(() => this.redraw());
-    panel.disposed.connect(() => {
-      for (const drawn of this.#drawn.values()) drawn.end();
-    });
-  }
-
-  get isEmpty(): boolean {
-    return this.#drawn.size === 0;
   }
 
   /** Shows these, and no others. */
   show(changes: readonly CellChange[]): void {
     this.#changes = changes;
     for (const id of this.#done) if (!changes.some((change) => change.id === id)) this.#done.delete(id);
-    this.#draw();
-  }
-
-  /** Draws again soon: cells came or went, or have a proposal now. */
-  redraw(): void {
-    if (!this.#changes.length || this.#isStale) return;
-    this.#isStale = true; // many cells can change at once
-    requestAnimationFrame(() => {
-      this.#isStale = false;
-      if (!this.#panel.isDisposed) this.#draw();
-    });
+    this.draw();
   }
 
   /** Keeps or undoes the change of the active cell, else the first. */
@@ -97,38 +74,33 @@ export class ShownChanges {
 
   /** Goes to the next change, or the previous one. */
   step(by: 1 | -1): void {
-    const all = this.#inOrder;
+    const all = this.inOrder;
     const at = all.findIndex(({ bar }) => bar.hasFocus);
     const first = by > 0 ? 0 : all.length - 1;
     const next = all[at < 0 ? first : (at + by + all.length) % all.length];
     if (!next) return;
-    const { content } = this.#panel;
+    const { content } = this.panel;
     void Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(next.place.cell), "smart"))
       .catch(() => {})
       .then(() => next.place.cell.ready)
       .then(() => next.bar.focus());
   }
 
-  #draw(): void {
-    const wanted = this.#wanted();
-    const hadFocus = [...this.#drawn.values()].some(({ bar }) => bar.hasFocus);
-    for (const [id, drawn] of this.#drawn) {
-      const place = wanted.get(id)?.[1];
-      if (place?.cell === drawn.place.cell && place.side === drawn.place.side) {
-        drawn.place = place;
-        continue;
-      }
-      drawn.end();
-      this.#drawn.delete(id);
-    }
-    for (const [id, [change, place]] of wanted)
-      if (!this.#drawn.has(id)) this.#drawn.set(id, this.#drawIn(change, place));
-    for (const { bar } of this.#drawn.values()) bar.others = this.#drawn.size - 1;
+  protected override get hasChanges(): boolean {
+    return this.#changes.length > 0;
+  }
+
+  protected override draw(): void {
+    const stays = (drawn: DrawnChange, [, place]: [CellChange, Place]): boolean => {
+      const isThere = place.cell === drawn.place.cell && place.side === drawn.place.side;
+      if (isThere) drawn.place = place;
+      return isThere;
+    };
+    this.drawAll(this.#wanted(), stays, ([change, place]) => this.#drawIn(change, place));
+  }
+
+  protected override onDrawn(): void {
     this.#surroundings.drawn();
-    if (!hadFocus || [...this.#drawn.values()].some(({ bar }) => bar.hasFocus)) return;
-    const [next] = this.#inOrder;
-    if (next) next.bar.focus();
-    else this.#panel.content.activate();
   }
 
   /** What is to be drawn, and where; a change of a cell that is not here, or twice, is left to the chat. */
@@ -136,7 +108,7 @@ export class ShownChanges {
     const wanted = new Map<string, [CellChange, Place]>();
     if (!this.#changes.length) return wanted;
     const { isHere, isTaken } = this.#surroundings;
-    const { widgets } = this.#panel.content;
+    const { widgets } = this.panel.content;
     const cells = new Map<string, number>();
     for (const [index, { model }] of widgets.entries()) cells.set(model.id, cells.has(model.id) ? -1 : index);
     const deleted: CellChange[] = [];
@@ -160,22 +132,22 @@ export class ShownChanges {
     return wanted;
   }
 
-  #drawIn(change: CellChange, place: Place): Drawn {
+  #drawIn(change: CellChange, place: Place): DrawnChange {
     const endings: (() => void)[] = [];
     const doings: ChangeDoings = {
       all: (how) => {
-        for (const { bar } of this.#inOrder) void bar.do(how);
+        for (const { bar } of this.inOrder) void bar.do(how);
       },
       step: (by) => this.step(by),
       done: () => {
         this.#done.add(change.id);
-        this.#draw();
+        this.draw();
       },
-      leave: () => this.#panel.content.activate(),
+      leave: () => this.panel.content.activate(),
     };
-    const bar = new ChangeBar(change, doings, readOnlyNote(this.#panel));
+    const bar = new ChangeBar(change, doings, readOnlyNote(this.panel));
     const { cell } = place;
-    const drawn: Drawn = {
+    const drawn: DrawnChange = {
       change,
       place,
       bar,
@@ -198,11 +170,9 @@ export class ShownChanges {
   }
 
   /** Puts what stands for a deleted cell where that was. */
-  #strike({ change, place: { cell, side, at } }: Drawn, node: HTMLElement, text: string | undefined): () => void {
-    const body = document.createElement("div");
-    body.className = "agentnb-deleted-cell-text";
-    node.append(body);
-    const later = [...this.#drawn.values()]
+  #strike({ change, place: { cell, side, at } }: DrawnChange, node: HTMLElement, text: string | undefined): () => void {
+    const body = node.appendChild(element("div", "agentnb-deleted-cell-text"));
+    const later = [...this.drawn.values()]
       .filter(({ place }) => place.cell === cell && place.side === side && place.at[1] > at[1])
       .sort((a, b) => a.place.at[1] - b.place.at[1])
       .find((other) => other.node?.isConnected)?.node;
@@ -212,15 +182,15 @@ export class ShownChanges {
     return this.#surroundings.drawCell(body, { kind: change.place?.kind, text, label: "Text of the deleted cell" });
   }
 
-  get #inOrder(): Drawn[] {
-    const places = new Map(this.#panel.content.widgets.map((cell, index) => [cell, index]));
-    const index = ({ place: { cell, side } }: Drawn) => (side === "above" ? -1 : (places.get(cell) ?? 0));
-    return [...this.#drawn.values()].sort((a, b) => index(a) - index(b) || a.place.at[1] - b.place.at[1]);
+  protected override get inOrder(): DrawnChange[] {
+    const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
+    const index = ({ place: { cell, side } }: DrawnChange) => (side === "above" ? -1 : (places.get(cell) ?? 0));
+    return [...this.drawn.values()].sort((a, b) => index(a) - index(b) || a.place.at[1] - b.place.at[1]);
   }
 
-  get #current(): Drawn | undefined {
-    const all = this.#inOrder;
-    const { activeCell } = this.#panel.content;
+  get #current(): DrawnChange | undefined {
+    const all = this.inOrder;
+    const { activeCell } = this.panel.content;
     return (
       all.find(({ bar }) => bar.hasFocus) ??
       all.find(({ place }) => place.side === "in" && place.cell === activeCell) ??
@@ -238,16 +208,11 @@ function lastAbove({ node }: Cell, deleted: HTMLElement): void {
 
 /** What stands for a deleted cell. */
 function deletedCell(bar: ChangeBar): HTMLElement {
-  const node = document.createElement("div");
-  node.className = "agentnb-deleted-cell";
-  node.setAttribute("role", "group");
-  node.setAttribute("aria-label", "Deleted cell");
-  node.append(bar.node);
-  return node;
+  return element("div", { class: "agentnb-deleted-cell", role: "group", label: "Deleted cell" }, bar.node);
 }
 
 /** Marks the cell and puts the bar into it; the result takes both away. */
-function mark({ bar, change, place: { cell } }: Drawn, before: string | undefined): () => void {
+function mark({ bar, change, place: { cell } }: DrawnChange, before: string | undefined): () => void {
   const { node, editor } = cell;
   const leave = putAbove(node, bar.node);
   node.classList.add(CHANGED);

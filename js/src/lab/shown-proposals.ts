@@ -3,10 +3,13 @@
  * none of it can be saved, and all of it goes when the question is answered or withdrawn.
  */
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
+import { element } from "../element";
 import type { CellChange, CellProposal } from "../view/store";
 import type { AgentEdit } from "./agent-edits";
-import { Bar, type Doings, putAbove, readOnlyNote } from "./cell-bar";
+import { putAbove, readOnlyNote } from "./cell-bar";
 import { CellDifference } from "./cell-difference";
+import { CellMarks, type Drawn } from "./cell-marks";
+import { type Doings, ProposalBar } from "./proposal-bar";
 import { type AbsentCell, ShownChanges } from "./shown-changes";
 
 const REVIEWED = "agentnb-reviewed";
@@ -23,43 +26,38 @@ export interface Surroundings {
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
 }
 
+const GONE = "The cell is not in the notebook any more. Reject the change, or undo the deletion.";
+
 /** One proposal, as it is drawn in a cell. */
-interface Drawn {
+interface DrawnProposal extends Drawn<ProposalBar> {
   readonly proposal: CellProposal;
   readonly cell: Cell;
-  readonly bar: Bar;
   difference?: CellDifference;
-  isEnded: boolean;
-  end(): void;
 }
 
-export class ShownProposals {
-  readonly #panel: NotebookPanel;
+export class ShownProposals extends CellMarks<DrawnProposal> {
   readonly #surroundings: Surroundings;
   readonly #paths: Set<string>;
   #proposals: readonly CellProposal[] = [];
-  readonly #drawn = new Map<string, Drawn>();
   readonly #changes: ShownChanges;
   /** The change that *Next* and *Previous* begin from. */
   #at: { id: string; change: number } | undefined;
-  #isStale = false;
   /** What is to be run as soon as it is in its cell, and until when that is wanted. */
   readonly #toRun: { proposal: CellProposal; until: number }[] = [];
 
   constructor(panel: NotebookPanel, surroundings: Surroundings) {
-    this.#panel = panel;
+    super(panel);
     this.#surroundings = surroundings;
     this.#paths = new Set([panel.context.path]);
     this.#changes = new ShownChanges(panel, {
-      isTaken: (cell) => [...this.#drawn.values()].some((drawn) => drawn.cell === cell),
+      isTaken: (cell) => [...this.drawn.values()].some((drawn) => drawn.cell === cell),
       isHere: (notebook, cellId) => this.#isHere({ notebook, cellId }),
       drawCell: surroundings.drawCell,
       drawn: () => this.#mark(),
     });
     panel.context.pathChanged.connect(() => this.#paths.add(panel.context.path));
-    panel.content.model?.cells.changed.connect(() => this.#redraw());
     panel.disposed.connect(() => {
-      for (const drawn of this.#drawn.values()) drawn.end();
+      for (const proposal of this.#proposals) proposal.obstruct?.("");
     });
   }
 
@@ -67,7 +65,7 @@ export class ShownProposals {
   show(proposals: readonly CellProposal[]): void {
     const known = new Set(this.#proposals.map(({ id }) => id));
     this.#proposals = proposals.filter((one) => this.#isHere(one));
-    this.#draw();
+    this.draw();
     const fresh = this.#proposals.find(({ id }) => !known.has(id));
     if (fresh) this.#reveal(fresh.id);
   }
@@ -75,11 +73,6 @@ export class ShownProposals {
   /** Shows these changes that were made without a question, and no others. */
   showChanges(changes: readonly CellChange[]): void {
     this.#changes.show(changes);
-  }
-
-  /** Whether no change waits for an answer. */
-  get isEmpty(): boolean {
-    return this.#drawn.size === 0;
   }
 
   /** Whether the cells show nothing at all. */
@@ -97,7 +90,7 @@ export class ShownProposals {
   /** Goes to the next change, or the previous one: within a cell, then in the next cell. */
   step(by: 1 | -1): void {
     if (this.isEmpty) return this.#changes.step(by);
-    const stops = this.#inOrder.flatMap((drawn) => {
+    const stops = this.inOrder.flatMap((drawn) => {
       const changes = drawn.difference?.changes ?? [];
       return (changes.length ? changes : [undefined]).map((position, change) => ({ drawn, position, change }));
     });
@@ -119,7 +112,7 @@ export class ShownProposals {
 
   /** An agent's edit was done: greys what it makes old, and runs what was accepted to be run. */
   edited({ action, source = "" }: AgentEdit, index: number, before?: string): void {
-    const cell = this.#panel.content.widgets[index];
+    const cell = this.panel.content.widgets[index];
     if (!cell) return;
     if (action === "replace" && before !== undefined && before !== source) grey(cell, before);
     const now = Date.now();
@@ -139,25 +132,20 @@ export class ShownProposals {
   #isHere({ notebook, cellId }: { notebook: string; cellId?: string | undefined }): boolean {
     if (this.#paths.has(notebook)) return true;
     if (cellId === undefined || this.#surroundings.isOpen(notebook)) return false;
-    return this.#panel.content.model?.sharedModel.cells.some(({ id }) => id === cellId) ?? false;
+    return this.panel.content.model?.sharedModel.cells.some(({ id }) => id === cellId) ?? false;
   }
 
   /** For the shortcuts, which hold in a notebook with changes. */
   #mark(): void {
-    this.#panel.content.node.classList.toggle(REVIEWED, !this.isIdle);
+    this.panel.content.node.classList.toggle(REVIEWED, !this.isIdle);
   }
 
-  #redraw(): void {
-    if (!this.#proposals.length || this.#isStale) return;
-    this.#isStale = true; // many cells can change at once
-    requestAnimationFrame(() => {
-      this.#isStale = false;
-      if (!this.#panel.isDisposed) this.#draw();
-    });
+  protected override get hasChanges(): boolean {
+    return this.#proposals.length > 0;
   }
 
-  #draw(): void {
-    const { content } = this.#panel;
+  protected override draw(): void {
+    const { content } = this.panel;
     const cells = new Map<string, Cell | undefined>();
     if (this.#proposals.length)
       for (const cell of content.widgets) cells.set(cell.model.id, cells.has(cell.model.id) ? undefined : cell);
@@ -165,39 +153,34 @@ export class ShownProposals {
     for (const proposal of this.#proposals) {
       const cell = proposal.cellId ? cells.get(proposal.cellId) : content.widgets.at(-1);
       if (cell) wanted.set(proposal.id, [proposal, cell]);
+      else if (proposal.cellId && !cells.has(proposal.cellId)) proposal.obstruct?.(GONE);
     }
-    const hadFocus = [...this.#drawn.values()].some(({ bar }) => bar.hasFocus);
-    for (const [id, drawn] of this.#drawn) {
-      if (wanted.get(id)?.[1] === drawn.cell) continue;
-      drawn.end();
-      this.#drawn.delete(id);
-    }
-    for (const [id, [proposal, cell]] of wanted)
-      if (!this.#drawn.has(id)) this.#drawn.set(id, this.#drawIn(cell, proposal));
-    for (const { bar } of this.#drawn.values()) bar.others = this.#drawn.size - 1;
-    this.#changes.redraw();
-    this.#mark();
-    if (hadFocus && ![...this.#drawn.values()].some(({ bar }) => bar.hasFocus)) {
-      const [next] = this.#inOrder;
-      if (next) next.bar.focus();
-      else content.activate();
-    }
+    this.drawAll(
+      wanted,
+      (drawn, [, cell]) => drawn.cell === cell,
+      ([proposal, cell]) => this.#drawIn(cell, proposal),
+    );
   }
 
-  #drawIn(cell: Cell, proposal: CellProposal): Drawn {
+  protected override onDrawn(): void {
+    this.#changes.redraw();
+    this.#mark();
+  }
+
+  #drawIn(cell: Cell, proposal: CellProposal): DrawnProposal {
     const endings: (() => void)[] = [];
     const isText = proposal.action === "insert" || proposal.action === "replace";
     const canRun = isText && (proposal.kind ?? "code") === "code" && proposal.newText !== undefined;
     const doings: Doings = {
       answer: (how) => this.#answer(drawn, how),
       answerAll: (how) => {
-        for (const one of this.#inOrder) this.#answer(one, how);
+        for (const one of this.inOrder) this.#answer(one, how);
       },
       step: (by) => this.step(by),
-      leave: () => this.#panel.content.activate(),
+      leave: () => this.panel.content.activate(),
     };
-    const bar = new Bar(proposal, canRun, doings, readOnlyNote(this.#panel));
-    const drawn: Drawn = {
+    const bar = new ProposalBar(proposal, canRun, doings, readOnlyNote(this.panel));
+    const drawn: DrawnProposal = {
       proposal,
       cell,
       bar,
@@ -208,6 +191,7 @@ export class ShownProposals {
         if (!cell.isDisposed) for (const end of endings.splice(0)) end();
       },
     };
+    proposal.obstruct?.("");
     void cell.ready.then(() => {
       if (drawn.isEnded || cell.isDisposed) return;
       bar.appear();
@@ -217,12 +201,9 @@ export class ShownProposals {
   }
 
   /** A cell that is not there yet, below the one that it would be put under. */
-  #newCell({ cell, proposal }: Drawn, bar?: Bar): () => void {
-    const node = document.createElement("div");
-    node.className = "agentnb-new-cell";
-    const body = document.createElement("div");
-    body.className = "agentnb-new-cell-text";
-    node.append(...(bar ? [bar.node] : []), body);
+  #newCell({ cell, proposal }: DrawnProposal, bar?: ProposalBar): () => void {
+    const body = element("div", "agentnb-new-cell-text");
+    const node = element("div", "agentnb-new-cell", ...(bar ? [bar.node] : []), body);
     cell.node.append(node);
     const text = proposal.action === "split" ? proposal.moreText : proposal.newText;
     const erase = this.#surroundings.drawCell(body, { kind: proposal.kind, text, label: "New cell" });
@@ -232,7 +213,7 @@ export class ShownProposals {
     };
   }
 
-  #changedCell(drawn: Drawn): () => void {
+  #changedCell(drawn: DrawnProposal): () => void {
     const { bar, cell, proposal } = drawn;
     const { node, model, editor } = cell;
     const leave = putAbove(node, bar.node);
@@ -249,7 +230,9 @@ export class ShownProposals {
       ...(proposal.others ?? []).flatMap((id) => this.#struck(id)),
     ];
     const check = (): void => {
-      bar.obstacle = obstacle(cell, proposal);
+      const why = obstacle(cell, proposal);
+      bar.obstacle = why;
+      proposal.obstruct?.(why);
     };
     check();
     model.contentChanged.connect(check);
@@ -265,12 +248,10 @@ export class ShownProposals {
 
   /** Marks where a cell would be moved to. */
   #place({ below }: CellProposal): (() => void)[] {
-    const { widgets } = this.#panel.content;
+    const { widgets } = this.panel.content;
     const cell = below ? this.#cell(below) : widgets[0];
     if (!cell) return [];
-    const node = document.createElement("div");
-    node.className = "agentnb-move-place";
-    node.textContent = "The cell would be moved here.";
+    const node = element("div", "agentnb-move-place", "The cell would be moved here.");
     if (below) cell.node.append(node);
     else cell.node.prepend(node);
     return [() => node.remove()];
@@ -284,27 +265,28 @@ export class ShownProposals {
   }
 
   #cell(id: string): Cell | undefined {
-    return this.#panel.content.widgets.find(({ model }) => model.id === id);
+    return this.panel.content.widgets.find(({ model }) => model.id === id);
   }
 
-  #answer({ proposal, bar }: Drawn, how: "accept" | "reject" | "run"): void {
+  #answer({ proposal, bar }: DrawnProposal, how: "accept" | "reject" | "run"): void {
     if (!bar.can(how)) return;
     if (how === "run") this.#toRun.push({ proposal, until: Date.now() + RUN_WITHIN });
     if (how === "reject") proposal.reject?.();
     else proposal.accept?.();
   }
 
-  get #inOrder(): Drawn[] {
-    const { widgets } = this.#panel.content;
+  protected override get inOrder(): DrawnProposal[] {
+    const { widgets } = this.panel.content;
     const places = new Map(widgets.map((cell, index) => [cell, index]));
     // A new cell stands below the one that it is drawn in, whichever was proposed first.
-    const place = ({ cell, proposal }: Drawn) => 2 * (places.get(cell) ?? 0) + Number(proposal.action === "insert");
-    return [...this.#drawn.values()].sort((a, b) => place(a) - place(b));
+    const place = ({ cell, proposal }: DrawnProposal) =>
+      2 * (places.get(cell) ?? 0) + Number(proposal.action === "insert");
+    return [...this.drawn.values()].sort((a, b) => place(a) - place(b));
   }
 
-  get #current(): Drawn | undefined {
-    const all = this.#inOrder;
-    const { activeCell } = this.#panel.content;
+  get #current(): DrawnProposal | undefined {
+    const all = this.inOrder;
+    const { activeCell } = this.panel.content;
     return (
       all.find(({ bar }) => bar.hasFocus) ??
       all.find(({ cell }) => cell === activeCell) ??
@@ -315,14 +297,14 @@ export class ShownProposals {
 
   /** Brings it before the user, unless they are typing in another cell. */
   #reveal(id: string): void {
-    const drawn = this.#drawn.get(id);
+    const drawn = this.drawn.get(id);
     const typing = document.activeElement?.closest(".cm-content");
-    if (!drawn || (typing && this.#panel.node.contains(typing) && !drawn.cell.node.contains(typing))) return;
+    if (!drawn || (typing && this.panel.node.contains(typing) && !drawn.cell.node.contains(typing))) return;
     void this.#scrollTo(drawn);
   }
 
-  async #scrollTo({ cell, bar }: Drawn): Promise<void> {
-    const { content } = this.#panel;
+  async #scrollTo({ cell, bar }: DrawnProposal): Promise<void> {
+    const { content } = this.panel;
     await Promise.resolve(content.scrollToItem?.(content.widgets.indexOf(cell), "smart")).catch(() => {});
     await cell.ready;
     if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });

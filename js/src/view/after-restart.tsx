@@ -1,8 +1,10 @@
 /** A restart of the kernel ends its conversations: the one that was shown opens again, the others are offered. */
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
+import { Button } from "./controls";
 import { readKept } from "./earlier-conversations";
+import { useHostEvent } from "./host-events";
 import { IconButton, Spacer } from "./icons";
 import { chatChannel, isInTerminal, isRemote } from "./identity";
 import { count, reason } from "./plain";
@@ -34,10 +36,10 @@ export function useAfterRestart(
   active: string | undefined,
   say: (why: string) => void,
 ) {
-  const { store, root: shadow } = useView();
+  const { store } = useView();
   const [others, offer] = useState<readonly string[]>([]);
   const summary = sessions.find((one) => one.resource === active);
-  const leaving = (event: Event) => {
+  useHostEvent<Leaving>("agentnb-leaving", ({ detail }) => {
     if (!summary || isRemote(root) || isInTerminal(summary.provider)) return;
     const { resource, provider } = summary;
     const kernel = store.session(resource).peek()?.config?.values.kernel;
@@ -45,8 +47,8 @@ export function useAfterRestart(
     const hasBegun = Boolean(chat?.turns.length || chat?.activeTurn);
     const shown = { resource, agent: provider, kernel: typeof kernel === "string" ? kernel : "off", hasBegun };
     const open: Open = { shown, others: sessions.map((one) => one.resource).filter((one) => one !== resource) };
-    (event as CustomEvent<Leaving>).detail.open = JSON.stringify(open);
-  };
+    detail.open = JSON.stringify(open);
+  });
   const create = ({ resource, agent, kernel }: Shown) =>
     store.request("createSession", { agent, kernel, tabId: resource.slice(resource.indexOf(":/") + 2) });
   const reopen = async ({ shown, others }: Open) => {
@@ -61,19 +63,10 @@ export function useAfterRestart(
     const listed = readKept(await store.request("listSessions", { here: true, limit: LOOKED_AT }));
     offer(others.filter((one) => listed.some(({ uri }) => uri === one)));
   };
-  const onReopen = (event: Event) => {
+  useHostEvent<string>("agentnb-reopen", (event) => {
     if (!root) return;
     event.preventDefault();
-    void reopen(JSON.parse((event as CustomEvent<string>).detail)).catch(() => undefined); // of an older kernel
-  };
-  // Before the next look of the sidebar, which tries again when the chat has changed (js/src/lab/pending-prompt.ts).
-  useLayoutEffect(() => {
-    shadow.host.addEventListener("agentnb-leaving", leaving);
-    shadow.host.addEventListener("agentnb-reopen", onReopen);
-    return () => {
-      shadow.host.removeEventListener("agentnb-leaving", leaving);
-      shadow.host.removeEventListener("agentnb-reopen", onReopen);
-    };
+    void reopen(JSON.parse(event.detail)).catch(() => undefined); // of an older kernel
   });
   const openOthers = async () => {
     offer([]);
@@ -87,9 +80,7 @@ export function useAfterRestart(
         {count(left.length)} other conversation{left.length === 1 ? " was" : "s were"} open before the kernel restarted.
       </span>
       <Spacer />
-      <button type="button" class="button small" onClick={() => void openOthers()}>
-        Reopen
-      </button>
+      <Button onClick={() => void openOthers()}>Reopen</Button>
       <IconButton name="Don't reopen" icon="cross" onClick={() => offer([])} />
     </div>
   );

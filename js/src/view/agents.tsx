@@ -33,7 +33,7 @@ export function Agents({ agents, onNew, disabled, all = false }: Props) {
             <button
               type="button"
               key={agent.provider}
-              class="agent-card"
+              class="column agent-card"
               disabled={disabled}
               onClick={() => onNew(agent.provider)}
             >

@@ -2,7 +2,7 @@
  * Gives the notebook the changes of its cells that agents ask leave for, so that they can be shown in the cells. What
  * answers one there answers the card in the chat, in every window, and the other way round: it is the same question.
  */
-import { effect, signal } from "@preact/signals";
+import { effect, type Signal, signal } from "@preact/signals";
 import { onOffer } from "../notebooks";
 import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
 import { chatChannel } from "./identity";
@@ -10,6 +10,20 @@ import { confirmation, narrowest, optionsOf } from "./permission-answer";
 import { line } from "./plain";
 import { isArchived, needsAnswer } from "./status";
 import { type CellProposal, isOver, type Store } from "./store";
+import { CellView } from "./visibility";
+
+/** Why proposals cannot be accepted as the notebook is now, by their ids. */
+const obstacles = new WeakMap<Store, Signal<Readonly<Record<string, string>>>>();
+
+export function obstaclesOf(store: Store): Signal<Readonly<Record<string, string>>> {
+  const known = obstacles.get(store) ?? signal({});
+  obstacles.set(store, known);
+  return known;
+}
+
+export function proposalId(chat: string, turnId: string, toolCallId: string): string {
+  return `${chat} ${turnId} ${toolCallId}`;
+}
 
 /** Follows all conversations until the function that it returns is called. */
 export function followProposals(store: Store): () => void {
@@ -18,6 +32,7 @@ export function followProposals(store: Store): () => void {
   const unlisten = onOffer(() => {
     offers.value += 1;
   });
+  const view = new CellView(store, "cell-proposals");
   const follow = effect(() => {
     offers.value;
     const isHere = !isOver(store.connection.value);
@@ -27,11 +42,13 @@ export function followProposals(store: Store): () => void {
     const { notebook } = store;
     if (!notebook?.propose || now === last) return;
     last = now;
+    view.isShown = proposals.length > 0;
     notebook.propose(proposals);
   });
   return () => {
     follow();
     unlisten();
+    view.close();
     if (last) store.notebook?.propose?.([]);
   };
 }
@@ -60,14 +77,20 @@ function proposalOf(
     const option = narrowest(optionsOf(call), kind);
     return option && (() => store.dispatch(resource, confirmation(turnId, call.toolCallId, option)));
   };
+  const id = proposalId(resource, turnId, call.toolCallId);
   return {
     ...cell,
     // Cut on its way to this page: what is missing is no text to compare with.
     oldText: "oldTextRef" in cell ? undefined : cell.oldText,
     newText: "newTextRef" in cell ? undefined : cell.newText,
-    id: `${resource} ${turnId} ${call.toolCallId}`,
+    id,
     title: line(call.displayName, 200),
     accept: answer("approve"),
     reject: answer("deny"),
+    obstruct: (why) => {
+      const all = obstaclesOf(store);
+      const { [id]: before = "", ...others } = all.peek();
+      if (why !== before) all.value = why ? { ...others, [id]: why } : others;
+    },
   };
 }

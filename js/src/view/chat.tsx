@@ -1,16 +1,18 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
+import { Button } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
 import { ErrorCard } from "./error-card";
 import { Panel, type PanelName } from "./history";
 import { isHistoryKey } from "./history/key";
+import { useHostEvent } from "./host-events";
 import { Spacer, Waiting } from "./icons";
 import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
-import { Banner, Start } from "./notices";
+import { ConnectionBanner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
 import { PairQuestion } from "./pair-question";
 import { line, reason } from "./plain";
@@ -19,6 +21,7 @@ import { isArchived } from "./status";
 import { isOver } from "./store";
 import { TabMenu } from "./tab-menu";
 import { agentName, NewTab, Tabs, tabId } from "./tabs";
+import { useAfter } from "./use-work";
 
 /** How long a closed tab can be brought back from here; the kernel waits a little longer. */
 const UNDO_FOR = 10_000;
@@ -50,17 +53,13 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     select(resource);
     toBox();
   });
-  useLayoutEffect(() => {
-    const onOpen = (event: Event) => {
-      const resource = (event as CustomEvent<unknown>).detail;
-      const known = root?.sessions?.find((one) => one.resource === resource);
-      if (typeof resource !== "string" || !known) return;
-      event.preventDefault();
-      if (isArchived(known)) store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
-      reopened(resource);
-    };
-    shadow.host.addEventListener("agentnb-open", onOpen);
-    return () => shadow.host.removeEventListener("agentnb-open", onOpen);
+  useHostEvent<unknown>("agentnb-open", (event) => {
+    const resource = event.detail;
+    const known = root?.sessions?.find((one) => one.resource === resource);
+    if (typeof resource !== "string" || !known) return;
+    event.preventDefault();
+    if (isArchived(known)) store.dispatch(resource, { type: "session/isArchivedChanged", isArchived: false });
+    reopened(resource);
   });
   const [doing, setDoing] = useState<ConversationTask>();
   const begin = (task: ConversationTask) => {
@@ -98,10 +97,16 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     <section
       class="chat"
       aria-label="Agent chat"
-      onKeyDown={(event) => (isHistory(event) ? isElsewhere || history.toggle("history") : isFind(event) && find())}
+      onKeyDown={(event) => {
+        if (isFindKey(event)) find();
+        else if (!isHistoryKey(event)) return;
+        else if (!isElsewhere) history.toggle("history");
+        event.preventDefault();
+        event.stopPropagation();
+      }}
     >
       {(sessions.length > 0 || !root) && (
-        <div class="tabs">
+        <div class="row tabs">
           <Tabs
             id={id}
             sessions={sessions}
@@ -136,7 +141,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
           )}
         </div>
       )}
-      <Banner session={active} />
+      <ConnectionBanner session={active} />
       {asksToPair && pairing === false && <PairQuestion onYes={() => pair(true)} onNo={() => askToPair(false)} />}
       {(pairing === true || hasRemote) && (
         <OnDemand
@@ -154,9 +159,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             {closed.title && `: ${line(closed.title, 60)}`}
           </span>
           <Spacer />
-          <button type="button" class="button small" onClick={reopen}>
-            Undo
-          </button>
+          <Button onClick={reopen}>Undo</Button>
         </div>
       )}
       {afterRestart}
@@ -216,31 +219,17 @@ function usePanel() {
     if (!isShown) before.current = root.activeElement;
     show(name);
   };
-  useLayoutEffect(() => {
-    const onPanel = (event: Event) => {
-      event.preventDefault();
-      open((event as CustomEvent<PanelName>).detail);
-    };
-    root.host.addEventListener("agentnb-panel", onPanel);
-    return () => root.host.removeEventListener("agentnb-panel", onPanel);
+  useHostEvent<PanelName>("agentnb-panel", (event) => {
+    event.preventDefault();
+    open(event.detail);
   });
   const toggle = (name: PanelName) => (isShown === name ? close() : open(name));
   return { isShown, show: open, close, leave: () => show(undefined), toggle };
 }
 
-function isHistory(event: KeyboardEvent): boolean {
-  if (!isHistoryKey(event)) return false;
-  event.preventDefault();
-  event.stopPropagation();
-  return true;
-}
-
 /** Ctrl+F, or Command+F: finds in the conversation. The browser's own find stays on F3. */
-function isFind(event: KeyboardEvent): boolean {
-  if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return false;
-  event.preventDefault();
-  event.stopPropagation();
-  return true;
+function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
 }
 
 /** The active tab: what was chosen here, else what was asked for, else the newest. */
@@ -320,11 +309,7 @@ function useExpected(sessions: readonly SessionSummary[], then: (resource: strin
 function useClosing(sessions: readonly SessionSummary[], select: (resource: string) => void) {
   const { store, announce } = useView();
   const [closed, setClosed] = useState<SessionSummary>();
-  useEffect(() => {
-    if (!closed) return;
-    const timer = setTimeout(() => setClosed(undefined), UNDO_FOR);
-    return () => clearTimeout(timer);
-  }, [closed]);
+  useAfter(closed && UNDO_FOR, () => setClosed(undefined), [closed]);
   const close = (resource: string) => {
     const at = sessions.findIndex((session) => session.resource === resource);
     const next = sessions[at + 1] ?? sessions[at - 1];

@@ -1,6 +1,7 @@
 /** A question in the page before something that widens or undoes a lot; Escape is its no. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { onEscape } from "./controls";
 
 interface Props {
   title: string;
@@ -19,11 +20,7 @@ export function ConfirmCard({ title, what, onNo, children }: Props) {
       role="alertdialog"
       aria-labelledby={id}
       aria-describedby={`${id}-what`}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        onNo();
-      }}
+      onKeyDown={onEscape(onNo)}
     >
       <strong id={id}>{title}</strong>
       <div id={`${id}-what`}>{what}</div>

@@ -1,6 +1,7 @@
 /** A button that copies text and says so. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
+import { useAfter } from "./use-work";
 
 const SAID_FOR = 1600;
 
@@ -14,11 +15,7 @@ interface Props {
 
 export function CopyButton({ text, label, words, icon = "copy" }: Props) {
   const [said, say] = useState<"" | "Copied" | "Could not copy">("");
-  useEffect(() => {
-    if (!said) return;
-    const timer = setTimeout(() => say(""), SAID_FOR);
-    return () => clearTimeout(timer);
-  }, [said]);
+  useAfter(said ? SAID_FOR : undefined, () => say(""), [said]);
   const copy = () =>
     copyText(typeof text === "string" ? text : text()).then((done) => say(done ? "Copied" : "Could not copy"));
   return (

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { useView } from "./context";
+import { Button } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { count, line, reason } from "./plain";
 import { agentName } from "./tabs";
@@ -63,17 +64,17 @@ export function Earlier() {
     setBusy(false);
   };
   return (
-    <section class="earlier-list" aria-label="Earlier conversations">
+    <section class="column earlier-list" aria-label="Earlier conversations">
       <h3>
         Earlier in this notebook
         {wereOpen.length > 1 && (
-          <button type="button" class="button small" disabled={busy} onClick={() => open(wereOpen)}>
+          <Button disabled={busy} onClick={() => open(wereOpen)}>
             Reopen {count(wereOpen.length)} conversations
-          </button>
+          </Button>
         )}
       </h3>
       {offered.map((one) => (
-        <button key={one.uri} type="button" class="earlier-one" disabled={busy} onClick={() => open([one])}>
+        <button key={one.uri} type="button" class="row wraps earlier-one" disabled={busy} onClick={() => open([one])}>
           <Icon name="chat" />
           <span class="label cut">{line(one.title, 120)}</span>
           <Spacer />

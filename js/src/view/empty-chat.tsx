@@ -2,7 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { usePlace, useView } from "./context";
+import { TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
+import { showPanel } from "./host-events";
 import { Icon } from "./icons";
 import { OfferedPrompts } from "./offered-prompts";
 import { line } from "./plain";
@@ -51,14 +53,10 @@ function Confinement() {
   if (process?.state !== "running") return null;
   if (process.actsUnasked) return <li class="acts-unasked">{line(process.actsUnasked, 400)}</li>;
   if (!process.confined && !process.unconfined) return null;
-  const settings = () =>
-    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <li>
       {process.confined ? `Confined ${line(process.confined, 400)}.` : `Not confined. ${line(process.unconfined, 400)}`}{" "}
-      <button type="button" class="text-button" onClick={settings}>
-        Settings
-      </button>
+      <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
     </li>
   );
 }

@@ -16,7 +16,7 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        <div class="error-message">
+        <div class="plain error-message">
           <LongText text={message} draw={plain} />
         </div>
         {action}

@@ -1,7 +1,8 @@
 /** Finds words in the whole conversation, also in turns that are not drawn, and goes from turn to turn. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ChatState, Turn } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { TextField, useFocused } from "./controls";
 import { allTurns, fetchAll, turnMarkdown } from "./export";
 import { mark, unmark } from "./find-highlights";
 import { IconButton } from "./icons";
@@ -18,14 +19,13 @@ interface Props {
 export function Find({ chat, onJump, onDone }: Props) {
   const { root, store } = useView();
   const place = usePlace();
-  const box = useRef<HTMLInputElement>(null);
+  const box = useFocused<HTMLInputElement>();
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const older = store.older(place.chat).value.turns;
   const found = useMemo(() => findTurns(chat, older, words), [chat, older, words]);
   const number = found.length === 0 ? 0 : ((at % found.length) + found.length) % found.length;
   const turn = found[number];
-  useLayoutEffect(() => box.current?.focus(), []);
   useEffect(() => void fetchAll(store, place.chat).catch(() => undefined), [store, place.chat]);
   useEffect(() => {
     if (turn === undefined) return unmark(root);
@@ -43,7 +43,7 @@ export function Find({ chat, onJump, onDone }: Props) {
         : `${number + 1} of ${count(found.length)} turn${found.length === 1 ? "" : "s"}`;
   return (
     <div
-      class="bar-form find"
+      class="row bar-form find"
       role="search"
       onKeyDown={(event) => {
         if (event.ctrlKey || event.metaKey) return; // Ctrl+F is the chat's
@@ -52,15 +52,14 @@ export function Find({ chat, onJump, onDone }: Props) {
         else if (event.key === "Enter") setAt(number + (event.shiftKey ? -1 : 1));
       }}
     >
-      <input
+      <TextField
         ref={box}
-        class="field"
         type="search"
-        aria-label="Find in the conversation"
+        label="Find in the conversation"
         placeholder="Find in conversation"
         value={words}
-        onInput={(event) => {
-          setWords(event.currentTarget.value);
+        onText={(text) => {
+          setWords(text);
           setAt(-1);
         }}
       />

@@ -17,7 +17,7 @@ export function Fold({ id, open = false, className = "", head, children }: Props
   const isOpen = chosen ?? open;
   return (
     <div class={`fold ${className}`} data-open={isOpen}>
-      <button type="button" class="fold-head" aria-expanded={isOpen} onClick={() => choose(!isOpen)}>
+      <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={() => choose(!isOpen)}>
         <Icon name="chevron" className="fold-mark" />
         {head}
       </button>

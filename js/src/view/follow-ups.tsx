@@ -4,6 +4,7 @@ import type { ChatState, Turn } from "../state/types.gen";
 import { useOperations } from "./change-operations";
 import { changesOf, many, tallyOf } from "./change-set";
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { changesChannel, uuid } from "./identity";
 import { OfferedPrompts } from "./offered-prompts";
 import { ConflictChoices } from "./parts/conflicts";
@@ -21,7 +22,7 @@ export function FollowUps({ chat, disabled }: { chat: ChatState; disabled: boole
   if (chat.activeTurn || chat.queuedMessages?.length || disabled) return null;
   return (
     <>
-      {suggested.length > 0 && <OfferedPrompts prompts={suggested} label="Suggestions" class="follow-ups" />}
+      {suggested.length > 0 && <OfferedPrompts prompts={suggested} label="Suggestions" class="row wraps follow-ups" />}
       {turn && <AfterTurn key={turn.id} turn={turn} />}
     </>
   );
@@ -61,12 +62,12 @@ function AfterTurn({ turn }: { turn: Turn }) {
   const { said, failed: trouble } = operations;
   if (all.length === 0 && !said && !trouble) return null;
   return (
-    <div class="follow-ups" role="group" aria-label="Next">
+    <div class="row wraps follow-ups" role="group" aria-label="Next">
       {!operations.conflicts &&
         all.map(([name, act]) => (
-          <button type="button" key={name} class="button small" aria-disabled={operations.isBusy} onClick={act}>
+          <Button key={name} aria-disabled={operations.isBusy} onClick={act}>
             {name}
-          </button>
+          </Button>
         ))}
       {(said || trouble) && <span class={trouble ? "error-text" : "dim small"}>{trouble || said}</span>}
       {operations.conflicts && <ConflictChoices id={`${turn.id} next`} operations={operations} />}

@@ -1,10 +1,11 @@
 /** Back to before a message: undoes what its turn and all turns after it changed, once the reader has seen what that is. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Turn } from "../state/types.gen";
 import { useOperations } from "./change-operations";
 import { changesOf, inWords, many, tallyOf, tallyOfAll } from "./change-set";
 import { ConfirmCard } from "./confirm-card";
 import { usePlace, useView } from "./context";
+import { Button, useFocused } from "./controls";
 import { Icon } from "./icons";
 import { changesChannel } from "./identity";
 import { Menu } from "./menu";
@@ -53,7 +54,7 @@ export function GoBack({ turn }: { turn: Turn }) {
 function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; onDone: () => void }) {
   const { store } = useView();
   const { session } = usePlace();
-  const go = useRef<HTMLButtonElement>(null);
+  const go = useFocused<HTMLButtonElement>();
   const operations = useOperations(changesChannel(session, turn.id), onDone);
   const changes = new Map(
     later
@@ -61,7 +62,6 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
       .filter(({ undoable, state }) => undoable && state === "open")
       .map((change) => [change.id, change]),
   );
-  useLayoutEffect(() => go.current?.focus(), []);
   const named = [...changes.values()];
   const words = inWords(tallyOfAll(named)).join(", ");
   const what = (
@@ -89,19 +89,16 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
       )}
       {operations.conflicts && <ConflictChoices id={`${turn.id} back`} operations={operations} />}
       {!operations.conflicts && (
-        <div class="restart">
-          <button
+        <div class="row wraps restart">
+          <Button
             ref={go}
-            type="button"
-            class="button small primary"
+            class="primary"
             aria-disabled={operations.isBusy || later.length === 0}
             onClick={() => later.length > 0 && operations.invoke({ operationId: "undo", onwards: true })}
           >
             Undo {many(later.length, "turn")}
-          </button>
-          <button type="button" class="button small" onClick={onDone}>
-            Cancel
-          </button>
+          </Button>
+          <Button onClick={onDone}>Cancel</Button>
         </div>
       )}
     </ConfirmCard>

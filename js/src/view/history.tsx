@@ -1,6 +1,6 @@
 /** The place of the history and of the settings in the chat; each is a module that is fetched when it is opened first. */
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { useView } from "./context";
+import { onEscape, useFocused } from "./controls";
 import type { HistoryContext } from "./history/panel";
 import { IconButton, Spacer } from "./icons";
 import { OnDemand } from "./on-demand";
@@ -20,8 +20,7 @@ interface Props {
 export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
   const title = name === "history" ? "History" : "Settings";
   const { store, announce, memory } = useView();
-  const box = useRef<HTMLElement>(null);
-  useLayoutEffect(() => box.current?.focus(), []);
+  const box = useFocused<HTMLElement>();
   const context: HistoryContext & SettingsContext = {
     root: store.root,
     changed: store.sessionsChanged,
@@ -34,19 +33,8 @@ export function Panel({ id, name, onOpen, onClose, onRefused }: Props) {
     kept: memory,
   };
   return (
-    <section
-      ref={box}
-      class="panel"
-      id={id}
-      tabIndex={-1}
-      aria-label={title}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        onClose();
-      }}
-    >
-      <div class="history-bar">
+    <section ref={box} class="panel" id={id} tabIndex={-1} aria-label={title} onKeyDown={onEscape(onClose)}>
+      <div class="row history-bar">
         <h3>{title}</h3>
         <Spacer />
         <IconButton name="Close (Escape)" icon="cross" onClick={onClose} />

@@ -5,6 +5,7 @@ import { own } from "../state/object";
 import type { ChatInputRequest } from "../state/types.gen";
 import { type Answers, answersOf, type Given, initial, trouble } from "./answers";
 import { useMemory, usePlace, useView } from "./context";
+import { Form } from "./controls";
 import { Icon } from "./icons";
 import { safeHref } from "./links";
 import { LongText } from "./parts/long-text";
@@ -48,15 +49,12 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
     if (Object.values(troubles).every((one) => one === "")) complete("accept");
   };
   return (
-    <form
+    <Form
       ref={form}
       class="input-request"
       aria-labelledby={title}
       noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
+      onSubmit={submit}
       onKeyDown={(event) => event.stopPropagation()}
     >
       <div class="permission-head">
@@ -97,7 +95,7 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
           Cancel
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -1,6 +1,7 @@
 /** Drafts whose kernel was started anew: offered above the box, until they are taken or thrown away. */
 import { useMemo, useState } from "preact/hooks";
 import { useView } from "./context";
+import { TextButton } from "./controls";
 import { Icon, IconButton } from "./icons";
 import { line } from "./plain";
 
@@ -18,16 +19,14 @@ export function LostDrafts({ onRestore }: { onRestore: (text: string) => void })
         <li key={draft.key}>
           <Icon name="edit" />
           <span class="cut">{line(draft.text, 300)}</span>
-          <button
-            type="button"
-            class="text-button"
+          <TextButton
             onClick={() => {
               drafts.forget(draft);
               onRestore(draft.text);
             }}
           >
             Restore
-          </button>
+          </TextButton>
           <IconButton
             name="Discard this draft"
             icon="cross"

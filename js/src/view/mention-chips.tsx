@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { table } from "../state/object";
 import { usePlace, useView } from "./context";
+import { onEscape, Trouble } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
 import { line, plain, reason, short } from "./plain";
@@ -66,7 +67,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const current = items.find((one) => one.label === open);
   return (
     <div class="mentioned">
-      <ul aria-label="Attached by mentions">
+      <ul class="list" aria-label="Attached by mentions">
         {items.map(({ label, kind, tokens, leftOut, isTaken }) => (
           <li key={label}>
             <button
@@ -74,15 +75,13 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               class="mention-chip"
               aria-expanded={label === open}
               onClick={() => toggle(label)}
-              onKeyDown={(event) => {
-                if (event.key !== "Escape") return;
-                event.stopPropagation();
+              onKeyDown={onEscape(() => {
                 setOpen(undefined);
                 box.current?.focus();
-              }}
+              })}
             >
               <Icon name={ICONS[kind] ?? "file"} />
-              <span class="chip-name">{line(label, 60)}</span>
+              <span class="cut chip-name">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
               {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
               {isTaken === false && <span class="chip-note">not taken</span>}
@@ -100,11 +99,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               {line(sentence, 300)}
             </p>
           ))}
-          {trouble && (
-            <p class="error-text" role="alert">
-              {line(trouble, 300)}
-            </p>
-          )}
+          <Trouble text={line(trouble, 300)} />
           {shown && <Content of={shown} />}
         </section>
       )}

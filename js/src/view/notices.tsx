@@ -1,19 +1,20 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
-import { useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
 import { Agents } from "./agents";
 import { useMemory, usePlace, useView } from "./context";
+import { Banner, Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
 import { ErrorCard } from "./error-card";
 import type { PanelName } from "./history";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
-import { line, plain, reason } from "./plain";
+import { line, plain } from "./plain";
 import { StartAccess } from "./selectors";
 import { type Connection, isOver } from "./store";
+import { useWork } from "./use-work";
 
 const LAST = "This is the last state received; the agent ended with the kernel. Run the cell again to continue.";
 const STANDING: { [C in Connection]?: string } = table({
@@ -35,7 +36,7 @@ export function useGap(session: string | undefined): [channel: string, text: str
 }
 
 /** What the reader should know of the connection, unless all is well; of a gap only where it is in `session`. */
-export function Banner({ session }: { session?: string | undefined }) {
+export function ConnectionBanner({ session }: { session?: string | undefined }) {
   const { store } = useView();
   const gap = useGap(session);
   const connection = store.connection.value;
@@ -46,33 +47,23 @@ export function Banner({ session }: { session?: string | undefined }) {
   if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
   if (!text) return null;
   return (
-    <div class={`banner is-${connection}`} role="status">
-      {isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
-      <div>
-        {text}
-        {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
-      </div>
-      {show && (
-        <button type="button" class="button small" onClick={show}>
-          Show the new chat
-        </button>
-      )}
-    </div>
+    <Banner
+      class={`is-${connection}`}
+      icon={isOver(connection) || connection === "cut" ? <Icon name="alert" /> : <Spinner />}
+      action={show && <Button onClick={show}>Show the new chat</Button>}
+    >
+      {text}
+      {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
+    </Banner>
   );
 }
 
 function Gap({ channel, text }: { channel: string; text: string }) {
   const { store } = useView();
   return (
-    <div class="banner is-gap" role="status">
-      <Icon name="alert" />
-      <div>
-        <b>Something is missing.</b> {line(text, 600)}
-      </div>
-      <button type="button" class="button small" onClick={() => store.acceptGap(channel)}>
-        OK
-      </button>
-    </div>
+    <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(channel)}>OK</Button>}>
+      <b>Something is missing.</b> {line(text, 600)}
+    </Banner>
   );
 }
 
@@ -108,13 +99,8 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       {!isElsewhere && <Earlier />}
       {!isElsewhere && (
         <p>
-          <button type="button" class="text-button" onClick={() => onPanel("history")}>
-            All conversations
-          </button>{" "}
-          ·{" "}
-          <button type="button" class="text-button" onClick={() => onPanel("settings")}>
-            Settings
-          </button>
+          <TextButton onClick={() => onPanel("history")}>All conversations</TextButton> ·{" "}
+          <TextButton onClick={() => onPanel("settings")}>Settings</TextButton>
         </p>
       )}
     </div>
@@ -150,34 +136,23 @@ export function AgentWarning({ session }: { session: SessionState }) {
     return isObject(meta) && typeof meta.warning === "string" ? [line(meta.warning, 300)] : [];
   });
   if (warnings.length === 0) return null;
-  return (
-    <div class="banner" role="status">
-      <Icon name="alert" />
-      <div>{warnings.join(" ")}</div>
-    </div>
-  );
+  return <Banner icon={<Icon name="alert" />}>{warnings.join(" ")}</Banner>;
 }
 
 function Restart({ again = false }: { again?: boolean }) {
   const { store } = useView();
   const { session } = usePlace();
-  const [state, setState] = useState<{ busy: boolean; trouble: string }>({ busy: false, trouble: "" });
-  const restart = () => {
-    setState({ busy: true, trouble: "" });
-    store.request("restartAgent", { channel: session }).then(
-      () => setState({ busy: false, trouble: "" }),
-      (error: unknown) => setState({ busy: false, trouble: reason(error) }),
-    );
-  };
+  const { isBusy, trouble, run } = useWork();
+  const restart = () => void run(() => store.request("restartAgent", { channel: session }));
   return (
-    <div class="restart">
-      <button type="button" class="button small" disabled={state.busy} onClick={restart}>
-        {state.busy ? <Spinner /> : <Icon name="restart" />}
+    <div class="row wraps restart">
+      <Button disabled={isBusy} onClick={restart}>
+        {isBusy ? <Spinner /> : <Icon name="restart" />}
         {again ? "Try again" : "Restart agent"}
-      </button>
-      {state.trouble && (
+      </Button>
+      {trouble && (
         <span class="error-text" role="alert">
-          {plain(state.trouble)}
+          {plain(trouble)}
         </span>
       )}
     </div>

@@ -1,5 +1,6 @@
 /** Prompts to begin from, one line each: a click writes one into the box; it is not sent. */
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { line, plain } from "./plain";
 
 /** Characters of the longest prompt that a kernel offers. */
@@ -24,9 +25,9 @@ export function OfferedPrompts({ prompts, label, class: name }: Props) {
   return (
     <div class={name} role="group" aria-label={label}>
       {prompts.map((prompt) => (
-        <button type="button" key={prompt} class="button small" title={plain(prompt)} onClick={() => write(prompt)}>
+        <Button key={prompt} title={plain(prompt)} onClick={() => write(prompt)}>
           <span class="cut">{line(prompt, LONGEST)}</span>
-        </button>
+        </Button>
       ))}
     </div>
   );

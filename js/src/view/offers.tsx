@@ -36,7 +36,7 @@ export function Offers({ id, offers, at, onChoose }: Props) {
           key={offer.name}
           role="option"
           id={`${id}-${index}`}
-          class="offer"
+          class="row offer"
           tabIndex={-1}
           aria-selected={index === at}
           // The mouse must not take the focus out of the box.
@@ -46,7 +46,7 @@ export function Offers({ id, offers, at, onChoose }: Props) {
           }}
         >
           <Icon name={ICONS[offer.kind] ?? "other"} />
-          <span class="offer-name">{offer.name}</span>
+          <span class="cut offer-name">{offer.name}</span>
           <span class="dim small cut">{offer.detail}</span>
         </div>
       ))}

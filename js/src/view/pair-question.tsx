@@ -1,7 +1,7 @@
 /** Asks before the kernel is opened to programs of the user's own: it widens who can reach it. */
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { useArmed } from "./armed";
 import { ConfirmCard } from "./confirm-card";
+import { Button, useFocused } from "./controls";
 
 const WHAT = (
   <p>
@@ -12,18 +12,17 @@ const WHAT = (
 );
 
 export function PairQuestion({ onYes, onNo }: { onYes: () => void; onNo: () => void }) {
-  const no = useRef<HTMLButtonElement>(null);
+  const no = useFocused<HTMLButtonElement>();
   const armed = useArmed("pair");
-  useLayoutEffect(() => no.current?.focus(), []);
   return (
     <ConfirmCard title="Pair a terminal agent?" what={WHAT} onNo={onNo}>
-      <div class="restart">
-        <button type="button" class="button small primary" aria-disabled={!armed} onClick={() => armed && onYes()}>
+      <div class="row wraps restart">
+        <Button class="primary" aria-disabled={!armed} onClick={() => armed && onYes()}>
           Pair
-        </button>
-        <button ref={no} type="button" class="button small secondary" onClick={onNo}>
+        </Button>
+        <Button ref={no} class="secondary" onClick={onNo}>
           Cancel
-        </button>
+        </Button>
       </div>
     </ConfirmCard>
   );

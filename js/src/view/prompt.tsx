@@ -6,6 +6,8 @@ import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
 import { usePlace, useView } from "./context";
+import { Form, Trouble } from "./controls";
+import { useHostEvent } from "./host-events";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
@@ -40,7 +42,7 @@ interface Props {
 // Not drawn again with each text that comes.
 export const Prompt = memo((props: Props) => {
   const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart } = props;
-  const { store, drafts, root, announce } = useView();
+  const { store, drafts, announce } = useView();
   const place = usePlace();
   const id = useId();
   const draft = drafts.of(place.chat).value;
@@ -83,30 +85,21 @@ export const Prompt = memo((props: Props) => {
 
   // The JupyterLab extension has a prompt of its own sent, and the draft stays; or it adds mentions to the draft
   // (js/src/lab/pending-prompt.ts).
-  useEffect(() => {
-    const onSend = (event: Event) => {
-      if (disabled || held) return;
-      event.preventDefault();
-      sendOff((event as CustomEvent<string>).detail, NO_PICTURES);
-    };
-    const onAdd = (event: Event) => {
-      const area = box.current;
-      if (disabled || !area) return;
-      event.preventDefault();
-      const { detail } = event as CustomEvent<string>;
-      const before = drafts.of(place.chat).peek();
-      area.value = `${before}${before && !/\s$/.test(before) ? " " : ""}${detail} `;
-      write(area.value);
-      area.focus();
-      area.setSelectionRange(area.value.length, area.value.length);
-      announce(`Added to the message: ${line(detail, 120)}`);
-    };
-    root.host.addEventListener("agentnb-send", onSend);
-    root.host.addEventListener("agentnb-add", onAdd);
-    return () => {
-      root.host.removeEventListener("agentnb-send", onSend);
-      root.host.removeEventListener("agentnb-add", onAdd);
-    };
+  useHostEvent<string>("agentnb-send", (event) => {
+    if (disabled || held) return;
+    event.preventDefault();
+    sendOff(event.detail, NO_PICTURES);
+  });
+  useHostEvent<string>("agentnb-add", (event) => {
+    const area = box.current;
+    if (disabled || !area) return;
+    event.preventDefault();
+    const before = drafts.of(place.chat).peek();
+    area.value = `${before}${before && !/\s$/.test(before) ? " " : ""}${event.detail} `;
+    write(area.value);
+    area.focus();
+    area.setSelectionRange(area.value.length, area.value.length);
+    announce(`Added to the message: ${line(event.detail, 120)}`);
   });
 
   const take = (files: File[]) => {
@@ -133,17 +126,10 @@ export const Prompt = memo((props: Props) => {
   return (
     <>
       {empty && <LostDrafts onRestore={write} />}
-      {trouble && (
-        <p class="error-text" role="alert">
-          {trouble}
-        </p>
-      )}
-      <form
+      <Trouble text={trouble} />
+      <Form
         class={`prompt${over ? " is-over" : ""}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          send();
-        }}
+        onSubmit={send}
         onDragOver={(event) => {
           if (!event.dataTransfer?.types.includes("Files")) return;
           event.preventDefault();
@@ -160,7 +146,7 @@ export const Prompt = memo((props: Props) => {
       >
         {offers.length > 0 && <Offers id={`${id}-offers`} offers={offers} at={at} onChoose={choose} />}
         {pictures.length > 0 && (
-          <ul class="pictures" aria-label="Attached pictures">
+          <ul class="list pictures" aria-label="Attached pictures">
             {pictures.map((picture, index) => (
               <li key={index}>
                 <img class="thumbnail" src={imageSource(picture.contentType, picture.data)} alt={line(picture.label)} />
@@ -239,7 +225,7 @@ export const Prompt = memo((props: Props) => {
             </button>
           </div>
         </div>
-      </form>
+      </Form>
     </>
   );
 });

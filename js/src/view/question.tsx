@@ -48,7 +48,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
       case "single-select":
       case "multi-select":
         return (
-          <fieldset class="choices" aria-describedby={`${id}-hint ${id}-trouble`}>
+          <fieldset class="column choices" aria-describedby={`${id}-hint ${id}-trouble`}>
             <legend>
               {label}
               {question.required && <Required />}
@@ -86,7 +86,7 @@ export function Field({ question, given, trouble, onGive }: FieldProps) {
     }
   };
   return (
-    <div class="question">
+    <div class="column question">
       {body()}
       {!isChoice && hintLine}
       <div class="error-text" id={`${id}-trouble`} role={trouble ? "alert" : undefined}>

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PendingMessage } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { Icon, IconButton, Spacer } from "./icons";
 import { line } from "./plain";
 
@@ -61,9 +62,7 @@ export function Queue({ messages, running }: Props) {
           <Icon name="pause" />
           <span role="status">{held.length === 1 ? "1 message is" : `${held.length} messages are`} on hold.</span>
           <Spacer />
-          <button type="button" class="button small" onClick={continueQueue}>
-            Continue
-          </button>
+          <Button onClick={continueQueue}>Continue</Button>
         </li>
       )}
       {messages.map((pending, index) => {

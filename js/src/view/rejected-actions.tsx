@@ -44,7 +44,7 @@ export function Refusals({ here }: Props) {
 function Refused({ refusal: { id, action, reason } }: { refusal: Refusal }) {
   const { store } = useView();
   return (
-    <div class="refusal">
+    <div class="row refusal">
       <Icon name="alert" />
       <span>
         {WHAT[action.type] ?? "That action was rejected."} <span class="dim">{line(reason, 400)}</span>

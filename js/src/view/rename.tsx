@@ -1,7 +1,7 @@
 /** A line to give the conversation another name in. */
-import type { TargetedSubmitEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { usePlace, useView } from "./context";
+import { Button, Form } from "./controls";
 import { IconButton } from "./icons";
 
 export function Rename({ title, onDone }: { title: string; onDone: () => void }) {
@@ -9,15 +9,14 @@ export function Rename({ title, onDone }: { title: string; onDone: () => void })
   const { session } = usePlace();
   const box = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => box.current?.select(), []);
-  const rename = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const rename = () => {
     const name = box.current?.value.trim() ?? "";
     if (name !== "" && name !== title) store.dispatch(session, { type: "session/titleChanged", title: name });
     onDone();
   };
   return (
-    <form
-      class="bar-form"
+    <Form
+      class="row bar-form"
       onSubmit={rename}
       onKeyDown={(event) => {
         event.stopPropagation();
@@ -25,10 +24,10 @@ export function Rename({ title, onDone }: { title: string; onDone: () => void })
       }}
     >
       <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
-      <button type="submit" class="button small primary">
+      <Button type="submit" class="primary">
         Rename
-      </button>
+      </Button>
       <IconButton name="Cancel" icon="cross" onClick={onDone} />
-    </form>
+    </Form>
   );
 }

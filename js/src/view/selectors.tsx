@@ -100,8 +100,7 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
           />
         ),
       )}
-      <Permissions session={session} disabled={disabled} />
-      <KernelAccess session={session} disabled={disabled} />
+      <KernelSettings session={session} disabled={disabled} />
       {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
       {session.agentProcess?.actsUnasked && (
         <span class="acts-unasked" role="note" title={line(session.agentProcess.actsUnasked, 400)}>
@@ -122,48 +121,45 @@ const PERMISSION_MODES: Choice[] = [
   { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
 ];
 
-/** What answers the agent's permission requests: the kernel's own setting, for every agent. */
-function Permissions({ session, disabled }: { session: SessionState; disabled: boolean }) {
+interface ConfigProps {
+  session: SessionState;
+  field: "permissions" | "kernel" | "cellReview";
+  name: string;
+  choices: Choice[];
+  disabled: boolean;
+}
+
+/** What a conversation is set to by the kernel itself, for every agent. */
+function ConfigSelect({ session, field, name, choices, disabled }: ConfigProps) {
   const { store } = useView();
-  const place = usePlace();
-  const permissions = session.config?.values.permissions;
-  if (typeof permissions !== "string") return null;
+  const { session: uri } = usePlace();
+  const value = session.config?.values[field];
+  const choose = (chosen: string) =>
+    store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } });
   return (
     <Select
-      name="Permissions"
-      className={`is-${line(permissions, 9)}`}
-      value={permissions}
-      groups={[{ name: "", choices: PERMISSION_MODES }]}
+      name={name}
+      className={field === "permissions" ? `is-${line(value, 9)}` : ""}
+      value={typeof value === "string" ? value : "off"}
+      choices={choices}
       disabled={disabled}
-      onChoose={(value) =>
-        store.dispatch(place.session, { type: "session/configChanged", config: { permissions: value } })
-      }
+      onChoose={choose}
     />
   );
 }
 
-/** What the agent may do with the kernel. One that began without access is started again, and goes on. */
-function KernelAccess({ session, disabled }: { session: SessionState; disabled: boolean }) {
-  const { store } = useView();
-  const { session: uri } = usePlace();
+/** What answers permission requests, and what the agent may do with the kernel. */
+function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { permissions, kernel, cellReview } = session.config?.values ?? {};
   if (typeof permissions !== "string") return null;
+  const access = permissions === "ask" ? ACCESS : ACCESS.with(2, { ...(ACCESS[2] as Choice), name: "Run" });
+  const own = { session, disabled };
   return (
     <>
-      <KernelSelect
-        value={typeof kernel === "string" ? kernel : "off"}
-        runs={permissions === "ask" ? undefined : "Run"}
-        disabled={disabled}
-        onChoose={(access) => store.dispatch(uri, { type: "session/configChanged", config: { kernel: access } })}
-      />
+      <ConfigSelect {...own} field="permissions" name="Permissions" choices={PERMISSION_MODES} />
+      <ConfigSelect {...own} field="kernel" name="Kernel" choices={access} />
       {kernel === "run" && typeof cellReview === "string" && (
-        <Select
-          name="Cell edits"
-          value={cellReview}
-          groups={[{ name: "", choices: REVIEWS }]}
-          disabled={disabled}
-          onChoose={(review) => store.dispatch(uri, { type: "session/configChanged", config: { cellReview: review } })}
-        />
+        <ConfigSelect {...own} field="cellReview" name="Cell edits" choices={REVIEWS} />
       )}
     </>
   );
@@ -193,22 +189,13 @@ interface KernelProps {
   value: string;
   disabled: boolean;
   onChoose: (access: string) => void;
-  /** What the widest access is called where nothing is asked. */
-  runs?: string | undefined;
-}
-
-function KernelSelect({ value, disabled, onChoose, runs }: KernelProps) {
-  const choices = runs ? ACCESS.with(2, { ...(ACCESS[2] as Choice), name: runs }) : ACCESS;
-  return (
-    <Select name="Kernel" value={value} groups={[{ name: "", choices }]} disabled={disabled} onChoose={onChoose} />
-  );
 }
 
 /** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
 export function StartAccess(props: KernelProps) {
   return (
     <div class="selectors start-access">
-      <KernelSelect {...props} />
+      <Select name="Kernel" choices={ACCESS} {...props} />
       <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
     </div>
   );
@@ -227,7 +214,7 @@ function Mode({ modes, disabled }: { modes: SessionModes; disabled: boolean }) {
     <Select
       name="Mode"
       value={modes.currentModeId}
-      groups={[{ name: "", choices }]}
+      choices={choices}
       disabled={disabled}
       onChoose={(modeId) => store.dispatch(session, { type: "x-agentnb/modeChanged", modeId })}
     />
@@ -238,13 +225,14 @@ interface SelectProps {
   name: string;
   className?: string;
   value: string;
-  groups: Option["groups"];
+  choices?: Choice[];
+  groups?: Option["groups"];
   disabled: boolean;
   onChoose: (value: string) => void;
 }
 
-function Select({ name, className = "", value, groups, disabled, onChoose }: SelectProps) {
-  const all = groups.flatMap((group) => group.choices);
+function Select({ name, className = "", value, choices = [], groups = [], disabled, onChoose }: SelectProps) {
+  const all = [...choices, ...groups.flatMap((group) => group.choices)];
   const current = all.find((choice) => choice.value === value);
   const options = (choices: Choice[]) =>
     choices.map((choice) => (
@@ -266,6 +254,7 @@ function Select({ name, className = "", value, groups, disabled, onChoose }: Sel
         onKeyDown={(event) => event.stopPropagation()}
       >
         {!current && <option value={value}>{line(value, 40)}</option>}
+        {options(choices)}
         {groups.map((group) =>
           group.name ? (
             <optgroup key={group.name} label={group.name}>

@@ -7,6 +7,7 @@ import { useState } from "preact/hooks";
 import { isObject } from "../state/object";
 import { useArmed } from "./armed";
 import { useView } from "./context";
+import { Button, Trouble } from "./controls";
 import { Fold } from "./fold";
 import { count, line, plain, reason } from "./plain";
 
@@ -47,12 +48,7 @@ export function useSkillTrust() {
       setTrouble(line(reason(error), 400));
     }
   };
-  const said = trouble && (
-    <p class="error-text" role="alert">
-      {trouble}
-    </p>
-  );
-  return { choose, said };
+  return { choose, said: <Trouble text={trouble} /> };
 }
 
 export const skillsOf = (number: number) => `${count(number)} ${number === 1 ? "skill" : "skills"}`;
@@ -110,24 +106,20 @@ function Answers({ offers, choose }: Props) {
             ))}
           </ul>
           <div class="uses-answers">
-            <button
-              type="button"
-              class="button small"
+            <Button
               aria-disabled={!armed}
               aria-label={`Trust ${offer.name}`}
               onClick={answer("trust", offer, "trusted.")}
             >
               Trust
-            </button>
-            <button
-              type="button"
-              class="button small"
+            </Button>
+            <Button
               aria-disabled={!armed}
               aria-label={`Not now: ${offer.name}`}
               onClick={answer("refuse", offer, "not asked again for this version.")}
             >
               Not now
-            </button>
+            </Button>
           </div>
         </section>
       ))}

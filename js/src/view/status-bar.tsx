@@ -30,7 +30,7 @@ export function Meter({ agent, session, chat, disabled }: Props) {
   const toCome = session.lifecycle === "creating"; // so that the box does not move then
   if (!usage && !known && spent === 0 && !starting && !toCome) return null;
   return (
-    <div class="meter">
+    <div class="row meter">
       {starting && (
         <span class="starting" title={plain(session.agentProcess?.message)}>
           <Spinner /> Starting {agent}…

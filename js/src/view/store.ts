@@ -136,6 +136,8 @@ export interface CellProposal {
   /** Absent where the question has no such answer. */
   readonly accept?: (() => void) | undefined;
   readonly reject?: (() => void) | undefined;
+  /** Hears why it cannot be accepted as the notebook is now; "" where it can. */
+  obstruct?(why: string): void;
 }
 
 /** A change of a cell that a turn made, and that the user can keep or undo. */

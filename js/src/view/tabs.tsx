@@ -128,7 +128,7 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
     <button
       type="button"
       role="tab"
-      class={`tab is-${state.replace(" ", "-")}`}
+      class={`row tab is-${state.replace(" ", "-")}`}
       id={tabId(id, session.resource)}
       aria-selected={active}
       aria-controls={`${id}-panel`}
@@ -139,8 +139,8 @@ function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabPro
       onAuxClick={(event) => event.button === 1 && onClose(session.resource)}
     >
       <TabMark state={state} />
-      <span class="tab-agent">{agent}</span>
-      {title && title !== agent && <span class="tab-title">{title}</span>}
+      <span class="cut tab-agent">{agent}</span>
+      {title && title !== agent && <span class="cut tab-title">{title}</span>}
       <span class="tab-close" aria-hidden="true" title="Close (Delete)">
         <Icon name="cross" />
       </span>

@@ -2,6 +2,7 @@
 import { useLayoutEffect } from "preact/hooks";
 import type { ChatState } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { Icon } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
@@ -61,10 +62,10 @@ export function Transcript({ chat, jump, started }: Props) {
       >
         <div class="turns" ref={content}>
           {hidden > 0 && (
-            <button type="button" class="button small earlier" onClick={showMore}>
+            <Button class="earlier" onClick={showMore}>
               Show {count(Math.min(hidden, MORE))} earlier {hidden === 1 ? "turn" : "turns"}
               {hidden > MORE && ` of ${count(hidden)}`}
-            </button>
+            </Button>
           )}
           {turns.slice(here).map((turn) => (
             <TurnItem key={turn.id} turn={turn} />

@@ -3,11 +3,12 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ActiveTurn, ChatState, Turn } from "../state/types.gen";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { useElapsed } from "./elapsed";
 import { Icon, Spacer, Spinner } from "./icons";
 import { chatChannel, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
-import { Banner, SessionTrouble, useGap } from "./notices";
+import { ConnectionBanner, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";
 import { duration } from "./plain";
@@ -38,7 +39,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
   return (
     <PlaceContext.Provider value={place}>
       <section class="turn-view" aria-label={`Answer of ${agent}`}>
-        <Banner session={place.session} />
+        <ConnectionBanner session={place.session} />
         <Refusals here={(one) => sessionChannel(one) === place.session} />
         {active && <Running turn={active} agent={agent} asked={(chat?.inputRequests ?? []).length > 0} />}
         {active && <InputRequests requests={chat?.inputRequests ?? []} agent={agent} />}
@@ -59,7 +60,7 @@ function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; aske
   return (
     <>
       <Answer turn={turn} />
-      <div class={`status-line${asks ? " asks" : ""}`}>
+      <div class={`row wraps status-line${asks ? " asks" : ""}`}>
         {asks ? <Icon name="shield" /> : <Spinner />}
         <span class="status-agent">{agent}</span>
         <span class="dim">{asks ? "needs your answer" : silence || "working…"}</span>
@@ -78,7 +79,7 @@ function Ended({ turn, agent }: { turn: Turn; agent: string }) {
       <Answer turn={turn} />
       <TurnChanges turn={turn} />
       {isBare && <p class="note">{agent} ended the turn without an answer.</p>}
-      <div class={`ended is-${turn.state}`}>
+      <div class={`row wraps ended is-${turn.state}`}>
         <span class="status-agent dim">{agent}</span>
         <TurnEnd turn={turn} />
       </div>
@@ -99,7 +100,7 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
   const at = chat?.queuedMessages?.findIndex((pending) => pending.id === turnId) ?? -1;
   if (at < 0) {
     return (
-      <div class="status-line">
+      <div class="row wraps status-line">
         <Spinner />
         <span class="status-agent">{agent}</span>
         <span class="dim">{starting ? "is starting…" : "is getting ready…"}</span>
@@ -111,19 +112,13 @@ function Before({ chat, turnId, agent, starting }: BeforeProps) {
     store.dispatch(place.chat, { type: "chat/queuedMessagesReordered", order: [turnId], held: false });
   const remove = () => store.dispatch(place.chat, { type: "chat/pendingMessageRemoved", kind: "queued", id: turnId });
   return (
-    <div class="status-line">
+    <div class="row wraps status-line">
       <Icon name={isHeld ? "pause" : "clock"} />
       <span class="status-agent">{agent}</span>
       <span class="dim">{isHeld ? "on hold" : at === 0 ? "queued: next" : `queued: ${at} before it`}</span>
       <Spacer />
-      {isHeld && (
-        <button type="button" class="button small" onClick={release}>
-          Continue
-        </button>
-      )}
-      <button type="button" class="button small" onClick={remove}>
-        Remove
-      </button>
+      {isHeld && <Button onClick={release}>Continue</Button>}
+      <Button onClick={remove}>Remove</Button>
     </div>
   );
 }

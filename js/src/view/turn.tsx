@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { table } from "../state/object";
 import type { ActiveTurn, ResponsePart, ToolCallState, Turn, UsageInfo } from "../state/types.gen";
 import { usePlace, useView } from "./context";
+import { Button } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
 import { ErrorCard } from "./error-card";
@@ -86,7 +87,7 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
   return (
     <div class="part part-toolCall">
       <div class="card tool-run" data-open={isOpen}>
-        <button type="button" class="fold-head" aria-expanded={isOpen} onClick={onToggle}>
+        <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={onToggle}>
           <Icon name="chevron" className="fold-mark" />
           <Icon name={kindIcon(calls[0] as ToolCallState)} />
           <span class="label">{runTitle(calls)}</span>
@@ -113,7 +114,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   const silence = useSilence();
   if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
-    <div class="working">
+    <div class="row working">
       <span class="dots" aria-hidden="true">
         <i />
         <i />
@@ -142,7 +143,7 @@ export function TurnEnd({ turn }: { turn: Turn }) {
   return (
     <>
       {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} action={<Again turn={turn} />} />}
-      <div class="turn-end">
+      <div class="row wraps turn-end">
         {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
         <CopyTurn turn={turn} />
         {said && <span class="dim">{said}</span>}
@@ -166,11 +167,11 @@ function Again({ turn }: { turn: Turn }) {
     store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
   };
   return (
-    <div class="restart">
-      <button type="button" class="button small" onClick={again}>
+    <div class="row wraps restart">
+      <Button onClick={again}>
         <Icon name="restart" />
         Send again
-      </button>
+      </Button>
     </div>
   );
 }

@@ -2,7 +2,9 @@
 import { isObject } from "../state/object";
 import type { SessionState } from "../state/types.gen";
 import { useView } from "./context";
+import { Button, TextButton } from "./controls";
 import { Fold } from "./fold";
+import { showPanel } from "./host-events";
 import { count, line } from "./plain";
 import { aboutOf, readOffers, SkillOffers, skillsOf, useSkillTrust } from "./skill-offers";
 
@@ -52,8 +54,6 @@ function Used({ all }: { all: readonly Given[] }) {
       .map(({ name }) => name)
       .join(", "),
   ];
-  const settings = () =>
-    root.host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: "settings", cancelable: true }));
   return (
     <Fold
       id="uses"
@@ -65,14 +65,12 @@ function Used({ all }: { all: readonly Given[] }) {
           <li key={one.id}>
             <b>{one.name}</b> {one.about}{" "}
             {one.trusted !== undefined && (
-              <button
-                type="button"
-                class="text-button"
+              <TextButton
                 aria-label={`Revoke the skills of ${one.name}`}
                 onClick={() => void choose("revoke", one.name, { package: one.trusted as string }, "revoked.")}
               >
                 Revoke
-              </button>
+              </TextButton>
             )}
             {one.skills.length > 0 && <small>{one.skills.join(", ")}</small>}
           </li>
@@ -82,9 +80,7 @@ function Used({ all }: { all: readonly Given[] }) {
       {components.length > 0 && (
         <p>
           Components stand between you and the agent in this order. New conversations take those of the settings.{" "}
-          <button type="button" class="button small" onClick={settings}>
-            Settings
-          </button>
+          <Button onClick={() => showPanel(root, "settings")}>Settings</Button>
         </p>
       )}
     </Fold>

@@ -1,4 +1,5 @@
 /** Whether anyone can see an element: on screen, attached, with a height, in a page that is in front. */
+import type { Store, ViewLink } from "./store";
 
 export function watchVisibility(element: HTMLElement, tell: (visible: boolean) => void): () => void {
   let onScreen = typeof IntersectionObserver !== "function";
@@ -27,4 +28,28 @@ export function watchVisibility(element: HTMLElement, tell: (visible: boolean) =
     observer?.disconnect();
     document.removeEventListener("visibilitychange", report);
   };
+}
+
+/** A view of what the notebook's cells show: a page in front learns its end also while its chat is closed. */
+export class CellView {
+  readonly #link: ViewLink;
+  readonly #report = (): void => this.#link.setVisible(this.#isShown && document.visibilityState !== "hidden");
+  #isShown = false;
+
+  /** `id` is another one than that of the store's other views. */
+  constructor(store: Store, id: string) {
+    this.#link = store.view(id);
+    document.addEventListener("visibilitychange", this.#report);
+  }
+
+  /** Whether the cells show something. */
+  set isShown(isShown: boolean) {
+    this.#isShown = isShown;
+    this.#report();
+  }
+
+  close(): void {
+    document.removeEventListener("visibilitychange", this.#report);
+    this.#link.close();
+  }
 }

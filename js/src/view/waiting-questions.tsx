@@ -48,7 +48,7 @@ export function WaitingQuestions({ chat, agent, onGo }: Props) {
 
 function Bar({ words, note = "", onClick }: { words: string; note?: string; onClick: () => void }) {
   return (
-    <button type="button" class="waiting-question" onClick={onClick}>
+    <button type="button" class="row waiting-question" onClick={onClick}>
       <Icon name="shield" />
       <span class="cut">{coded(words)}</span>
       {note && <span>{note}</span>}

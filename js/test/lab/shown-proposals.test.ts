@@ -215,10 +215,12 @@ test.each([
   ["it is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],
 ])("a change cannot be accepted where %s, but rejected", async (_, one, why) => {
   const { shown, node } = notebook([one]);
-  const asked = proposal();
+  const obstacles: string[] = [];
+  const asked = proposal({ obstruct: (one) => void obstacles.push(one) });
   shown.show([asked]);
   await drawn();
   expect(node.querySelector(".agentnb-cell-bar-why")?.textContent).toMatch(why);
+  expect(obstacles.at(-1)).toMatch(why);
   button(node, "Accept").click();
   button(node, "Reject").click();
   expect(asked.answers).toEqual(["reject"]);
@@ -228,30 +230,40 @@ test.each([
 test("the difference follows what the user types, who can take it back and accept", async () => {
   const one = cell("a", "x = 1\ny = 2");
   const { shown, node } = notebook([one]);
-  shown.show([proposal()]);
+  const obstacles: string[] = [];
+  shown.show([proposal({ obstruct: (one) => void obstacles.push(one) })]);
   await drawn();
   one.type("mine");
+  expect(obstacles.at(-1)).toMatch(/You changed this cell/);
   expect(button(node, "Accept").getAttribute("aria-disabled")).toEqual("true");
   expect(node.querySelector(".agentnb-old-line")?.textContent).toEqual("mine");
   one.type("x = 1\ny = 2");
+  expect(obstacles.at(-1)).toEqual("");
   expect(button(node, "Accept").getAttribute("aria-disabled")).toEqual("false");
   shown.show([]);
 });
 
-test("a cell that is deleted under review takes its marks along, and one that comes back has them again", async () => {
-  const [one, two] = [cell("a", "x = 1\ny = 2"), cell("b", "1")];
-  const { shown, content, cellsChanged } = notebook([one, two]);
-  shown.show([proposal()]);
-  await drawn();
-  content.widgets.splice(0, 1);
-  cellsChanged.emit();
-  await eventually(() => expect(shown.isEmpty).toBe(true));
-  expect(marks(one.node)).toEqual([]);
-  content.widgets.unshift(one);
-  cellsChanged.emit();
-  await eventually(() => expect(marks(one.node)).toContain("agentnb-cell-bar"));
-  shown.show([]);
-});
+test.each(["replace", "insert"])(
+  "a %s of a cell that is deleted goes with it, and comes back with it",
+  async (action) => {
+    const [one, two] = [cell("a", "x = 1\ny = 2"), cell("b", "1")];
+    const { shown, content, cellsChanged } = notebook([one, two]);
+    const obstacles: string[] = [];
+    const oldText = action === "replace" ? "x = 1\ny = 2" : undefined;
+    shown.show([proposal({ action, oldText, obstruct: (one) => void obstacles.push(one) })]);
+    await drawn();
+    content.widgets.splice(0, 1);
+    cellsChanged.emit();
+    await eventually(() => expect(shown.isEmpty).toBe(true));
+    expect(obstacles.at(-1)).toMatch(/not in the notebook any more/);
+    expect(marks(one.node)).toEqual([]);
+    content.widgets.unshift(one);
+    cellsChanged.emit();
+    await eventually(() => expect(marks(one.node)).toContain("agentnb-cell-bar"));
+    expect(obstacles.at(-1)).toEqual("");
+    shown.show([]);
+  },
+);
 
 test.each([
   ["its path", {}, "fit.ipynb", true],

@@ -53,6 +53,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
     { id: "x", kind: "variable" },
   ]);
   expect(cells(given)).toEqual(["a changed", "b added"]);
+  expect([...store.visible.values()]).toEqual([true]); // else a page whose chat is closed hears of no decision
   expect(given.at(-1)?.[1]?.notebook).toBe("copy/fit.ipynb");
   store.answer = () => Promise.resolve({ text: "x = 1", size: 5, isCut: false, isBinary: false });
   expect(await given.at(-1)?.[0]?.before()).toBe("x = 1");
@@ -73,6 +74,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
   expect(cells(given)).toEqual(["b added"]);
   end();
   expect(given.at(-1)).toEqual([]);
+  expect([...store.visible.values()]).toEqual([]);
 });
 
 test("what the user accepted before it was made is not shown again", () => {

@@ -47,11 +47,13 @@ describe("proposals for cells", () => {
     const end = followProposals(store);
     ask(store, "c1");
     expect(given.at(-1)?.[0]).toMatchObject({ ...CELL, title: "Replace c1" });
+    expect([...store.visible.values()]).toEqual([true]);
     ask(store, "c2", null);
     ask(store, "c3");
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
     store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t1" });
     expect(ids(given)).toEqual([["c1"], ["c1", "c3"], ["c3"], []]);
+    expect([...store.visible.values()]).toEqual([false]);
     end();
   });
 

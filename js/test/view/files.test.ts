@@ -92,7 +92,11 @@ describe("at the end of a turn", () => {
     expect(page.find(".files").getAttribute("aria-label")).toBe("Files");
     expect(page.find(".files .fold-head").textContent).toBe("Files (3)");
     const rows = page.all(".files .file").map((row) => row.textContent);
-    expect(rows).toEqual(["Show change of src/a.py+2 −1", "Show change of b.txtnew+1 −0", "olddeleted"]);
+    expect(rows).toEqual([
+      "Show change of src/a.py2 lines added, 1 removed+2\u2009−1",
+      "Show change of b.txtnew1 lines added, 0 removed+1\u2009−0",
+      "olddeleted",
+    ]);
     expect(page.all(".files .file button.icon-button").map((one) => one.getAttribute("aria-label"))).toEqual([
       "Download a.py",
       "Download b.txt",

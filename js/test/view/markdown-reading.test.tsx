@@ -98,7 +98,7 @@ test.each([
   [
     "<!-- a\n\nb -->\n*c*",
     "a comment goes on over blank lines",
-    '<p class="as-text">&lt;!-- a b --&gt;</p><p><em>c</em></p>',
+    '<p class="plain">&lt;!-- a b --&gt;</p><p><em>c</em></p>',
   ],
 ])("%j: %s", (text, _, expected) => {
   expect(html(lex(text))).toEqual(expected);

@@ -87,7 +87,7 @@ describe("a tool call", () => {
     const page = show(store);
     expect(page.all(".line.added .text").map((text) => text.textContent)).toEqual(["B", "d"]);
     expect(page.all(".line.removed .text").map((text) => text.textContent)).toEqual(["b"]);
-    expect(page.find(".diff-count").textContent).toEqual("+2 −1");
+    expect(page.find(".diff-count").textContent).toEqual("2 lines added, 1 removed+2\u2009−1");
   });
 
   test("a change of more than 2,000 lines is folded", () => {

@@ -1,6 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ConfirmationOption } from "../../src/state/types.gen";
+import { followProposals } from "../../src/view/cell-proposals";
 import { INERT_FOR } from "../../src/view/permission-answer";
+import type { CellProposal, NotebookActions } from "../../src/view/store";
 import { CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { fakeTimers, open, type Page, press, type } from "./page";
 
@@ -51,7 +53,8 @@ const WIDER: ConfirmationOption[] = [
 
 function askAlike(store: MemoryStore, id: string, more: Record<string, unknown> = {}): void {
   const call = { turnId: "t1", toolCallId: id };
-  store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: `Write ${id}` });
+  const details = more.details ? { details: more.details } : {};
+  store.apply(CHAT, { type: "chat/toolCallStart", ...call, toolName: "edit", displayName: `Write ${id}`, ...details });
   store.apply(CHAT, {
     type: "chat/toolCallReady",
     ...call,
@@ -277,6 +280,28 @@ describe("the policy on a permission card", () => {
 });
 
 describe("a permission card", () => {
+  test("offers to allow no change of a cell that the notebook cannot take, until it can", async () => {
+    const { store, page } = await askedAll(["a"], ["b"]);
+    await armed(page);
+    expect(await moreOptions(page)).toContain("Allow all 2 edits once");
+    const given: CellProposal[] = [];
+    store.notebook = { propose: (all: readonly CellProposal[]) => given.push(...all) } as unknown as NotebookActions;
+    const cell = { notebook: "fit.ipynb", action: "replace", cellId: "c", oldText: "x = 1", newText: "x = 2" };
+    askAlike(store, "c", { details: { kind: "edit", cell } });
+    const root = store.root.peek() as NonNullable<ReturnType<typeof store.root.peek>>;
+    store.root.value = { ...root, sessions: (root.sessions ?? []).map((one) => ({ ...one, status: 24 })) };
+    onTestFinished(followProposals(store));
+    const buttons = () => page.all(".permission")[2]?.querySelectorAll(".permission-options button:not([role])") ?? [];
+    const names = () => [...buttons()].map(({ textContent }) => textContent);
+    await page.until(() => expect(names()).toEqual(["Allow", "Reject", "More options"]));
+    given[0]?.obstruct?.("You changed this cell.");
+    await page.until(() => expect(names()).toEqual(["Reject"]));
+    expect(page.text()).toContain("You changed this cell.");
+    given[0]?.obstruct?.("");
+    await page.until(() => expect(names()).toEqual(["Allow", "Reject", "More options"]));
+    expect(page.text()).not.toContain("You changed this cell.");
+  });
+
   test("shows what is asked, with the agent's own options by name and in its order", async () => {
     const { page } = await asked();
     expect(page.text()).toContain("Delete the data");

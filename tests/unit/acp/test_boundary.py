@@ -95,8 +95,7 @@ def test_the_host_when_it_is_read_never_calls_the_mapper() -> None:
         for path, tree in sources(*ABOVE)
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
-        and node.module
-        in {"agentnb.acp.mapper", "agentnb.acp.session_words", "agentnb.acp.tool_calls", "agentnb.acp.wire"}
+        and node.module in {"agentnb.acp.mapper", "agentnb.acp.session_words", "agentnb.acp.tool_calls"}
     }
     assert found == set()
 

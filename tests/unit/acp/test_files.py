@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from agentnb.acp.change import SIDE
-from agentnb.acp.failure import RpcError
 from agentnb.acp.files import TIMES, Files
 from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.comm.open_notebooks import UnsavedNotebook
@@ -18,6 +17,7 @@ from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.workspace import Workspace
+from agentnb.rpc_message import RpcError
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
 

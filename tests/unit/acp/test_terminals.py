@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.terminals import Terminals
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.policy.workspace import Workspace
+from agentnb.rpc_message import RpcError
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
 from tests.unit.acp.recording_listener import RecordingListener, talking
 from tests.unit.api.conftest import PATIENCE

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.connection import Connection
 from agentnb.acp.elicitation import map_elicitation
-from agentnb.acp.failure import RpcError
 from agentnb.acp.mapper import map_permission, map_session, map_update
 from agentnb.acp.services import serve
 from agentnb.acp.sessions import Sessions
-from agentnb.acp.wire import decode, encode
 from agentnb.agent.catalog import Capabilities
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import RpcError, encode, repair_message
 from tests.conftest import ROOT
 from tests.unit.acp.recording_listener import RecordingListener, empty_chat
 
@@ -45,9 +44,9 @@ class Line:
         self.written: list[Case] = []
         self.connection = Connection(
             lambda data: self.written.append(json.loads(data)),
+            ACP,
             on_notifications=self.notifications.extend,
             on_request=self._serve,
-            on_closed=lambda _: None,
         )
 
     async def _serve(self, method: str, params: Case) -> Case:
@@ -55,15 +54,14 @@ class Line:
         return {}
 
     async def feed(self, message: Any) -> None:
-        self.connection.feed(encode(message) if isinstance(message, dict) else json.dumps(message).encode() + b"\n")
+        self.connection.feed(json.dumps(message).encode() + b"\n")
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 
 
 def round_trip(message: Any) -> Any:
     """What is decoded of a line with *message*, as a message again."""
-    (decoded,), stray = decode(json.dumps(message).encode() + b"\n")
-    assert stray == 0
+    decoded = repair_message(json.dumps(message).encode())
     fields = {name: getattr(decoded, name) for name in ("method", "params", "id", "error")}
     kept = {name: value for name, value in fields.items() if value is not None}
     if "result" in message:

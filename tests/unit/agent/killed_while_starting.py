@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 from agentnb.agent.child import Child
@@ -24,7 +25,7 @@ async def start() -> None:
             ["sleep", "60"], cwd=Path.cwd(), env=dict(os.environ), on_output=lambda *_: None, on_end=lambda: None
         )
     )
-    while not (started := children() - before):  # no system tells when a process starts
+    while not (started := children() - before):  # noqa: ASYNC110 - no system tells when a process starts
         await asyncio.sleep(0)
     for pid in started:
         with contextlib.suppress(ProcessLookupError):
@@ -35,7 +36,7 @@ async def start() -> None:
 async def main() -> None:
     """Start, and count."""
     ends = [await asyncio.gather(start(), return_exceptions=True) for _ in range(STARTS)]
-    print(sum(isinstance(end, OSError) for [end] in ends), "failed")
+    sys.stdout.write(f"{sum(isinstance(end, OSError) for [end] in ends)} failed\n")
 
 
 asyncio.run(main())

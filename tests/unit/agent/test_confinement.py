@@ -17,21 +17,20 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom, find
-from agentnb.agent.confined_variables import confined_variables
-from agentnb.agent.confinement import (
-    Confine,
+from agentnb.agent.confinement import Confine, Needs
+from agentnb.agent.process import AgentProcess
+from agentnb.agent.refused_access import RefusedAccess, refused_accesses
+from agentnb.errors import AgentStartFailed
+from agentnb.plugins.sandbox.confined_variables import confined_variables
+from agentnb.plugins.sandbox.confinement import (
     Confinement,
-    Needs,
     bubblewrap,
     bubblewrap_here,
     confinement_of,
     profile,
     way_here,
 )
-from agentnb.agent.process import AgentProcess
-from agentnb.agent.readable_paths import readable_paths, repository_of
-from agentnb.agent.refused_access import RefusedAccess, refused_accesses
-from agentnb.errors import AgentStartFailed
+from agentnb.plugins.sandbox.readable_paths import readable_paths, repository_of
 from tests.conftest import ROOT
 from tests.unit.running import run
 
@@ -186,6 +185,8 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
     shutil.copytree(ROOT / "agentnb/plugins/sandbox", own / "agentnb/plugins/sandbox")
     for package in ("agentnb", "agentnb/plugins"):
         (own / package / "__init__.py").touch()
+    for name in ("processes", "system_calls"):
+        shutil.copy(ROOT / f"agentnb/{name}.py", own / "agentnb")
     for name in ("escapes", "without_namespaces"):
         shutil.copy(ROOT / f"tests/agents/{name}.py", own)
 
@@ -235,7 +236,8 @@ def test_confinement_names_what_is_not_checked_where_no_namespaces_can_be_made(f
     code = """
 import os
 from pathlib import Path
-from agentnb.agent.confinement import Confine, Needs, confinement_of, unchecked_here
+from agentnb.agent.confinement import Confine, Needs
+from agentnb.plugins.sandbox.confinement import confinement_of, unchecked_here
 from agentnb.checkup.files import confinement
 print(confinement_of(Needs(), "/bin/sh", Path.cwd(), Confine(), os.environ).summary)
 print(confinement("on", "Landlock", "", unchecked_here()).message)
@@ -246,9 +248,10 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     if done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
     named = "permissions, times and attributes of your other files; your other terminals"
+    never = "that your other files change (inotify); your other programs' command lines"
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
     assert summary.endswith(f"it writes only in ~/{folder.name} (not checked on this system: {named})")
-    assert doctor.endswith(f"Not checked on this system: {named}.")
+    assert doctor.endswith(f"Not checked on this system: {named}. Not checked on any: {never}.")
 
 
 @needs_landlock

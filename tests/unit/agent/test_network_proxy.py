@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent.confinement import Confine, Needs, confinement_of, way_here
+from agentnb.agent.confinement import Confine, Needs
 from agentnb.agent.network_hosts import checked_hosts, is_allowed, leads_astray
-from agentnb.agent.network_proxy import NetworkProxy
 from agentnb.errors import UsageError
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.sandbox import landlock
+from agentnb.plugins.sandbox.confinement import confinement_of, way_here
+from agentnb.plugins.sandbox.network_proxy import NetworkProxy
 from tests.unit.running import run
 
 _WAY, _WHY = way_here()
@@ -216,7 +217,7 @@ def test_proxy_of_the_environment_is_gone_through() -> None:
 WITHOUT_RIGHTS = [
     *(sys.executable, "-c"),
     (
-        "import os, sys; from agentnb.plugins.sandbox.system_calls import drop_capabilities; "
+        "import os, sys; from agentnb.system_calls import drop_capabilities; "
         "drop_capabilities(1 << 31); os.execv(sys.argv[1], sys.argv[1:])"
     ),
 ]

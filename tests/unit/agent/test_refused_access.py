@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.agent.confinement import Confinement
 from agentnb.agent.refused_access import LONGEST_TEXT, refused_accesses
+from agentnb.plugins.sandbox.confinement import Confinement
 
 CONFINED = Confinement(way="Landlock", read=("/usr", "/etc"), write=("/home/ada/work", "/dev/null"))
 HOME = "/home/ada"

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from agentnb.ahp.access import Grants
-from agentnb.ahp.connection import Connection
+from agentnb.ahp.connection import AhpConnection
 from agentnb.ahp.feed import Feed
 from agentnb.ahp.projection import state_to_ahp
 from agentnb.ahp.uris import to_ahp
@@ -71,7 +71,7 @@ class Mirror:
         self.states: dict[str, Any] = {}
         self.seq = 0
         self.snapshots = 0
-        self.connection: Connection | None = None
+        self.connection: AhpConnection | None = None
 
     def connect_again(self) -> None:
         """Connect where the connection was cut."""
@@ -81,7 +81,7 @@ class Mirror:
     def connect(self) -> None:
         """Connect, the first time or again."""
         self.number += 1
-        connection = self.connection = Connection(
+        connection = self.connection = AhpConnection(
             self.world.host,
             self.world.service,
             self.feed,
@@ -110,7 +110,7 @@ class Mirror:
         if connection is not None:
             connection.closed()
 
-    def hear(self, connection: Connection | None, most: int = 1_000_000) -> None:
+    def hear(self, connection: AhpConnection | None, most: int = 1_000_000) -> None:
         """The wire carries what waits; the connection may break after *most* messages."""
         if connection is None:
             return

@@ -126,8 +126,8 @@ def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, 
         ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
         ('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":7}}', -32602),
         ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://"}}', -32602),
-        ("[" * 100_000, -32600),
-        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32600),
+        ("[" * 100_000, -32700),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32700),
     ],
 )
 def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connect, text: str, code: int) -> None:

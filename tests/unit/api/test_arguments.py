@@ -9,7 +9,7 @@ import pytest
 
 import agentnb
 from agentnb import Session
-from agentnb.errors import SessionClosed, UsageError
+from agentnb.errors import AgentNotFound, SessionClosed, UnknownAgent, UsageError
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
@@ -29,11 +29,16 @@ Start = Callable[..., Session]
         ({"mcp_servers": "files"}, "The MCP servers in 'files' cannot be read"),
         ({"directories": "../data"}, "directories is a list of folders"),
         ({"directories": 3}, "directories is a list of folders"),
+        ({"agent": "elisa"}, r"no agent called 'elisa'\. Did you mean 'eliza'"),
+        ({"command": ["no-such-agent"]}, r"there is no command 'no-such-agent'"),
+        ({"command": "opencode acp"}, "list of words"),
+        ({"permissions": "maybe"}, r"permissions='maybe' is none of 'ask', 'allow', 'deny'"),
+        ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
     ],
 )
 def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], said: str) -> None:
     """Each argument is named, with an example."""
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises((UsageError, UnknownAgent, AgentNotFound), match=said):
         agentnb.start(**options)
 
 
@@ -78,7 +83,7 @@ def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
     session = start()
     session.close()
     for call in (session.restart, session.login, lambda: session.set_mode("x"), lambda: session.prompt("Hello")):
-        with pytest.raises(SessionClosed, match="is closed"):
+        with pytest.raises(SessionClosed, match=r"is closed\. Start another with agentnb\.start\(\)"):
             call()
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import agentnb
 from agentnb import Session
-from agentnb.agent.confined_variables import own_folder
 from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
+from agentnb.plugins.sandbox.confined_variables import own_folder
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]

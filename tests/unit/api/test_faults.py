@@ -5,48 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-import agentnb
 from agentnb import Session
-from agentnb.errors import AgentNotFound, UnknownAgent, UsageError
 from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import until
 
 Start = Callable[..., Session]
-
-
-def test_an_unknown_agent_is_named_with_those_that_are_known() -> None:
-    """A near miss is guessed."""
-    with pytest.raises(UnknownAgent, match=r"no agent called 'elisa'\. Did you mean 'eliza'"):
-        agentnb.start("elisa")
-
-
-def test_a_command_that_is_not_there_is_named() -> None:
-    """At once, before anything is started."""
-    with pytest.raises(AgentNotFound, match=r"there is no command 'no-such-agent'"):
-        agentnb.start(command=["no-such-agent"])
-
-
-def test_a_command_must_be_a_list_of_words() -> None:
-    """A string would be split by guesswork."""
-    with pytest.raises(UsageError, match="list of words"):
-        agentnb.start(command="opencode acp")
-
-
-def test_permissions_must_be_one_of_three() -> None:
-    """The message lists them."""
-    with pytest.raises(UsageError, match=r"permissions='maybe' is none of 'ask', 'allow', 'deny'"):
-        agentnb.start(permissions="maybe")  # type: ignore[arg-type]
-
-
-def test_the_workspace_must_be_a_folder(tmp_path: Path) -> None:
-    """The message names it."""
-    with pytest.raises(UsageError, match=r"nowhere' is not a folder"):
-        agentnb.start(cwd=tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

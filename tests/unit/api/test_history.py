@@ -147,7 +147,7 @@ def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
     here.shell("conversation", two, "--unarchive", "--title", "First", "--duplicate")
     rows = "[(row.title, row.pinned) for row in agentnb.history()]"
     assert here.says(rows) == "[('First', True), ('First (copy)', False)]"
-    assert "no session whose id begins with" in here.shell("conversation", two, "0", one, "--delete", code=1)
+    assert "no session whose id begins with" in here.shell("conversation", two, "none", one, "--delete", code=1)
     assert here.says(rows) == "[('First (copy)', False)]"
     assert here.shell("history", "--archived") == "The session log has no such session.\n"
 

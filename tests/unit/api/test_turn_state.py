@@ -13,7 +13,9 @@ import pytest
 
 from agentnb import Session, Turn
 from agentnb.api import session as session_module
+from agentnb.api import session_view as session_view_module
 from agentnb.api import turn as turn_module
+from agentnb.api import turn_view as turn_view_module
 from agentnb.errors import UsageError
 from agentnb.ipython.record import value_record
 from tests.unit.api.conftest import PATIENCE
@@ -45,11 +47,11 @@ def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(
             running.cancel()
             session.continue_queue()
 
-        with interrupted_at(number, turn_module, start_the_next) as step:
+        with interrupted_at(number, [turn_module, turn_view_module], start_the_next) as step:
             seen.add(read(queued))
         return step
 
-    every_step(turn_module, at)
+    every_step(at)
     assert seen - possible == set()
 
 
@@ -122,13 +124,16 @@ def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) ->
         session = start()
         session.prompt("/hang")
         queued = session.prompt("/say first")
-        with interrupted_at(number, session_module, queued.cancel) as step, contextlib.suppress(UsageError):
+        with (
+            interrupted_at(number, [session_module, session_view_module], queued.cancel) as step,
+            contextlib.suppress(UsageError),
+        ):
             session.edit(queued, "/say second")
         queued.cancel()
         assert session.queue == ()
         return step
 
-    every_step(session_module, at)
+    every_step(at)
 
 
 def test_a_turn_that_runs_is_shown_as_a_value_with_what_was_said_so_far(start: Start) -> None:

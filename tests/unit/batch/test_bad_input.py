@@ -57,7 +57,7 @@ READ_ONLY = """
 import sys
 import agentnb
 from agentnb.errors import LogUnavailable
-from agentnb.plugins.sandbox.system_calls import drop_capabilities
+from agentnb.system_calls import drop_capabilities
 
 drop_capabilities()
 batch = agentnb.map("{input}", ["a", "b"], command=sys.argv[1:], progress=False).wait()

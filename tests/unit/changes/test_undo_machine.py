@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from agentnb.changes.model import FileChange, Version
+from agentnb.changes.model import FileChange, Version, folders_above
 from agentnb.changes.store import ChangeStore, EngineName
 from agentnb.errors import ChangesError, FilesConflict
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
@@ -43,6 +43,7 @@ class Leaf(NamedTuple):
 
 
 Tree: TypeAlias = dict[str, Leaf]
+FOLDER = Leaf("folder")
 
 
 def text(*slots: int) -> bytes:
@@ -154,9 +155,10 @@ class Undos(RuleBasedStateMachine):
         changes, before, after, _ = self.turns[-1]
         undone = self.store.apply([step for each in changes for step in each.backward])
         assert leafs(self.workspace) == before
-        taken_back = [step for each in undone for step in each.backward]
-        done_again = [step for each in changes for step in each.forward]
-        self.store.apply(taken_back if number % 2 else done_again)
+        if number % 2:
+            self.store.apply([step for each in undone for step in each.backward], absent=frozenset())
+        else:
+            self.store.apply([step for each in changes for step in each.forward])
         assert leafs(self.workspace) == after
 
     @rule(number=numbers)
@@ -203,7 +205,7 @@ class Undos(RuleBasedStateMachine):
         self.store.prune(name for turn in self.turns for name in turn.ids)
 
     def _apply(self, changes: Iterable[FileChange]) -> None:
-        changes = list(changes)
+        changes, before = list(changes), with_folders(self.model)
         steps = [step for each in changes for step in each.backward]
         wishes = self._wishes(changes)
         wanted = expected(self.model, wishes, {})
@@ -222,12 +224,12 @@ class Undos(RuleBasedStateMachine):
                 return
         now = leafs(self.workspace)
         assert now == wanted
+        after = with_folders(now)
+        changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        assert {each.path for each in done if each.before != each.after} == changed
         for change in done:  # what was there can be had back
-            assert self._leaf(change.before) == self.model.get(change.path)
-            assert self._leaf(change.after) == now.get(change.path)
-        assert {each.path for each in done} >= {
-            path for path in self.model.keys() | now.keys() if self.model.get(path) != now.get(path)
-        }
+            assert self._leaf(change.before) == before.get(change.path)
+            assert self._leaf(change.after) == after.get(change.path)
         self.undone.append(done)
         self.model = now
 
@@ -260,11 +262,19 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
     for path, (base, target) in wishes.items():
         current = model.get(path)
         is_full = current is None and any(each.startswith(f"{path}/") for each in model)
-        if is_full and target == Leaf("folder") and choices.get(path) != "mine":
-            new[path] = target  # it stays when all that is in it goes
-        if choices.get(path) == "mine" or (is_full and target in {None, Leaf("folder")}) or current == target:
+        is_folder = is_full or current == FOLDER
+        if choices.get(path) == "mine" or (current == target and not is_full):
             continue
-        if current == base or choices.get(path) == "theirs":
+        if target is None and is_folder != (base == FOLDER):
+            continue  # a folder of somebody else, or no folder any more
+        if is_full and target is None:
+            continue
+        if (
+            current == base
+            or (is_bare(current) and is_bare(base))
+            or (is_full and target == FOLDER)
+            or choices.get(path) == "theirs"
+        ):
             found = target
         else:
             merged = None if None in {base, current, target} else merge(base, current, target)  # type: ignore[arg-type]
@@ -278,6 +288,16 @@ def expected(model: Tree, wishes: dict[str, tuple[Leaf | None, Leaf | None]], ch
         if any(each.startswith(f"{path}/") for each in new):
             del new[path]
     return None if any(each.startswith(f"{path}/") for path in new for each in new) else new
+
+
+def is_bare(leaf: Leaf | None) -> bool:
+    """True if nothing of a user's is there."""
+    return leaf is None or leaf == FOLDER
+
+
+def with_folders(tree: Tree) -> Tree:
+    """*tree* with the folders that have something in them."""
+    return {**{above: FOLDER for path in tree for above in folders_above(path)}, **tree}
 
 
 def merge(base: Leaf, current: Leaf, target: Leaf) -> Leaf | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.catalog import find
-from agentnb.agent.confinement import Way
 from agentnb.api.session import Session
 from agentnb.cassette.switch import Switch
 from agentnb.checkup.files import cassette, confinement, log, policy
@@ -112,7 +111,7 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_confinement_says_what_is_chosen_and_what_can_do_it(
-    chosen: str, way: Way | None, state: str, said: str, todo: str | None
+    chosen: str, way: str | None, state: str, said: str, todo: str | None
 ) -> None:
     """And how to change it."""
     found = confinement(chosen, way, "it is too old")

@@ -118,35 +118,6 @@ def test_eliza_with_closed_stdin() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_eliza_when_started_loads_no_other_command_and_no_script() -> None:
-    """Thousands of tests and each user's first agent wait for its start."""
-    command = [sys.executable, "-X", "importtime", "-m", "agentnb.plugins.eliza"]
-    done = subprocess.run(command, cwd=ROOT, input="", capture_output=True, text=True, check=True)
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert {"agentnb.plugins.eliza.agent", "asyncio", "msgspec"} <= loaded
-    needless = {
-        "agentnb.cli.command_line",
-        "argparse",
-        "dataclasses",
-        "difflib",
-        "importlib.resources",
-        "tomllib",
-    }
-    assert loaded & needless == set()
-
-
-@pytest.mark.parametrize("words", [("--version",), ("agents",)])
-def test_light_imports(words: tuple[str, ...]) -> None:
-    """What only tests, notebooks and pages need is not loaded."""
-    code = (
-        "import sys; from agentnb.cli import main\n"
-        "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
-        "print([name for name in ('acp', 'pydantic', 'anywidget', 'IPython') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
     """The first is kept for the user; the second changes nothing."""
     env = {**os.environ, "AGENTNB_CONFIG_DIR": str(tmp_path / "settings")}

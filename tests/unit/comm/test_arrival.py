@@ -35,7 +35,7 @@ def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
         frontend = Frontend(host)
 
         async def wait() -> tuple[Step, bool]:
-            with interrupted_at(number, frontend_module, lambda: arrive(host, frontend)) as step:
+            with interrupted_at(number, [frontend_module], lambda: arrive(host, frontend)) as step:
                 waiting = asyncio.ensure_future(frontend.wait_attached(LONG))
                 await asyncio.sleep(0)  # it runs to where it waits
             if not step.reached:
@@ -50,4 +50,4 @@ def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
             frontend.model.close()
             host.close()
 
-    every_step(frontend_module, at)
+    every_step(at)

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentnb.acp.connection import Connection
 from agentnb.agent.catalog import AgentSpec
 from agentnb.components import Component
 from agentnb.plugins.chain.conductor.chain import Failure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
+from agentnb.rpc import ACP, Connection
 from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
 
@@ -44,9 +44,7 @@ class Client:
         self.answering.set()
         place = ClientPlace(self._feed)
         self.running = RunningChain(place, components, agent, self.failed.set_result, **limits)
-        self.connection = Connection(
-            place.receive, on_notifications=self._hear, on_request=self._answer, on_closed=lambda _: None
-        )
+        self.connection = Connection(place.receive, ACP, on_notifications=self._hear, on_request=self._answer)
 
     @property
     def strays(self) -> dict[str, int]:

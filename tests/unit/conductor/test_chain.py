@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from agentnb.acp.agent import Agent
-from agentnb.acp.failure import RpcError
 from agentnb.acp.opening import OpenRequest
 from agentnb.acp.stdio import Output
 from agentnb.components import Component, Tool
 from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
 from agentnb.plugins.chain.conductor.chain import Chain, Place
 from agentnb.plugins.chain.conductor.running_chain import ChainProcess
+from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.acp.failure import RpcError
+from agentnb.rpc_message import RpcError
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy
 

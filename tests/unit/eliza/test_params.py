@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from agentnb.plugins.acp_agent import client_requests as own
 from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.schema import SessionParams, read_params
+from agentnb.rpc_message import RpcError
 
 STDIO = {"name": "files", "command": "x", "args": ["y"], "env": [{"name": "A", "value": "b"}]}
 SERVERS: list[dict[str, Any]] = [
@@ -88,7 +88,7 @@ def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
     try:
         model.model_validate(params)
     except ValidationError:
-        with pytest.raises(RequestError, match="Invalid params") as refused:
+        with pytest.raises(RpcError, match="Invalid params") as refused:
             accept(kind, params)
         assert (refused.value.code, list(refused.value.data)) == (-32602, ["details"])
     else:
@@ -121,7 +121,7 @@ def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
     try:
         request = sdk.PromptRequest.model_validate({"sessionId": "s", "prompt": [block]})
     except ValidationError:
-        with pytest.raises(RequestError, match="Invalid params"):
+        with pytest.raises(RpcError, match="Invalid params"):
             read_blocks([block])
         return
     (theirs,) = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in request.prompt]

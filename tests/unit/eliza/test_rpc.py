@@ -17,9 +17,9 @@ def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens(
     )
     assert done.stdout == '{"jsonrpc":"2.0","id":1,"result":{"echo":{}}}\n'
     assert [line[:38] for line in done.stderr.splitlines()] == [
-        "eliza: a line of 8 bytes is no message",
-        "eliza: a line of 5 bytes is no message",
+        "eliza: a line of 7 bytes is no message",
         "eliza: a line of 4 bytes is no message",
+        "eliza: a line of 3 bytes is no message",
         "eliza: session/cancel is ignored: Inva",
     ]
 

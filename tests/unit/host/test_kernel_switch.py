@@ -13,7 +13,7 @@ from agentnb.comm.messages import REFUSED
 from agentnb.errors import PermissionDenied
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
-from agentnb.kernel.tools import TOOLS, demand_access
+from agentnb.kernel.tools import demand_access, kernel_tools
 from agentnb.policy.places import PROJECT
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
@@ -166,7 +166,7 @@ def test_a_page_cannot_choose_an_access_that_there_is_not(page: Page) -> None:
     assert page.ask("createSession", {"kernel": "everything"})["error"]["code"] != REFUSED
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", kernel_tools())
 def test_looking_covers_the_tools_that_only_read(name: str) -> None:
     """And no access covers none."""
     demand_access(name, "run")

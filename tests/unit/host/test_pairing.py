@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from agentnb import PermissionQuestion
-from agentnb.acp.failure import RpcError
 from agentnb.api.session import Session
 from agentnb.errors import NotOffered, SessionError, UsageError
 from agentnb.host import Host
@@ -31,6 +30,7 @@ from agentnb.kernel.paired_kernels import (
     register,
     registrations_folder,
 )
+from agentnb.rpc_message import RpcError
 from agentnb.state import AgentProcess
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.comm.test_service import Page

@@ -20,7 +20,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.plugins.knowledge.research.findings import Research
 from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
-from agentnb.plugins.knowledge.researches.researches import AT_ONCE
+from agentnb.plugins.knowledge.researches.researches import AT_ONCE, researches_of
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Verdict
 from tests.unit.api.conftest import AGENTS, PATIENCE
@@ -36,7 +36,7 @@ def _own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(host: Host, question: str = QUESTION, package: str = "json", version: str | None = None) -> Research:
     given = configuration(find("eliza"), Path.cwd())
-    work = host.researches.research(question, package, version, configuration=given)
+    work = researches_of(host).research(question, package, version, configuration=given)
     return host.loop.submit(work).result(PATIENCE)
 
 
@@ -81,7 +81,7 @@ class Led:
     def ask(self, question: str) -> Future[Research]:
         """Ask *question*, by a program of its own."""
         given = configuration(custom(self.command), Path.cwd())
-        return self._host.loop.submit(self._host.researches.research(question, "json", configuration=given))
+        return self._host.loop.submit(researches_of(self._host).research(question, "json", configuration=given))
 
     def next(self) -> tuple[str, Any]:
         """The next question that an agent works on, and what it writes and reads."""
@@ -160,14 +160,14 @@ def test_a_research_ends_with_the_turn_that_asked_for_it(led: Led, tmp_path: Pat
 
 def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:
     """However far its agent has come until then: it never answers."""
-    host.researches.seconds = 0.1
+    researches_of(host).seconds = 0.1
     with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask less at once\."):
         led.ask("Why?").result(PATIENCE)
 
 
 def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
     """Its context may hold so many; the agent is cancelled."""
-    host.researches.tokens = 1_000
+    researches_of(host).tokens = 1_000
     result = led.ask("Why?")
     _, lines = led.next()
     tell(lines, "spend 1001")

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentnb.agent.catalog import custom
-from agentnb.changes.model import Choice
+from agentnb.changes.model import Choice, folders_above
 from agentnb.errors import ChangesError, FilesConflict
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.state import Message, MessageOrigin
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.changes.test_undo_machine import MEMORY, Leaf, Tree, leafs, move, put, text
+from tests.unit.changes.test_undo_machine import FOLDER, MEMORY, Leaf, Tree, leafs, move, put, text, with_folders
 
 STEPS = int(os.environ.get("AGENTNB_UNDOS", "600"))
 SEED = int(os.environ.get("AGENTNB_UNDO_SEED", "0"))
@@ -34,10 +34,10 @@ PATHS = ("a", "b", "d", "d/x", "d/e", "d/e/y", "d/e/z", "e", "e/x", *ODD)
 CONTENTS = [text(*slots) for slots in ((0, 0, 0), (1, 0, 0), (0, 2, 0), (1, 2, 1), (2, 2, 2))]
 LEAVES = [
     *(Leaf(mode, content) for content in (*CONTENTS, b"\0bin", b"\0\xff\n", b"") for mode in ("file", "executable")),
-    *[Leaf("link", b"a"), Leaf("link", b"/nowhere"), Leaf("link", b"d"), Leaf("folder"), Leaf("folder"), None] * 3,
+    *[Leaf("link", b"a"), Leaf("link", b"/nowhere"), Leaf("link", b"d"), FOLDER, FOLDER, None] * 3,
     *[None] * 5,
 ]
-EMPTY = (None, Leaf("folder"))
+BARE = (None, FOLDER)
 
 
 class Change(NamedTuple):
@@ -54,9 +54,9 @@ class Change(NamedTuple):
 
 
 class Link(NamedTuple):
-    """What one change did to one path."""
+    """What one turn did to one path: by one change, or to a folder by all in it."""
 
-    key: tuple[str, str]
+    keys: frozenset[tuple[str, str]]
     before: Leaf | None
     after: Leaf | None
 
@@ -79,7 +79,7 @@ class Machine:
         self.known: dict[str, int] = {}
         self.steps: list[str] = []
         self._edit()
-        self.tree = leafs(self.workspace)
+        self.tree = self._look()
 
     # --- steps ---
 
@@ -90,7 +90,7 @@ class Machine:
         turns, changes = self.conversation.turns, self.conversation.changes
         self._await(turns.begin_unprompted(turn, Message(text="x", origin=MessageOrigin(kind="user"))))
         self._edit()
-        self.tree = leafs(self.workspace)
+        self.tree = self._look()
         self.host.loop.call(lambda: turns.complete(turn))
         self._await(changes.compared(turn))
         record = changes.record.turn(turn)
@@ -98,22 +98,29 @@ class Machine:
         assert not [each.name for each in items if not each.undoable]
         paths = {path for path in before.keys() | self.tree.keys() if before.get(path) != self.tree.get(path)}
         files = [each.file for each in items if each.file is not None]
-        assert {path for each in files for path in (each.path, each.was) if path is not None} == paths
-        for item, file in zip(items, files, strict=True):
-            change = Change(turn, item.id, tuple(path for path in (file.path, file.was) if path is not None))
-            self.changes.append(change)
-            self.states[change.key] = "open"
-            for path in change.paths:
-                chain = self.chains.setdefault(path, [])
-                if any(self.states[link.key] == "undone" for link in chain):
-                    self.known[path] = len(chain)
-                chain.append(Link(change.key, before.get(path), self.tree.get(path)))
+        made = [Change(turn, item.id, file.paths) for item, file in zip(items, files, strict=True)]
+        self.changes += made
+        self.states |= {change.key: "open" for change in made}
+        keys = {path: {change.key} for change in made for path in change.paths}
+        assert keys.keys() <= paths, (keys, paths, record)
+        for path in paths:
+            sides = before.get(path), self.tree.get(path)
+            if path not in keys:  # a folder that came or went with what is in it
+                assert {*sides} == {*BARE}, (path, sides, keys, self.steps)
+                keys[path] = {
+                    change.key for change in made if any(path in folders_above(each) for each in change.paths)
+                }
+                assert keys[path]
+            chain = self.chains.setdefault(path, [])
+            if any(self._is_undone(link, self.states) for link in chain):
+                self.known[path] = len(chain)
+            chain.append(Link(frozenset(keys[path]), *sides))
 
     def user_writes(self) -> None:
         """Whatever differs now is not the turns'."""
         before = self.tree
         self._edit()
-        self.tree = leafs(self.workspace)
+        self.tree = self._look()
         self._adopt(path for path in {*before, *self.tree} if before.get(path) != self.tree.get(path))
 
     def undo(self) -> None:
@@ -190,7 +197,7 @@ class Machine:
         try:
             outcome = self._await(do(operation, turn, ids, onwards=onwards))
         except ChangesError as error:
-            assert leafs(self.workspace) == self.tree, self._story(self.tree)
+            assert self._look() == self.tree, self._story(self.tree)
             assert unsure or _is_blocked(tree), self._story(tree) + f"\n{error}"  # noqa: PT017 - which errors are right is what is tested
             if not isinstance(error, FilesConflict):
                 return False
@@ -199,9 +206,9 @@ class Machine:
             try:
                 outcome = self._await(do(operation, turn, ids, onwards=onwards, choices=choices))
             except ChangesError:
-                assert leafs(self.workspace) == self.tree
+                assert self._look() == self.tree
                 return False
-        now = leafs(self.workspace)
+        now = self._look()
         done = {*outcome.done}
         assert choices or done == {each.key for each in chosen}
         for each in chosen:
@@ -209,46 +216,54 @@ class Machine:
                 self.states[each.key] = state
         if choices:
             self.tree = now
-            self._adopt(touched)
+            self._adopt(touched | {above for path in touched for above in folders_above(path)})
             return False
+        above = {folder for path in touched for folder in folders_above(path)} - touched
         for path in {*wanted, *self.tree, *now} - unsure:
+            is_full = any(each.startswith(f"{path}/") for each in now)
             leaf = wanted.get(path) if path in wanted else self.tree.get(path)
-            if (
-                leaf is None
-                and self.chains.get(path, [])[self.known.get(path, 0) :]
-                and self._explains(path, after, [])
-            ):
-                leaf = self._expected(path, after)  # a folder that was hidden by what was in it
-            if leaf == Leaf("folder") and any(each.startswith(f"{path}/") for each in now):
-                leaf = None
+            if path in above and not is_full:
+                leaf = self._expected_folder(path, operation, after)
+                if leaf is ...:
+                    self._adopt([path])
+                    leaf = now.get(path)
             found = now.get(path)
-            is_free = (
-                path not in wanted and (path not in self.chains or self.known.get(path)) and {leaf, found} <= {*EMPTY}
+            assert found == (FOLDER if leaf in BARE and is_full else leaf), (
+                self._story(tree) + f"\n{path!r}: {found} is not {leaf}"
             )
-            if is_free and found != leaf:
-                self._adopt([path])
-            else:
-                assert found == leaf, self._story(tree) + f"\n{path!r}: {found} is not {leaf}"
         self.tree = now
         self._adopt(unsure)
         return True
 
+    def _expected_folder(self, path: str, operation: str, after: dict[tuple[str, str], str]) -> Any:
+        """The folder *path* above what was undone or redone, once it is empty; ``...`` where both is right."""
+        if not self.chains.get(path):
+            return ... if operation == "redo" else self.tree.get(path)
+        if self.known.get(path) or not self._explains(path, after, []):
+            return ...
+        leaf = self._expected(path, after)
+        return ... if leaf is not None and (operation == "redo" or path not in self.tree) else leaf
+
     def _explains(self, path: str, after: dict[tuple[str, str], str], chosen: list[Change]) -> bool:
         """Whether the chain says what is at *path* after the step."""
-        chain, known = self.chains[path], self.known.get(path, 0)
+        chain, known = self.chains.get(path, []), self.known.get(path, 0)
         keys = {each.key for each in chosen}
-        if any(link.key in keys for link in chain[:known]):
+        if any(link.keys & keys for link in chain[:known]):
             return False
         for states in (self.states, after):
-            undone = [states[link.key] == "undone" for link in chain[known:]]
+            undone = [self._is_undone(link, states) for link in chain[known:]]
             if undone != sorted(undone):
                 return False
         return True
 
     def _expected(self, path: str, states: dict[tuple[str, str], str]) -> Leaf | None:
         links = self.chains[path][self.known.get(path, 0) :]
-        undone = [link for link in links if states[link.key] == "undone"]
+        undone = [link for link in links if self._is_undone(link, states)]
         return undone[0].before if undone else links[-1].after
+
+    @staticmethod
+    def _is_undone(link: Link, states: dict[tuple[str, str], str]) -> bool:
+        return all(states[key] == "undone" for key in link.keys)
 
     def _adopt(self, paths: Iterable[str]) -> None:
         for path in paths:
@@ -262,11 +277,14 @@ class Machine:
             else:
                 put(self.workspace, path, self.chance.choice(LEAVES))
 
+    def _look(self) -> Tree:
+        return with_folders(leafs(self.workspace))
+
     def _await(self, work: Any) -> Any:
         return self.host.loop.submit(work).result(PATIENCE)
 
     def _story(self, wanted: Tree) -> str:
-        now = leafs(self.workspace)
+        now = self._look()
         differ = {path: (self.tree.get(path), now.get(path), wanted.get(path)) for path in {*now, *wanted, *self.tree}}
         rows = [f"{path!r}: was {was}, is {found}, model {model}" for path, (was, found, model) in differ.items()]
         chains = [f"{path!r} from {self.known.get(path, 0)}: {chain}" for path, chain in self.chains.items()]

@@ -61,11 +61,6 @@ def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
     return ended, (TerminalView(id="x", command=attack, output=attack, exited=True),)
 
 
-def test_there_are_enough_of_them() -> None:
-    """At least 300, all different."""
-    assert len({attack for path in FILES for attack in attacks(path)}) >= 300
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.stem))
 def test_no_attack_survives_as_text(path: Path) -> None:
     """A message and a line of it, in every renderer."""

@@ -10,8 +10,7 @@ import pytest
 
 from agentnb.comm.lab_messages import FailedParams
 from agentnb.errors import UnknownMention, UsageError
-from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, text_of
-from agentnb.ipython.error_prompts import expanded, failed_prompt
+from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, expanded, failed_prompt, text_of
 from agentnb.ipython.mentions import Scope, attachments
 from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.tools import TOOLS

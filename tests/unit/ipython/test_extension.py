@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.chain.components.shipped_components import SHIPPED
+from agentnb.plugins.chain.components.shipped_components import shipped_components
 
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -258,7 +258,7 @@ use("Hello")
     )
     assert components == (
         f"{path}, line 2, components: There is no component and no program called 'sparkle'. "
-        f"Shipped components: {', '.join(SHIPPED)}. Any other is a command."
+        f"Shipped components: {', '.join(shipped_components())}. Any other is a command."
     )
     assert servers.startswith(f"{path}, line 3, mcp_servers: 'none.json' is not a file.")
     assert later.startswith("%config Agentnb.agent: There is no agent called 'nope'.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agentnb.api.policy import Policy
-from agentnb.ipython.policy_table import PolicyTable
+from agentnb.ipython.tables import PolicyTable
 from agentnb.policy.audit import Record
 from agentnb.policy.rules import InForce, Rule
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from agentnb.ipython.rewrite import awaited
-from agentnb.ipython.tokens import AgentCommand
+from agentnb.ipython.rewrite import AgentCommand, awaited
 
 
 def transformed(cell: str) -> str:

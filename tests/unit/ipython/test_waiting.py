@@ -12,8 +12,7 @@ import pytest
 
 from agentnb import Session
 from agentnb.api.interrupts import CountedInterrupts
-from agentnb.ipython.interrupt import AgentInterrupted
-from agentnb.ipython.waiting import block_on
+from agentnb.ipython.waiting import AgentInterrupted, block_on
 from tests.unit.api.conftest import PATIENCE, start
 
 __all__ = ["start"]  # a fixture

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from agentnb.errors import PermissionDenied
+from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.host.environment import Environment
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.ipython.shell_mentions import ShellMentions
@@ -71,6 +74,8 @@ class Tools:
     def use(self, runner: ShellCodeRunner) -> None:
         """Let the tools work on *runner*."""
         self.runner = runner
+        environment = Environment()
+        environment.shell = self
         self.tool_runner = ToolRunner(
             OWNER,
             runner,
@@ -81,6 +86,7 @@ class Tools:
             access=lambda: self.access,
             progressed=self._progressed,
             takes_pictures=lambda: self.takes_pictures,
+            session=tool_session(self._authorize, environment, session="", folder=str(Path.cwd())),
         )
 
     async def _authorize(self, request: PolicyRequest) -> PolicyRequest:

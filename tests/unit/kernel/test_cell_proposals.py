@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.cell_proposals import proposed_cell
+from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.kernel.code_runner import CellView, NotebookView
 from agentnb.state import ToolCallCell
 from tests.unit.kernel.notebook_page import NotebookPage

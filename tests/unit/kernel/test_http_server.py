@@ -15,7 +15,7 @@ import pytest
 
 from agentnb.kernel.http_server import HttpServer
 from agentnb.kernel.server import McpServer
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 from tests.unit.kernel.shell_tools import Tools, waited_for
 from tests.unit.kernel.test_server import INITIALIZE
 
@@ -60,7 +60,7 @@ def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, s
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert sent(server, note, Mcp_Session_Id=session)[0] == 202
     listed = sent(server, request("tools/list"), Mcp_Session_Id=session)[2]["result"]["tools"]
-    assert [tool["name"] for tool in listed] == list(TOOLS)
+    assert [tool["name"] for tool in listed] == list(kernel_tools())
     call = request("tools/call", name="inspect", arguments={"path": "xs"})
     with ThreadPoolExecutor(1) as thread:
         asked = thread.submit(sent, server, call, Mcp_Session_Id=session)

@@ -15,16 +15,15 @@ from typing import Any
 
 import pytest
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.mcp import Served
 from agentnb.components import Tool
 from agentnb.errors import NotOffered
-from agentnb.json_rpc_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.kernel import bridge
 from agentnb.kernel.content import with_object
 from agentnb.kernel.server import VERSIONS, McpServer
 from agentnb.kernel.socket_server import SocketServer
-from agentnb.kernel.tools import TOOLS, checked
+from agentnb.kernel.tools import checked, kernel_tools
+from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from tests.unit.kernel.shell_tools import Tools, waited_for
 
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -77,7 +76,7 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
         assert hello["capabilities"] == {"tools": {}}
         assert hello["serverInfo"]["name"] == "agentnb-kernel"
         assert client.ask("ping")["result"] == {}
-        assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(TOOLS)
+        assert [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]] == list(kernel_tools())
         with ThreadPoolExecutor(1) as thread:
             asked = thread.submit(client.ask, "tools/call", name="inspect", arguments={"path": "xs"})
             result = waited_for(tools.job_queue, asked)["result"]
@@ -218,7 +217,7 @@ def test_a_line_that_cannot_be_read_is_refused_and_the_next_one_answered(tools: 
 
 def test_no_tool_has_an_argument_called_kind() -> None:
     """OpenHands has a field of that name in each action: its every turn failed. The old name is still accepted."""
-    assert [name for name, tool in TOOLS.items() if "kind" in tool["inputSchema"]["properties"]] == []
+    assert [name for name, tool in kernel_tools().items() if "kind" in tool["inputSchema"]["properties"]] == []
     assert checked("insert_cell", {"source": "x", "kind": "markdown"}) == {"source": "x", "cell_type": "markdown"}
     assert checked("set_cell_type", {"cell": "a", "kind": "raw"}) == {"cell": "a", "cell_type": "raw"}
 

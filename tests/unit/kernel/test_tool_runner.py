@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
-from agentnb.kernel.tools import TOOLS, call_words
+from agentnb.kernel.tools import call_words, kernel_tools
 from agentnb.policy.request import diffs
 from agentnb.state import ToolTextContent
 from tests.unit.kernel.shell_tools import Tools, awaited
@@ -499,7 +499,7 @@ READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_s
 
 def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
     """Closed objects, every property described, and hints that say whether it only reads."""
-    for tool in TOOLS.values():
+    for tool in kernel_tools().values():
         schema = tool["inputSchema"]
         assert schema["additionalProperties"] is False
         assert all(each["description"] for each in schema["properties"].values())

@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.kernel.object_size import estimated_size
 from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_summary import summarize_value
+from agentnb.kernel.value_text import summarize_value
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here (pip install torch)")
 

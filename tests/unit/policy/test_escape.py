@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
 from agentnb.open_without_links import open_entry, open_parent
@@ -24,6 +23,7 @@ from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
 from agentnb.policy.workspace import Workspace
+from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
 

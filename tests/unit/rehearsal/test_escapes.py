@@ -38,7 +38,8 @@ print(found.way or found.reason, found.stdout, found.error, sep="\\n")
     "agent": """
 import os, subprocess, sys
 from pathlib import Path
-from agentnb.agent.confinement import Confine, Needs, confinement_of
+from agentnb.agent.confinement import Confine, Needs
+from agentnb.plugins.sandbox.confinement import confinement_of
 asked = Confine(network="none", directories=(os.path.dirname(sys.argv[1]),))
 made = confinement_of(Needs(), sys.executable, Path.cwd(), asked, os.environ)
 done = subprocess.run(made.command([sys.executable, "-I", *sys.argv[1:]]), capture_output=True, text=True)

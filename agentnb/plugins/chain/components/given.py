@@ -5,50 +5,51 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.agent.catalog import AgentSpec, custom
+from agentnb.agent.programs import find_on_path
 from agentnb.errors import UsageError
 from agentnb.plugins.chain.components.component import Component
-from agentnb.plugins.chain.components.shipped_components import SHIPPED, Surroundings
+from agentnb.plugins.chain.components.shipped_components import shipped_components
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    from agentnb.ports import ToolSession
 
 _RUNNERS = re.compile(r"(python|pypy)[\d.]*(\.exe)?|node|deno|bun|npx|uvx|uv|run|tsx")
 HINT = 'For example: components=["rules", "my-proxy --flag", MyComponent()].'
 
 
-_NOWHERE = Surroundings()
-
-
-def components(given: Any, around: Surroundings = _NOWHERE) -> tuple[Component | AgentSpec, ...]:
+def components(given: Any, session: ToolSession | None = None) -> tuple[Component | AgentSpec, ...]:
     """The components that *given* names, in its order."""
     if not isinstance(given, (list, tuple)):
         raise UsageError("The components are a list.", hint=HINT)
-    return tuple(component(each, around) for each in given)
+    return tuple(component(each, session) for each in given)
 
 
-def component(given: Any, around: Surroundings = _NOWHERE) -> Component | AgentSpec:
+def component(given: Any, session: ToolSession | None = None) -> Component | AgentSpec:
     """The component that *given* names."""
     if isinstance(given, (Component, AgentSpec)):
         return given
     if inspect.isclass(given) and issubclass(given, Component):
         return given()
-    if isinstance(given, str) and given in SHIPPED:
-        return SHIPPED[given](around)
+    if isinstance(given, str) and (make := shipped_components().get(given)) is not None:
+        return make(session)
     return program(given)
 
 
-def described(given: Iterable[Any]) -> list[str]:
-    """What tells one list of components from another: texts, and which objects they are."""
-    return [_told(each) for each in given]
-
-
-def _told(given: Any) -> str:
-    if isinstance(given, (list, tuple)):
-        return shlex.join(map(str, given))
-    return given if isinstance(given, str) else f"{type(given).__name__} {id(given)}"
+def check(given: Any, *, are_installed: bool) -> None:
+    """See :meth:`agentnb.ports.Launcher.check`."""
+    for each in components(given):
+        program = each.command[0] if isinstance(each, AgentSpec) and are_installed else ""
+        is_relative = "/" in program and not Path(program).is_absolute()  # to the workspace, which is not known here
+        if program and not is_relative and find_on_path(program) is None:
+            message = f"There is no component and no program called {program!r}."
+            hint = f"Shipped components: {', '.join(shipped_components())}. Any other is a command."
+            raise UsageError(message, hint=hint)
 
 
 def program(given: str | Sequence[str]) -> AgentSpec:

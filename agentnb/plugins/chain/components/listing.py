@@ -1,16 +1,17 @@
-"""A table of components for people: which are shipped, which are on, in which order, and what they cost."""
+"""Which components are shipped, which are on, in which order, and what they cost: for people, and for AHP's clients."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agentnb.errors import AgentnbError
 from agentnb.plugins.chain.components.component import Component
 from agentnb.plugins.chain.components.given import components
 from agentnb.plugins.chain.components.shipped_components import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -30,6 +31,30 @@ def listing(chosen: Sequence[str], folder: Path) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip()
         for row in rows
     )
+
+
+def customizations(chain: Sequence[Any], folder: Path) -> Iterator[dict[str, Any]]:
+    """The components of a session as AHP's ``Customization``. Commands are not told: they can hold keys."""
+    try:
+        placed = components(chain)
+    except AgentnbError:
+        return  # the agent does not start either, and says why
+    for number, each in enumerate(placed, 1):
+        about: dict[str, Any] = {"place": number}
+        if isinstance(each, Component):
+            turn, once = each.tokens(folder)
+            about |= {"about": each.about, "tokensPerTurn": turn, "tokensOnce": once}
+            about["tools"] = [tool.name for tool in each.tools]
+        yield {
+            "type": "plugin",
+            "id": f"component:{number}",
+            "uri": f"agentnb-component:/{number}",
+            "name": each.name,
+            "enabled": True,
+            "load": {"kind": "loaded"},
+            "children": [],
+            "_meta": {"agentnb": about},
+        }
 
 
 def _cost(component: Component, folder: Path) -> str:

@@ -2,51 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
-from agentnb.plugins.chain.components.code import Code
+from agentnb.kernel.tools import offered_tools
 from agentnb.plugins.chain.components.context import Context
-from agentnb.plugins.chain.components.research import Research
+from agentnb.plugins.chain.components.offered_tool import OfferedTool
 from agentnb.plugins.chain.components.rules import Rules
-from agentnb.plugins.chain.components.skills import Skills
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
 from agentnb.plugins.chain.components.wire_log import WireLog
-from agentnb.plugins.knowledge.code.language_server import OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from agentnb.kernel.code_runner import CodeRunner
     from agentnb.plugins.chain.components.component import Component
-    from agentnb.plugins.knowledge.research.findings import Research as Found
+    from agentnb.ports import ToolSession
 
-    Maker = Callable[["Surroundings"], Component]
+    Maker = Callable[[ToolSession | None], Component]
 
-
-def _none() -> CodeRunner | None:
-    return None
-
-
-class Surroundings(NamedTuple):
-    """What shipped components get of the place where they run."""
-
-    code_runner: Callable[[], CodeRunner | None] = _none
-    research: Callable[[str, str, str | None], Awaitable[Found]] | None = None
-    language_server: Callable[[], str] = lambda: OFF
-
-
-SHIPPED: dict[str, Maker] = {
-    Rules.name: lambda _: Rules(),
-    Context.name: lambda around: Context(around.code_runner),
-    Skills.name: lambda _: Skills(),
-    Research.name: lambda around: Research(around.research),
-    Code.name: lambda around: Code(around.code_runner, around.language_server),
-    Walkthrough.name: lambda around: Walkthrough(around.code_runner),
-    WireLog.name: lambda _: WireLog(),
+_OF_TOOLS = {
+    "skills": ("read_skill", "A tool that lists and reads the skills of installed packages that you trust."),
+    "research": (
+        "research",
+        "A tool that answers questions about installed packages from their source, with file and line.",
+    ),
+    "code": (
+        "look_up_code",
+        "A tool that answers questions about the notebook's and the workspace's code: definitions, uses, signatures.",
+    ),
 }
-"""Makes each component, given its surroundings; in the order in which they are best placed."""
+"""Components that give the agent one kernel tool of a plug-in without access to the kernel: the tool and a summary."""
+
+
+def shipped_components() -> dict[str, Maker]:
+    """What makes each component, given the session of its chain; in the order in which they are best placed."""
+    offers = offered_tools()
+    of_tools = {
+        name: partial(OfferedTool, name, about, *offers[tool])
+        for name, (tool, about) in _OF_TOOLS.items()
+        if tool in offers
+    }
+    return {
+        Rules.name: lambda _: Rules(),
+        Context.name: lambda session: Context(_code_runner(session)),
+        **of_tools,
+        Walkthrough.name: lambda session: Walkthrough(_code_runner(session)),
+        WireLog.name: lambda _: WireLog(),
+    }
 
 
 def shipped() -> list[Component]:
     """One of each, to be looked at."""
-    return [make(Surroundings()) for make in SHIPPED.values()]
+    return [make(None) for make in shipped_components().values()]
+
+
+def _code_runner(session: ToolSession | None) -> Callable[[], CodeRunner | None]:
+    return (lambda: None) if session is None else session.code_runner

@@ -6,15 +6,14 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping, objects
 from agentnb.errors import AgentnbError
-from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.plugins.chain.conductor.chain import INITIALIZE
 from agentnb.plugins.chain.conductor.mcp_bridge import McpBridge, declared
 from agentnb.plugins.chain.conductor.process_place import ProcessPlace
 from agentnb.plugins.chain.conductor.python_place import SESSIONS
-from agentnb.plugins.chain.conductor.rpc_message import RpcMessage, encoded, refusal
+from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal
+from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
 if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
@@ -30,11 +29,11 @@ class AgentPlace(ProcessPlace):
         super().__init__(spec, spec.title)
         self._bridge = McpBridge(self)
         self._takes_acp = False
-        self._waiting: deque[RpcMessage] = deque()
+        self._waiting: deque[RawMessage] = deque()
         self._opening: asyncio.Task[None] | None = None
         self._initialize: Any = None
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         if self._opening is not None:
             self._waiting.append(message)
@@ -50,7 +49,7 @@ class AgentPlace(ProcessPlace):
                 return
         super().take(message, way)
 
-    def answered(self, message: RpcMessage) -> None:
+    def answered(self, message: RawMessage) -> None:
         """See what the agent says of itself, before its answer is carried back."""
         if message.id == self._initialize and self._initialize is not None:
             able = mapping(mapping(message.read_result()).get("agentCapabilities"))
@@ -64,13 +63,13 @@ class AgentPlace(ProcessPlace):
             self._opening.cancel()
         self._bridge.close()
 
-    async def _open(self, message: RpcMessage, params: dict[str, Any], way: Way) -> None:
+    async def _open(self, message: RawMessage, params: dict[str, Any], way: Way) -> None:
         try:
             bridged = await self._bridge.bridged(params)
         except AgentnbError as error:
             self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error)).to_json()))
         else:
-            super().take(RpcMessage(method=message.method, id=message.id, params=encoded(bridged)), way)
+            super().take(RawMessage(method=message.method, id=message.id, params=encoded(bridged)), way)
         self._opening = None
         while self._waiting and self._opening is None:
             self.take(self._waiting.popleft(), way)

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
 from agentnb.credentials import logger
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
-from agentnb.plugins.chain.conductor.rpc_message import UPDATE, RpcMessage, encoded, refusal, request
+from agentnb.plugins.chain.conductor.raw_message import UPDATE, RawMessage, encoded, refusal, request
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +61,7 @@ class Place:
         """Whether a request or notification stops here; else it goes on to the next place."""
         return True
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """Take a request or a notification that goes *way*."""
         raise NotImplementedError
 
@@ -74,7 +73,7 @@ class Place:
         """By which methods it is initialized: the first that it knows counts."""
         return (INITIALIZE,)
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """Take the answer to a request that it made under the id in *message*."""
         raise NotImplementedError
 
@@ -106,7 +105,7 @@ class Asked(msgspec.Struct, gc=False):
     origin_id: Any
     target: int
     method: str
-    done: Callable[[RpcMessage], None]
+    done: Callable[[RawMessage], None]
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -157,7 +156,7 @@ class Chain:
 
     # --- messages ---
 
-    def send(self, origin: int, way: Way, message: RpcMessage) -> None:
+    def send(self, origin: int, way: Way, message: RawMessage) -> None:
         """Carry a request or a notification from the place *origin* one place further."""
         if self._failed:
             return
@@ -182,7 +181,7 @@ class Chain:
             self.places[0].take_lines(block)
         return True
 
-    def ask(self, origin: int, way: Way, message: RpcMessage, done: Callable[[RpcMessage], None]) -> None:
+    def ask(self, origin: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         """As :meth:`send`, for a request; *done* takes the answer, also where it is the conductor's own refusal."""
         target = self._target(origin, way, message.method)
         if self._failed or target is None:
@@ -196,7 +195,7 @@ class Chain:
         else:
             self._put(origin, target, way, message, done)
 
-    def answered(self, target: int, message: RpcMessage) -> None:
+    def answered(self, target: int, message: RawMessage) -> None:
         """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
         self._seen[target] = self.loop.time()
         number = _own_id(message.id)
@@ -221,7 +220,7 @@ class Chain:
         if count <= MOST_STRAYS_TOLD:
             log.warning("%s", sentence(f"{name} {what}."))
 
-    def _put(self, origin: int, target: int, way: Way, message: RpcMessage, done: Callable[[RpcMessage], None]) -> None:
+    def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
         self._asked[number] = Asked(origin, message.id, target, message.method, done)
@@ -230,7 +229,7 @@ class Chain:
         self._held[target].add(number)
         self._seen[target] = self.loop.time()
         self._watch(target)
-        self.places[target].take(RpcMessage(method=message.method, id=number, params=message.params), way)
+        self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
     def _drop(self, number: int, asked: Asked) -> None:
         del self._asked[number]
@@ -243,9 +242,9 @@ class Chain:
         self._held[asked.target].discard(number)
         self._seen[asked.origin] = self.loop.time()
 
-    def _hand_back(self, origin: int, origin_id: Any, message: RpcMessage) -> None:
+    def _hand_back(self, origin: int, origin_id: Any, message: RawMessage) -> None:
         if not self._failed:
-            self.places[origin].answer(RpcMessage(id=origin_id, result=message.result, error=message.error))
+            self.places[origin].answer(RawMessage(id=origin_id, result=message.result, error=message.error))
 
     def _target(self, origin: int, way: Way, method: str) -> int | None:
         places = self.places
@@ -256,7 +255,7 @@ class Chain:
             index += way
         return None
 
-    def _cancel(self, origin: int, message: RpcMessage) -> None:
+    def _cancel(self, origin: int, message: RawMessage) -> None:
         """A request is taken back: whoever has it hears that under the id that it knows (ACP ``$/cancel_request``)."""
         number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
         asked = self._asked.get(number) if number is not None else None
@@ -267,7 +266,7 @@ class Chain:
 
     # --- initialize ---
 
-    def _may(self, origin: int, way: Way, target: int, message: RpcMessage) -> bool:
+    def _may(self, origin: int, way: Way, target: int, message: RawMessage) -> bool:
         """Nothing goes down to a place that was not initialized."""
         if way == UP or message.method == INITIALIZE or target in self._ready:
             return True
@@ -279,12 +278,12 @@ class Chain:
         return sentence(f"{self.places[origin].name} sent {method} before {self.places[target].name} was initialized.")
 
     def _initialize(
-        self, origin: int, target: int, message: RpcMessage, done: Callable[[RpcMessage], None], methods: Sequence[str]
+        self, origin: int, target: int, message: RawMessage, done: Callable[[RawMessage], None], methods: Sequence[str]
     ) -> None:
         """Initialize a place by the first of *methods* that it knows."""
         first, *others = methods
 
-        def answered(answer: RpcMessage) -> None:
+        def answered(answer: RawMessage) -> None:
             if others and mapping(answer.read_error()).get("code") == METHOD_NOT_FOUND:
                 self._initialize(origin, target, message, done, others)
             elif answer.error:
@@ -299,9 +298,9 @@ class Chain:
                 self._watch_anew(target)
                 done(self._merged(target, answer))
 
-        self._put(origin, target, DOWN, RpcMessage(method=first, id=message.id, params=message.params), answered)
+        self._put(origin, target, DOWN, RawMessage(method=first, id=message.id, params=message.params), answered)
 
-    def _merged(self, target: int, answer: RpcMessage) -> RpcMessage:
+    def _merged(self, target: int, answer: RawMessage) -> RawMessage:
         """The answer to ``initialize`` of a place: what it leaves out is as the place below it said.
 
         MCP over ACP is always offered: where the agent cannot, the conductor bridges it.
@@ -313,9 +312,9 @@ class Chain:
         servers = mapping(able.get("mcpCapabilities"))
         whole["agentCapabilities"] = {**able, "mcpCapabilities": {**servers, "acp": True}}
         self._answers[target] = whole
-        return answer if whole == found else RpcMessage(id=answer.id, result=encoded(whole))
+        return answer if whole == found else RawMessage(id=answer.id, result=encoded(whole))
 
-    def _error(self, index: int, origin_id: Any, message: str) -> RpcMessage:
+    def _error(self, index: int, origin_id: Any, message: str) -> RawMessage:
         log.warning("%s", sentence(message))
         error = RpcError(INTERNAL_ERROR, sentence(message), {"component": self.places[index].name})
         return refusal(origin_id, error.to_json())

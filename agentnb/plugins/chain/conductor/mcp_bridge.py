@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping, objects
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
 from agentnb.kernel.server import McpServer as SocketMcpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.plugins.chain.conductor.chain import UP
-from agentnb.plugins.chain.conductor.rpc_message import NO_ID, RpcMessage, refusal, request, result
+from agentnb.plugins.chain.conductor.raw_message import NO_ID, RawMessage, refusal, request, result
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.rpc import JsonRpcConnection
     from agentnb.plugins.chain.conductor.process_place import ProcessPlace
+    from agentnb.rpc import Connection
 
 MESSAGE = "mcp/message"
 ADDRESS = "acp:"
@@ -88,7 +88,7 @@ class McpBridge:
         env = [{"name": name, "value": value} for name, value in self._sockets[key].environment.items()]
         return {"name": found.name, "command": sys.executable, "args": ["-I", "-S", bridge.__file__], "env": env}
 
-    def take(self, message: RpcMessage) -> bool:
+    def take(self, message: RawMessage) -> bool:
         """Take a message from a server to the agent; False where it is about no connection of the bridge's."""
         params = message.read_params()
         relay = self._relays.get(str(params.get("connectionId")))
@@ -111,7 +111,7 @@ class McpBridge:
         self._last += 1
         return f"agentnb-mcp-{self._last}"
 
-    def ask(self, method: str, params: dict[str, Any], done: Callable[[RpcMessage], None]) -> str:
+    def ask(self, method: str, params: dict[str, Any], done: Callable[[RawMessage], None]) -> str:
         """Send a request up the chain as if it came from the agent."""
         number = self.number()
         self._agent.chain.ask(self._agent.index, UP, request(method, params, number), done)
@@ -121,7 +121,7 @@ class McpBridge:
         """Send a notification up the chain as if it came from the agent."""
         self._agent.chain.send(self._agent.index, UP, request(method, params))
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """Answer a request that came down the chain."""
         self._agent.chain.answered(self._agent.index, message)
 
@@ -141,13 +141,12 @@ class _Relay(SocketMcpServer):
         self._owner = owner
         self._server = server
         self._connection: str | None = None
-        self._program: JsonRpcConnection | None = None
+        self._program: Connection | None = None
 
-    def opened(self, connection: JsonRpcConnection, hang_up: Callable[[], object]) -> None:
+    def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
         """See :meth:`agentnb.kernel.server.McpServer.opened`."""
         del hang_up
         self._program = connection
-        connection.on_notification = self._notified
 
     def closed(self) -> None:
         """See :meth:`agentnb.kernel.server.McpServer.closed`."""
@@ -165,7 +164,7 @@ class _Relay(SocketMcpServer):
         inner = {"connectionId": self._connection, "method": method, "params": params}
         return mapping(await self._asked(self._method(is_request=True), inner))
 
-    def take(self, message: RpcMessage, params: dict[str, Any]) -> None:
+    def take(self, message: RawMessage, params: dict[str, Any]) -> None:
         """Give the program what its server says or asks."""
         if self._program is None:
             return
@@ -175,16 +174,17 @@ class _Relay(SocketMcpServer):
             return
         request_id = message.id
 
-        def done(answer: dict[str, Any]) -> None:
-            if "error" in answer:
-                self._owner.answer(refusal(request_id, mapping(answer["error"])))
-            else:
-                self._owner.answer(result(request_id, answer.get("result")))
+        def done(value: Any, error: Exception | None) -> None:
+            if error is None:
+                self._owner.answer(result(request_id, value))
+            elif isinstance(error, RpcError):
+                self._owner.answer(refusal(request_id, error.to_json()))
 
-        self._program.ask(self._owner.number(), method, inner, done)
+        self._program.call(method, inner, done)
 
-    def _notified(self, method: str, params: Any) -> None:
-        if self._connection is not None:
+    def notified(self, notifications: list[tuple[str, Any]]) -> None:
+        """See :meth:`agentnb.kernel.server.McpServer.notified`."""
+        for method, params in notifications if self._connection is not None else ():
             inner = {"connectionId": self._connection, "method": method, "params": params or {}}
             self._owner.tell(self._method(is_request=False), inner)
 
@@ -192,7 +192,7 @@ class _Relay(SocketMcpServer):
         return MESSAGE if not self._server.prefix else ("_mcp/request" if is_request else "_mcp/notification")
 
     async def _asked(self, method: str, params: dict[str, Any]) -> Any:
-        answer: asyncio.Future[RpcMessage] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[RawMessage] = asyncio.get_running_loop().create_future()
         number = self._owner.ask(method, params, lambda message: None if answer.done() else answer.set_result(message))
         try:
             message = await answer

@@ -18,21 +18,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.acp import wire
-from agentnb.acp.failure import RpcError
 from agentnb.agent.process import AgentProcess
 from agentnb.errors import AgentError, ProtocolError
-from agentnb.json_rpc_codes import INVALID_PARAMS
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
-from agentnb.plugins.chain.conductor.rpc_message import (
+from agentnb.plugins.chain.conductor.raw_message import (
     EMPTY,
     NO_ID,
-    RpcMessage,
+    RawMessage,
     are_updates,
     encoded,
     read_line,
     refusal,
 )
+from agentnb.rpc_message import INVALID_PARAMS, Lines, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +57,7 @@ class Envelope(msgspec.Struct):
 _envelopes = msgspec.json.Decoder(Envelope)
 
 
-def read_envelope(message: RpcMessage) -> Envelope | None:
+def read_envelope(message: RawMessage) -> Envelope | None:
     """The message in the envelope *message*; None where there is none."""
     try:
         return _envelopes.decode(message.params)
@@ -75,7 +73,7 @@ class ProcessPlace(Place):
         self.spec = spec
         self.process: AgentProcess | None = None
         self.ended = asyncio.Event()
-        self._lines = wire.Lines()
+        self._lines = Lines()
         self._prefix = "_proxy/"
         self._is_old = False
         self._stopping = False
@@ -135,7 +133,7 @@ class ProcessPlace(Place):
         """See :meth:`Place.initialize_methods`."""
         return INITIALIZE_METHODS if self.is_component else (INITIALIZE,)
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         if way == UP:
             self._write(self._enveloped(message))
@@ -145,30 +143,30 @@ class ProcessPlace(Place):
             if self._is_old:
                 params = message.read_params()
                 params["_meta"] = {**(params.get("_meta") or {}), "proxy": True}
-                message = RpcMessage(method=message.method, id=message.id, params=encoded(params))
+                message = RawMessage(method=message.method, id=message.id, params=encoded(params))
             else:
                 self._prefix = message.method.removesuffix(INITIALIZE)
         self._write(message)
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """See :meth:`Place.answer`."""
         self._write(message)
 
-    def answered(self, message: RpcMessage) -> None:
+    def answered(self, message: RawMessage) -> None:
         """It has answered a request."""
         self.chain.answered(self.index, message)
 
-    def _enveloped(self, message: RpcMessage) -> RpcMessage:
+    def _enveloped(self, message: RawMessage) -> RawMessage:
         method = f"{self._prefix}successor"
         if self._is_old:
             method = "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
         if message.method == "$/cancel_request":  # about the connection itself: its id is this connection's
             return message
-        return RpcMessage(
+        return RawMessage(
             method=method, id=message.id, params=encoded(Envelope(message.method, message.params or encoded({})))
         )
 
-    def _write(self, message: RpcMessage) -> None:
+    def _write(self, message: RawMessage) -> None:
         if self.process is None:
             return
         self.process.write(message.line())
@@ -178,15 +176,14 @@ class ProcessPlace(Place):
     def _received(self, data: bytes) -> None:
         self._reads += 1
         try:
-            block = self._lines.feed(data)
+            lines = self._lines.feed(data)
         except ProtocolError:
             self.chain.fail(self.index, sentence(f"{self.name} wrote a line that is too long to be read."))
             return
-        if block and are_updates(block) and self.chain.send_updates(self.index, block):
+        if are_updates(lines) and self.chain.send_updates(self.index, b"\n".join((*lines, b""))):
             return
-        for line in block.split(b"\n"):
-            if line and not line.isspace():
-                self._take_line(line)
+        for line in lines:
+            self._take_line(line)
 
     def _take_line(self, line: bytes) -> None:
         message = read_line(line)
@@ -199,7 +196,7 @@ class ProcessPlace(Place):
         else:
             self.chain.send(self.index, UP, message)
 
-    def _send_down(self, message: RpcMessage) -> None:
+    def _send_down(self, message: RawMessage) -> None:
         inner = read_envelope(message)
         if inner is None:
             why = sentence(f"{self.name} sent its successor something without a method.")
@@ -211,7 +208,7 @@ class ProcessPlace(Place):
         self._is_old = message.method not in {"proxy/successor", "_proxy/successor"}
         if not self._is_old:
             self._prefix = message.method.removesuffix("successor")
-        self.chain.send(self.index, DOWN, RpcMessage(method=inner.method, id=message.id, params=inner.params))
+        self.chain.send(self.index, DOWN, RawMessage(method=inner.method, id=message.id, params=inner.params))
 
     def _output_ended(self) -> None:
         if self.process is None:  # it ended before its start was complete
@@ -226,8 +223,8 @@ class ProcessPlace(Place):
                 await asyncio.wait_for(self.process.exited.wait(), _EXIT_SECONDS)
             if self.process.over:
                 await self.process.exited.wait()
-            if (rest := self._lines.rest().strip()) and not self._stopping:
-                self._take_line(rest)
+            for line in [] if self._stopping else self._lines.rest():
+                self._take_line(line)
         self.ended.set()
         if not self._stopping:
             self.chain.fail(self.index, self.death())

@@ -7,13 +7,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.client_info import own_info
-from agentnb.acp.failure import RpcError
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
-from agentnb.json_rpc_codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.plugins.chain.components.component import overrides
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
-from agentnb.plugins.chain.conductor.rpc_message import RpcMessage, encoded, refusal, request, result
+from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal, request, result
+from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -60,7 +59,7 @@ class PythonPlace(Place):
         # while a prompt is being looked at, what comes after it must not go before it
         return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         self._see(message, way)
         if way == DOWN and message.method == CANCEL:
@@ -76,7 +75,7 @@ class PythonPlace(Place):
         else:
             self._start(self._take_down(message))
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """See :meth:`Place.answer`; never called: it always asks with a function that takes the answer."""
 
     def give_up(self) -> None:
@@ -128,7 +127,7 @@ class PythonPlace(Place):
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _take_down(self, message: RpcMessage) -> Coroutine[Any, Any, None] | None:
+    def _take_down(self, message: RawMessage) -> Coroutine[Any, Any, None] | None:
         """Pass *message* on; where the component is to look at it first, the work that does so."""
         method = message.method
         if message.is_request and method in SESSIONS and method in self._down:
@@ -138,7 +137,7 @@ class PythonPlace(Place):
         self._pass_on(message, DOWN)
         return None
 
-    async def _open(self, message: RpcMessage) -> None:
+    async def _open(self, message: RawMessage) -> None:
         params = message.read_params()
         try:
             if overrides(self.component, "on_session"):
@@ -151,9 +150,9 @@ class PythonPlace(Place):
             self._opening[message.id] = server
             own = {"type": "acp", "name": self.component.name, "serverId": server, "id": server}
             params = {**params, "mcpServers": [*(params.get("mcpServers") or []), own]}
-        self._pass_on(RpcMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
+        self._pass_on(RawMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
-    async def _prompt(self, message: RpcMessage) -> None:
+    async def _prompt(self, message: RawMessage) -> None:
         params = message.read_params()
         session_id = str(params.get("sessionId"))
         task = asyncio.current_task()
@@ -170,9 +169,9 @@ class PythonPlace(Place):
             return
         finally:
             self._prompting.pop(session_id, None)
-        self._pass_on(RpcMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
+        self._pass_on(RawMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
-    def _give_up(self, message: RpcMessage) -> None:
+    def _give_up(self, message: RawMessage) -> None:
         """The turn is cancelled while its prompt is looked at."""
         task = self._prompting.get(str(message.read_params().get("sessionId")))
         if task is not None:
@@ -180,7 +179,7 @@ class PythonPlace(Place):
 
     # --- towards the client ---
 
-    def _take_up(self, message: RpcMessage) -> None:
+    def _take_up(self, message: RawMessage) -> None:
         if message.method == UPDATE and UPDATE in self._up:
             self._update(message)
         elif message.is_request and message.method in MCP and self._owns(message):
@@ -194,7 +193,7 @@ class PythonPlace(Place):
         else:
             self._pass_on(message, UP)
 
-    def _update(self, message: RpcMessage) -> None:
+    def _update(self, message: RawMessage) -> None:
         params = message.read_params()
         try:
             update = self.component.on_update(str(params.get("sessionId")), mapping(params.get("update")))
@@ -205,13 +204,13 @@ class PythonPlace(Place):
         if update is not None:
             self._pass_on(request(UPDATE, {**params, "update": update}), UP)
 
-    def _owns(self, message: RpcMessage) -> bool:
+    def _owns(self, message: RawMessage) -> bool:
         params = message.read_params()
         if message.method == "mcp/connect":
             return _server_of(params) in self._servers
         return params.get("connectionId") in self._connections
 
-    def _cancel_call(self, message: RpcMessage) -> None:
+    def _cancel_call(self, message: RawMessage) -> None:
         call = self._calls.get(message.read_params().get("requestId"))
         if call is not None:
             call[0].cancel()
@@ -222,7 +221,7 @@ class PythonPlace(Place):
             if server is not None and self._servers.get(server) == session_id:
                 task.cancel()
 
-    async def _serve(self, message: RpcMessage) -> None:
+    async def _serve(self, message: RawMessage) -> None:
         try:
             found = await self._served(message.method, message.read_params())
         except RpcError as error:
@@ -267,13 +266,13 @@ class PythonPlace(Place):
 
     # --- both ways ---
 
-    def _pass_on(self, message: RpcMessage, way: Way) -> None:
+    def _pass_on(self, message: RawMessage, way: Way) -> None:
         if not message.is_request:
             self.chain.send(self.index, way, message)
             return
 
-        def done(answer: RpcMessage) -> None:
-            back = RpcMessage(id=message.id, result=answer.result, error=answer.error)
+        def done(answer: RawMessage) -> None:
+            back = RawMessage(id=message.id, result=answer.result, error=answer.error)
             self._know_session(message, back)
             if self._sees_all:
                 self._see(back, UP if way == DOWN else DOWN)
@@ -286,7 +285,7 @@ class PythonPlace(Place):
 
         self.chain.ask(self.index, way, message, done)
 
-    def _know_session(self, message: RpcMessage, answer: RpcMessage) -> None:
+    def _know_session(self, message: RawMessage, answer: RawMessage) -> None:
         """A session has been opened, or not: its MCP server is that session's."""
         server = self._opening.pop(message.id, None)
         if server is None:
@@ -297,7 +296,7 @@ class PythonPlace(Place):
             told = mapping(answer.read_result()).get("sessionId") or message.read_params().get("sessionId")
             self._servers[server] = str(told)
 
-    async def _initialized(self, answer: RpcMessage) -> None:
+    async def _initialized(self, answer: RawMessage) -> None:
         try:
             found = await self.component.on_initialize(mapping(answer.read_result()))
             whole = result(answer.id, _checked(found, dict, "on_initialize"))
@@ -306,7 +305,7 @@ class PythonPlace(Place):
             return
         self.chain.answered(self.index, whole)
 
-    async def _opened(self, message: RpcMessage, answer: RpcMessage) -> None:
+    async def _opened(self, message: RawMessage, answer: RawMessage) -> None:
         params = message.read_params()
         session_id = mapping(answer.read_result()).get("sessionId") or params.get("sessionId")
         try:
@@ -316,7 +315,7 @@ class PythonPlace(Place):
             return
         self.chain.answered(self.index, answer)
 
-    def _refuse(self, message: RpcMessage, hook: str, error: Exception) -> None:
+    def _refuse(self, message: RawMessage, hook: str, error: Exception) -> None:
         told = RpcError(INTERNAL_ERROR, self._note(hook, error), {"component": self.name})
         self.chain.answered(self.index, refusal(message.id, told.to_json()))
 
@@ -325,7 +324,7 @@ class PythonPlace(Place):
         self.chain.stray(self.index, f"failed in {hook}: {type(error).__name__}: {error}")
         return message
 
-    def _see(self, message: RpcMessage, way: Way) -> None:
+    def _see(self, message: RawMessage, way: Way) -> None:
         if self._sees_all:
             sender, receiver = ("client", "agent") if way == DOWN else ("agent", "client")
             try:

@@ -6,13 +6,13 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from agentnb.acp import wire
 from agentnb.plugins.chain.components.component import Component
 from agentnb.plugins.chain.conductor.agent_place import AgentPlace
 from agentnb.plugins.chain.conductor.chain import DOWN, PATIENCE, START_PATIENCE, Chain, Failure, Place
 from agentnb.plugins.chain.conductor.process_place import ProcessPlace
 from agentnb.plugins.chain.conductor.python_place import PythonPlace
-from agentnb.plugins.chain.conductor.rpc_message import read_line
+from agentnb.plugins.chain.conductor.raw_message import read_line
+from agentnb.rpc_message import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentnb.agent.confinement import Confine
     from agentnb.agent.process import AgentProcess
     from agentnb.plugins.chain.conductor.chain import Way
-    from agentnb.plugins.chain.conductor.rpc_message import RpcMessage
+    from agentnb.plugins.chain.conductor.raw_message import RawMessage
 
     Entry: TypeAlias = "Component | AgentSpec"
 
@@ -33,24 +33,22 @@ class ClientPlace(Place):
     def __init__(self, write: Callable[[bytes], None]) -> None:
         super().__init__("the client")
         self._send = write
-        self._lines = wire.Lines()
+        self._lines = Lines()
         self._pending: list[bytes] = []
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         del way
         self._write(message)
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """See :meth:`Place.answer`."""
         self._write(message)
 
     def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
         """Take bytes that the client has written."""
-        block = self._lines.feed(data)
-        for line in block.split(b"\n"):
-            if line and not line.isspace():
-                (take or self._take_line)(line)
+        for line in self._lines.feed(data):
+            (take or self._take_line)(line)
 
     def _take_line(self, line: bytes) -> None:
         message = read_line(line)
@@ -73,7 +71,7 @@ class ClientPlace(Place):
             asyncio.get_running_loop().call_soon(self.flush)
         self._pending.append(block)
 
-    def _write(self, message: RpcMessage) -> None:
+    def _write(self, message: RawMessage) -> None:
         self.take_lines(message.line())
 
 

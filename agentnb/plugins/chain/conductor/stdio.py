@@ -6,14 +6,13 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.failure import RpcError
 from agentnb.acp.stdio import Output, read_input, watch_reader
 from agentnb.errors import AgentnbError
-from agentnb.json_rpc_codes import INTERNAL_ERROR
 from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, Failure, Place
 from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, Envelope, read_envelope
-from agentnb.plugins.chain.conductor.rpc_message import RpcMessage, encoded, read_line, refusal
+from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, read_line, refusal
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
+from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,15 +34,15 @@ class Successor(Place):
         self._send = write
         self.envelope = "_proxy/successor"
 
-    def take(self, message: RpcMessage, way: Way) -> None:
+    def take(self, message: RawMessage, way: Way) -> None:
         """See :meth:`Place.take`."""
         del way
         if message.method != "$/cancel_request":
             params = encoded(Envelope(message.method, message.params or encoded({})))
-            message = RpcMessage(method=self.envelope, id=message.id, params=params)
+            message = RawMessage(method=self.envelope, id=message.id, params=params)
         self._send(message.line())
 
-    def answer(self, message: RpcMessage) -> None:
+    def answer(self, message: RawMessage) -> None:
         """See :meth:`Place.answer`."""
         self._send(message.line())
 
@@ -135,10 +134,10 @@ class ConductorProgram:
         elif message.method in ENVELOPES:
             inner = read_envelope(message)
             if inner is not None:
-                self._chain.send(last.index, -1, RpcMessage(method=inner.method, id=message.id, params=inner.params))
+                self._chain.send(last.index, -1, RawMessage(method=inner.method, id=message.id, params=inner.params))
         elif message.method in INITIALIZE_METHODS[:2]:
             last.envelope = message.method.replace(INITIALIZE, "successor")
-            self._chain.send(0, 1, RpcMessage(method=INITIALIZE, id=message.id, params=message.params))
+            self._chain.send(0, 1, RawMessage(method=INITIALIZE, id=message.id, params=message.params))
         else:
             self._chain.send(0, 1, message)
 

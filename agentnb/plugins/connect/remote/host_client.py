@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import msgspec
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
@@ -20,8 +19,8 @@ from agentnb.ahp.versions import SPOKEN
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, HostUnavailable, ProtocolError, UnsupportedVersion
 from agentnb.ids import new_id
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
-from agentnb.safe_json import is_too_deep
+from agentnb.rpc import AHP, Connection
+from agentnb.rpc_message import INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
     import ssl
@@ -80,26 +79,6 @@ class Listener(Protocol):
         """The connection is in another state, and why, for people."""
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    code: int = 0
-    message: str = ""
-    data: Any = None
-
-
-class _Message(msgspec.Struct, frozen=True):
-    method: str | None = None
-    id: int | str | None = None
-    params: dict[str, Any] = {}
-    result: Any = None
-    error: _Answer | None = None
-
-
-class _Waiting:
-    def __init__(self, then: Callable[[Any], Any]) -> None:
-        self.then = then
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-
 class HostClient:
     """Keeps a connection to another host. On the host's thread."""
 
@@ -122,9 +101,8 @@ class HostClient:
         self._is_gone = is_gone
         self._options: dict[str, Any] = {"proxy": None} if is_local else {}
         self._socket: ClientConnection | None = None
-        self._waiting: dict[int, _Waiting] = {}
-        self._outgoing: asyncio.Queue[str] = asyncio.Queue()
-        self._next_id = 0
+        self._rpc: Connection | None = None
+        self._broken: AgentnbError | None = None
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -154,26 +132,32 @@ class HostClient:
 
     async def request(self, method: str, params: dict[str, Any], then: Callable[[Any], Any] = lambda it: it) -> Any:
         """Ask for something."""
-        if self._socket is None:
+        if self._rpc is None or self._rpc.closed:
             raise HostUnavailable("There is no connection to the other host.", hint="Try again once there is.")
-        self._next_id += 1
-        number, waiting = self._next_id, _Waiting(then)
-        self._waiting[number] = waiting
-        self._say({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(result: Any, error: Exception | None) -> None:
+            if answer.done():
+                return
+            try:
+                if error is not None:
+                    raise error
+                answer.set_result(then(result))
+            except Exception as failure:  # noqa: BLE001 - whatever it is, it is the answer
+                answer.set_exception(_in_words(failure))
+
+        number, rpc = self._rpc.call(method, params, done), self._rpc
         try:
-            return await asyncio.wait_for(waiting.answer, ANSWER_SECONDS)
+            return await asyncio.wait_for(answer, ANSWER_SECONDS)
         except asyncio.TimeoutError:
             raise HostUnavailable(f"The other host did not answer {method}.", hint="Try again.") from None
         finally:
-            self._waiting.pop(number, None)
+            rpc.take_back(number)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell it something; where there is no connection nothing is said."""
-        if self._socket is not None:
-            self._say({"jsonrpc": "2.0", "method": method, "params": params})
-
-    def _say(self, message: dict[str, Any]) -> None:
-        self._outgoing.put_nowait(msgspec.json.encode(message).decode())
+        if self._rpc is not None:
+            self._rpc.notify(method, params)
 
     # --- the connection ---
 
@@ -219,10 +203,15 @@ class HostClient:
 
     async def _talk(self, socket: ClientConnection, begun: asyncio.Future[None]) -> None:
         """Until the connection ends. Raises what is wrong with what the other host says."""
-        self._socket, self._outgoing = socket, asyncio.Queue()
-        writer, introducer = (asyncio.ensure_future(each) for each in (self._write(socket), self._introduce(begun)))
+        self._socket, self._broken, outgoing = socket, None, asyncio.Queue[bytes]()
+        self._rpc = Connection(
+            outgoing.put_nowait, AHP, on_notifications=self._notified, on_invalid=self._break, longest=LARGEST_MESSAGE
+        )
+        writer, introducer = (
+            asyncio.ensure_future(each) for each in (_write(socket, outgoing), self._introduce(begun))
+        )
         try:
-            await self._read(socket)
+            await self._read(socket, self._rpc)
             self._give_up_requests()
             await introducer
         finally:
@@ -233,9 +222,8 @@ class HostClient:
 
     def _give_up_requests(self) -> None:
         self._socket = None
-        for waiting in tuple(self._waiting.values()):
-            if not waiting.answer.done():
-                waiting.answer.set_exception(HostUnavailable("The connection was cut before there was an answer."))
+        if self._rpc is not None:
+            self._rpc.close(HostUnavailable("The connection was cut before there was an answer."))
 
     async def _introduce(self, begun: asyncio.Future[None]) -> None:
         params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}
@@ -259,35 +247,22 @@ class HostClient:
         if not begun.done():
             begun.set_result(None)
 
-    async def _write(self, socket: ClientConnection) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            while True:
-                await socket.send(await self._outgoing.get())
-
-    async def _read(self, socket: ClientConnection) -> None:
+    async def _read(self, socket: ClientConnection, rpc: Connection) -> None:
         with contextlib.suppress(ConnectionClosed):
             async for text in socket:
-                self._take(_read(text))
+                rpc.receive(text.encode("utf-8", "replace") if isinstance(text, str) else text)
+                if self._broken is not None:
+                    raise self._broken
 
-    def _take(self, message: _Message) -> None:
-        if message.method is not None:
-            if message.id is None:
-                self._listener.notified(message.method, message.params)
+    def _notified(self, notifications: list[tuple[str, Any]]) -> None:
+        for method, params in notifications:
+            if isinstance(params, dict):
+                self._listener.notified(method, params)
             else:
-                error = {"code": METHOD_NOT_FOUND, "message": "This client answers no requests."}
-                self._say({"jsonrpc": "2.0", "id": message.id, "error": error})
-            return
-        waiting = self._waiting.get(message.id) if isinstance(message.id, int) else None
-        if waiting is None or waiting.answer.done():
-            return
-        if message.error is not None:
-            refused = RequestRefused(message.error.message[:1_000], message.error.code, message.error.data)
-            waiting.answer.set_exception(refused)
-            return
-        try:
-            waiting.answer.set_result(waiting.then(message.result))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-            waiting.answer.set_exception(_unreadable(error))
+                self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are no object"))
+
+    def _break(self, error: RpcError) -> None:
+        self._broken = _unreadable(error)
 
     def _stand(self, state: LinkState, why: str) -> None:
         if (state, why) != (self.state, self.why) and self.state != "ended":
@@ -329,17 +304,17 @@ def is_refusal(error: Exception) -> bool:
     return isinstance(error, (RequestRefused, InvalidURI))
 
 
-def _read(text: str | bytes) -> _Message:
-    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-    try:
-        if is_too_deep(data):
-            raise ProtocolError("The other host sent a message that is nested too deep.")
-        return msgspec.json.decode(data, type=_Message)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise _unreadable(error) from error
+async def _write(socket: ClientConnection, outgoing: asyncio.Queue[bytes]) -> None:
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            await socket.send((await outgoing.get()).decode())
 
 
-def _unreadable(error: Exception) -> AgentnbError:
-    if isinstance(error, AgentnbError):
-        return error
+def _in_words(error: Exception) -> AgentnbError:
+    if isinstance(error, RpcError):
+        return RequestRefused(error.message[:1_000], error.code, error.data)
+    return error if isinstance(error, AgentnbError) else _unreadable(error)
+
+
+def _unreadable(error: Exception) -> ProtocolError:
     return ProtocolError(f"The other host sent what this kernel cannot read: {error}", hint="Update agentnb in both.")

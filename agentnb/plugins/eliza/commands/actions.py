@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.updates import ShownDiff, ShownTerminal, ToolKind
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed, whole
 from agentnb.plugins.eliza.reply import Trouble, shown_text
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,7 +184,7 @@ async def _before(reply: Reply, path: Path) -> str | None:
         return None
     try:
         return await reply.client.read_text_file(reply.session.session_id, str(path))
-    except (RequestError, msgspec.ValidationError):
+    except (RpcError, msgspec.ValidationError):
         return None
 
 

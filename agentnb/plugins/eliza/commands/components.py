@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.content import ImageContent
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.acp_agent.updates import ShownContent
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed
 from agentnb.plugins.eliza.reply import Trouble, shown_text
+from agentnb.rpc_message import RpcError
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def mcp(reply: Reply, rest: str) -> None:
         await _use(reply, name, tool, arguments)
         return
     try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.connection) as client:
+        async with reached(_server(reply, name), reply.session.cwd, reply.client) as client:
             about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
             tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
             await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
@@ -103,14 +103,14 @@ async def extend(reply: Reply, rest: str) -> None:
     params = {"sessionId": reply.session.session_id, **_object(rest)}
     try:
         answer = await reply.client.ext_method(method, params)
-    except RequestError as refused:
+    except RpcError as refused:
         raise Trouble(f"The client refused `{method}`: {refused} ({refused.code}).") from None
     await reply.say(f"The client answered:\n\n```json\n{json.dumps(answer, indent=2)}\n```\n")
 
 
 async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], kind: ToolKind = "other") -> None:
     try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.connection) as client:
+        async with reached(_server(reply, name), reply.session.cwd, reply.client) as client:
             await _call(reply, client.call(tool, arguments), f"{name}: {tool}", arguments, kind)
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None

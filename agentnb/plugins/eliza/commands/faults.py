@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.eliza.commands.registry import Misuse, command, whole
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from agentnb.plugins.eliza.reply import Reply
@@ -31,7 +31,7 @@ async def fail(_: Reply, rest: str) -> None:
     `-32000` says that a login is needed.
     """
     code = whole(rest.strip() or "-32603", "CODE", -32999, -1)
-    raise RequestError(code, "eliza failed on purpose", {"command": "/fail"})
+    raise RpcError(code, "eliza failed on purpose", {"command": "/fail"})
 
 
 @command("crash", group=GROUP)
@@ -60,10 +60,10 @@ async def noise(reply: Reply, rest: str) -> None:
     if rest.strip() not in {"", "all"}:
         raise Misuse(f"After `/noise` comes `all` or nothing, not `{rest.strip()}`.")
     await reply.say("Noise: ")
-    reply.connection.write(_STRAY_TEXT)
+    reply.client.write(_STRAY_TEXT)
     sys.stderr.write("eliza: a stray line on stderr\n")
     if rest.strip():
-        reply.connection.write(_STRAY_JSON + _STRAY_BYTES)
+        reply.client.write(_STRAY_JSON + _STRAY_BYTES)
         sys.stderr.write(("eliza: " + "z" * 120 + "\n") * 2048)
     sys.stderr.flush()
     await reply.say("survived.")
@@ -75,4 +75,4 @@ async def unknown(reply: Reply, _: str) -> None:
     update = {"sessionUpdate": "eliza_mood", "mood": "patient", "level": 3}
     params = {"sessionId": reply.session.session_id, "update": update}
     await reply.say("I sent an update that you can not know.")
-    await reply.connection.tell("session/update", params)
+    await reply.client.tell("session/update", params)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.plugins.acp_agent.client import Chosen, PermissionOption
-from agentnb.plugins.acp_agent.rpc import RequestError
 from agentnb.plugins.eliza.commands.actions import TITLES, tool_kind
 from agentnb.plugins.eliza.commands.registry import command
 from agentnb.plugins.eliza.reply import NO_ANSWER, Trouble
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import Cancelled, FilledForm
@@ -83,7 +83,7 @@ async def form(reply: Reply, _: str) -> None:
         answer = await reply.client.create_elicitation(
             reply.session.session_id, "Before I begin, tell me about the fit.", QUESTIONS
         )
-    except RequestError as refused:
+    except RpcError as refused:
         raise Trouble(f"The client refused `elicitation/create`: {refused} ({refused.code}).") from None
     except msgspec.ValidationError:
         raise Trouble(f"The client refused `elicitation/create`: {NO_ANSWER}.") from None

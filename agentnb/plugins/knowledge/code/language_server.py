@@ -1,16 +1,14 @@
 """A language server: a program that is started at its first question and ends with this process.
 
-The client speaks JSON-RPC over the program's stdin and stdout, as the Language Server Protocol 3.17 has it
-(https://microsoft.github.io/language-server-protocol/). It needs six messages of that protocol, so it needs no library
-for them. What the program says is not trusted: what it asks to change or to show is refused, and one that dies, does
-not answer in time or sends too much is ended.
+The client speaks the Language Server Protocol 3.17 over the program's stdin and stdout
+(https://microsoft.github.io/language-server-protocol/). What the program says is not trusted: what it asks to change or
+to show is refused, and one that dies, does not answer in time or sends too much is ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
 import threading
@@ -23,15 +21,15 @@ import msgspec
 
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.programs import find_on_path
-from agentnb.json_rpc_codes import METHOD_NOT_FOUND
-from agentnb.safe_json import read_json
+from agentnb.errors import ProtocolError
+from agentnb.rpc import LSP, Connection, answer_nothing
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 MOST_BYTES = 64_000_000
 """What a server may send while one question is open."""
-MOST_HEADER = 4_096
 MOST_SERVERS = 4
 """Folders with a server at one time."""
 MOST_DOCUMENTS = 100
@@ -188,7 +186,7 @@ class LanguageServer:
 
     def _tell(self, wire: _Wire, method: str, params: Any) -> None:
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(wire.send, {"method": method, "params": params})
+            self._loop.call_soon_threadsafe(wire.notify, method, params)
 
     def _within(self, work: Coroutine[Any, Any, Any], deadline: float) -> Any:
         if self._loop is None:
@@ -222,11 +220,17 @@ class _Wire:
         self.failure: str | None = None
         self._program = program
         self._child: Child | None = None
-        self._numbers = 0
-        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._connection = Connection(
+            self._write,
+            LSP,
+            on_request=self._reply,
+            on_notifications=self._notified,
+            on_invalid=self._break,
+            on_closed=self._closed,
+            longest=MOST_BYTES,
+        )
         self._published: dict[str, tuple[int | None, list[Any]]] = {}
         self._news = asyncio.Event()
-        self._input = bytearray()
         self._received = 0
         self._stderr = b""
 
@@ -240,22 +244,19 @@ class _Wire:
     async def stop(self) -> None:
         """End the process and what it started."""
         if self._child is not None:
-            self.send({"id": 0, "method": "shutdown"})
-            self.send({"method": "exit"})
+            self._connection.call("shutdown", None, lambda *_: None)
+            self._connection.notify("exit", None)
             await self._child.stop(0.5)
 
     async def request(self, method: str, params: Any) -> Any:
         """The result of a request; answers may come in any order."""
-        self._check()
-        self._numbers += 1
         self._received = 0
-        number, answer = self._numbers, asyncio.get_running_loop().create_future()
-        self._answers[number] = answer
         try:
-            self.send({"id": number, "method": method, "params": params})
-            return await answer
-        finally:
-            self._answers.pop(number, None)
+            return await self._connection.request(method, params)
+        except RpcError as error:
+            raise ServerFailure(f"{self._program.name}: {error.message[:300]}") from None
+        except ProtocolError:
+            raise ServerFailure(str(self.failure)) from None
 
     async def published(self, uri: str, version: int) -> list[Any]:
         """The problems published for *version*, or for no version after that was sent."""
@@ -268,13 +269,15 @@ class _Wire:
             self._news.clear()
             await self._news.wait()
 
-    def send(self, message: dict[str, Any]) -> None:
-        """Send a message."""
-        if message.get("method") in {"textDocument/didOpen", "textDocument/didChange"}:
-            self._published.pop(message["params"]["textDocument"]["uri"], None)
-        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        if method in {"textDocument/didOpen", "textDocument/didChange"}:
+            self._published.pop(params["textDocument"]["uri"], None)
+        self._connection.notify(method, params)
+
+    def _write(self, data: bytes) -> None:
         if self._child is not None:
-            self._child.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
+            self._child.write(data)
 
     def _check(self) -> None:
         if self.failure is not None:
@@ -284,9 +287,7 @@ class _Wire:
         if self.failure is None:
             last = self._stderr.decode(errors="replace").strip().splitlines()[-1:]
             self.failure = f"{self._program.name} {why}." + (f" Last output: {last[0][:300]}" if last else "")
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(ServerFailure(self.failure))
+        self._connection.close(ServerFailure(self.failure))
         self._news.set()
 
     def _ended(self) -> None:
@@ -312,70 +313,46 @@ class _Wire:
             self._fail(f"sent more than {MOST_BYTES:,} bytes for one question and was ended")
             self._end_child()
             return
-        self._input += data
-        try:
-            while (message := self._next()) is not None:
-                self._read(message)
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            self._fail("sent what is no message of the Language Server Protocol and was ended")
-            self._end_child()
+        self._connection.feed(data)
+
+    def _closed(self, reason: Exception | None) -> None:
+        if isinstance(reason, ProtocolError):
+            self._break(reason)
+
+    def _break(self, _: Exception) -> None:
+        self._fail("sent what is no message of the Language Server Protocol and was ended")
+        self._end_child()
 
     def _end_child(self) -> None:
-        self._input.clear()
         if self._child is not None:
             self._child.pause()
             self._stopping = asyncio.ensure_future(self._child.kill())
 
-    def _next(self) -> Any:
-        """The next whole message; None where it has not come whole."""
-        end = self._input.find(b"\r\n\r\n")
-        if end < 0:
-            if len(self._input) > MOST_HEADER:
-                raise ValueError
-            return None
-        head = bytes(self._input[:end]).decode("ascii").lower().split("\r\n")
-        size = next(int(each.partition(":")[2]) for each in head if each.startswith("content-length:"))
-        if not 0 <= size <= MOST_BYTES:
-            raise ValueError
-        if len(self._input) < end + 4 + size:
-            return None
-        body = bytes(self._input[end + 4 : end + 4 + size])
-        del self._input[: end + 4 + size]
-        return read_json(body)
+    def _notified(self, notifications: list[tuple[str, Any]]) -> None:
+        for method, params in notifications:
+            if method == "textDocument/publishDiagnostics":
+                try:
+                    version, uri, problems = params.get("version"), params["uri"], list(params["diagnostics"])
+                except (TypeError, LookupError, AttributeError) as error:
+                    self._break(error)
+                    return
+                self._published[uri] = version if isinstance(version, int) else None, problems
+                self._news.set()
 
-    def _read(self, message: dict[str, Any]) -> None:
-        method, number = message.get("method"), message.get("id")
-        if method is None:
-            answer = self._answers.get(number) if isinstance(number, int) else None
-            if answer is None or answer.done():
-                return  # answered twice, or never asked
-            error = message.get("error")
-            if error is None:
-                answer.set_result(message.get("result"))
-            else:
-                answer.set_exception(ServerFailure(f"{self._program.name}: {str(error.get('message'))[:300]}"))
-        elif number is not None:
-            self.send({"id": number, **self._reply(method, message.get("params"))})
-        elif method == "textDocument/publishDiagnostics":
-            told = message["params"]
-            version = told.get("version")
-            self._published[told["uri"]] = version if isinstance(version, int) else None, list(told["diagnostics"])
-            self._news.set()
-
-    def _reply(self, method: str, params: Any) -> dict[str, Any]:
+    def _reply(self, method: str, params: Any) -> Any:
         """The answer to what the server asks. It may know its settings; it may change and show nothing."""
         match method:
             case "workspace/configuration":
-                return {"result": [self._setting(each.get("section")) for each in params["items"]]}
+                return [self._setting(each.get("section")) for each in params["items"]]
             case "client/registerCapability" | "client/unregisterCapability" | "window/workDoneProgress/create":
-                return {"result": None}
+                return None
             case "window/showMessageRequest" | "workspace/diagnostic/refresh":
-                return {"result": None}
+                return None
             case "workspace/applyEdit":
-                return {"result": {"applied": False}}
+                return {"applied": False}
             case "window/showDocument":
-                return {"result": {"success": False}}
-        return {"error": {"code": METHOD_NOT_FOUND, "message": f"This client does not answer {str(method)[:100]}."}}
+                return {"success": False}
+        return answer_nothing(method, params)
 
     def _setting(self, section: Any) -> Any:
         found: Any = self._program.settings

@@ -47,6 +47,7 @@ MOST_KEPT = 20
 """Conversations of researches that stay open, to be looked at."""
 MOST_CACHED = 200
 LONGEST_QUESTION = 4_000
+_MEMORY = "knowledge researches"
 GRACE = 3.0
 """Seconds that the agent may go on after it has returned its findings."""
 
@@ -109,12 +110,6 @@ class Researches:
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
         return await fetched_source(package, version, folder, environ=os.environ)
 
-    async def for_component(
-        self, configuration: Configuration, question: str, package: str, version: str | None
-    ) -> Research:
-        """As :meth:`research`, for a component, which has no conversation to ask the user in."""
-        return await self.research(question, package, version, configuration=configuration)
-
     def session_of(self, found: Research) -> str | None:
         """The URI of the conversation that found it, while it is open."""
         talks = (each for each in self._kept if each.tab_id == found.session and not each.closed)
@@ -126,6 +121,14 @@ class Researches:
             oldest = self._kept.popleft()
             if not oldest.closed and oldest.is_hidden:
                 self._host.loop.spawn(oldest.close())
+
+
+def researches_of(host: SessionOwner) -> Researches:
+    """The researches of *host*."""
+    if _MEMORY not in host.plugin_memory:
+        host.plugin_memory[_MEMORY] = Researches(host)
+    researches: Researches = host.plugin_memory[_MEMORY]
+    return researches
 
 
 class ResearchRun:

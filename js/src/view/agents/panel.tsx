@@ -1,15 +1,16 @@
 /** More agents: those that are not installed, to be started without an install or installed; a check of any of them. */
 import type { ReadonlySignal } from "@preact/signals";
-import { h, render } from "preact";
+import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import type { AgentInfo, AgentSetup, RootState } from "../../state/types.gen";
+import { Button, TextButton, useFocused } from "../controls";
 import { CopyButton } from "../copy";
+import { mountPanel, useRoot } from "../fetched-panel";
 import { Spinner } from "../icons";
 import { isRemote } from "../identity";
 import { Terminal } from "../parts/terminal";
 import { line, plain, reason } from "../plain";
-import { useRoot } from "../use-root";
 import CSS from "./agents.css";
 
 /** What the list needs of the chat. */
@@ -24,16 +25,7 @@ export interface AgentsContext {
 
 /** Shows the list in `into`; the result takes it away again. */
 export function mountAgents(into: HTMLElement, context: AgentsContext): () => void {
-  const style = into.ownerDocument.createElement("style");
-  style.textContent = CSS;
-  const body = into.ownerDocument.createElement("div");
-  into.append(style, body);
-  render(h(AgentList, { context }), body);
-  return () => {
-    render(null, body);
-    style.remove();
-    body.remove();
-  };
+  return mountPanel(into, CSS, "", h(AgentList, { context }));
 }
 
 const nameOf = (agent: AgentInfo) => line(agent.displayName || agent.provider, 60);
@@ -104,27 +96,27 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       return readCheck(await context.request<unknown>("checkAgent", { agent: provider }));
     });
   return (
-    <div class="agent-card is-missing" role="group" aria-label={name}>
+    <div class="column agent-card is-missing" role="group" aria-label={name}>
       <strong>{name}</strong>
       {missing && agent.description && <span class="dim small">{line(agent.description, 200)}</span>}
-      <span class="agent-actions">
+      <span class="row wraps agent-actions">
         {missing && runner && (
-          <button type="button" class="button small" title={line(runner)} onClick={() => context.start(provider)}>
+          <Button title={line(runner)} onClick={() => context.start(provider)}>
             Start
-          </button>
+          </Button>
         )}
         {missing && install && agent.canInstall && isHere && !isRunning(setup) && (
-          <button type="button" class="button small" disabled={isBusy || asks} onClick={() => ask(true)}>
+          <Button disabled={isBusy || asks} onClick={() => ask(true)}>
             Install…
-          </button>
+          </Button>
         )}
         {missing && install && (
           <CopyButton text={install} label={`Copy install command of ${name}`} words="Copy install command" />
         )}
         {isHere && (
-          <button type="button" class="text-button small" disabled={isWaiting} onClick={check}>
+          <TextButton disabled={isWaiting} onClick={check}>
             {missing ? "Check again" : "Check"}
-          </button>
+          </TextButton>
         )}
       </span>
       {asks && install && <Question name={name} command={install} onRun={run} onCancel={() => ask(false)} />}
@@ -147,19 +139,16 @@ interface QuestionProps {
 
 /** The exact command, before it is run. */
 function Question({ name, command, onRun, onCancel }: QuestionProps) {
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus(), []);
+  const button = useFocused<HTMLButtonElement>();
   return (
     <div class="agent-question" role="group" aria-label={`Install ${name}?`}>
       <p>This runs where the kernel runs, with your rights:</p>
       <pre class="output">{plain(command)}</pre>
-      <span class="agent-actions">
-        <button type="button" class="button small primary" ref={button} onClick={onRun}>
+      <span class="row wraps agent-actions">
+        <Button class="primary" ref={button} onClick={onRun}>
           Run
-        </button>
-        <button type="button" class="button small" onClick={onCancel}>
-          Cancel
-        </button>
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
       </span>
     </div>
   );
@@ -188,21 +177,15 @@ function Setup({ name, agent, setup, context }: SetupProps) {
       return "";
     });
   return (
-    <div class="agent-setup">
+    <div class="column agent-setup">
       <Terminal terminal={setup.terminal} />
       <span class="small" role="status">
         {setup.state === "checking" && <Spinner />} {STATES.get(setup.state)} {plain(setup.message)}
       </span>
       {setup.state === "running" && (
-        <button
-          type="button"
-          class="button small"
-          aria-label={`Stop the install of ${name}`}
-          disabled={isWaiting}
-          onClick={stop}
-        >
+        <Button aria-label={`Stop the install of ${name}`} disabled={isWaiting} onClick={stop}>
           Stop
-        </button>
+        </Button>
       )}
       {said && <span class="small">{plain(said)}</span>}
     </div>

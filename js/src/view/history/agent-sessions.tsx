@@ -1,6 +1,7 @@
 /** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
+import { Button, TextButton } from "../controls";
 import { Spinner } from "../icons";
 import { line, plain, reason } from "../plain";
 import type { Request } from "./list";
@@ -65,26 +66,24 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
     <section aria-label={`Kept by ${title}`}>
       {found && <h4>Kept by {title} itself</h4>}
       {found?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
-      <ul class="history-day">
+      <ul class="list history-day">
         {(found ?? []).map((one) => (
-          <li key={one.id} class="history-row history-line history-own">
-            <span class="history-about">
-              <span class="history-title">{line(one.title, 120) || line(one.id, 60)}</span>
+          <li key={one.id} class="history-row row history-line history-own">
+            <span class="column history-about">
+              <span class="cut history-title">{line(one.title, 120) || line(one.id, 60)}</span>
               <span class="dim small" title={plain(one.cwd)}>
                 {one.modifiedAt !== undefined && `${new Date(one.modifiedAt).toLocaleString()} · `}
                 {line(one.cwd, 80)}
               </span>
             </span>
             <span class="chip">{title}'s own</span>
-            <button
-              type="button"
-              class="button small"
+            <Button
               disabled={isBusy}
               aria-label={`Open ${line(one.title, 60) || line(one.id, 60)}`}
               onClick={() => void take(one)}
             >
               Open
-            </button>
+            </Button>
           </li>
         ))}
       </ul>
@@ -95,9 +94,9 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
       )}
       {isBusy && <Spinner />}
       {!isBusy && (!found || cursor !== undefined) && (
-        <button type="button" class="text-button history-own-more" onClick={() => void fetch()}>
+        <TextButton class="history-own-more" onClick={() => void fetch()}>
           {found ? "Show more" : `Show what ${title} keeps itself`}
-        </button>
+        </TextButton>
       )}
     </section>
   );

@@ -1,14 +1,16 @@
 /** The history: all conversations of the log, searched, previewed, opened again and deleted. */
 
 import type { ReadonlySignal } from "@preact/signals";
-import { h, render } from "preact";
+import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
+import { Button, Choice, TextButton, TextField } from "../controls";
+import { mountPanel, useRoot } from "../fetched-panel";
 import { Spinner } from "../icons";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
-import { useRoot } from "../use-root";
+import { useAfter } from "../use-work";
 import { AgentSessions } from "./agent-sessions";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
@@ -33,17 +35,7 @@ export interface HistoryContext {
 
 /** Shows the panel in `into`; the result takes it away again, and sends what is still to be deleted. */
 export function mountHistory(into: HTMLElement, context: HistoryContext): () => void {
-  const style = into.ownerDocument.createElement("style");
-  style.textContent = CSS;
-  const body = into.ownerDocument.createElement("div");
-  body.className = "history";
-  into.append(style, body);
-  render(h(History, { context }), body);
-  return () => {
-    render(null, body);
-    style.remove();
-    body.remove();
-  };
+  return mountPanel(into, CSS, "column history", h(History, { context }));
 }
 
 /** How far above its end, in pixels, the list fetches more. */
@@ -100,11 +92,7 @@ function History({ context }: { context: HistoryContext }) {
   const deletion = useDeletion(request, { sending, failed });
   useEffect(() => box.current?.focus(), []);
   useChanges(request, context.changed, refresh);
-  useEffect(() => {
-    if (typed === query.search) return;
-    const timer = setTimeout(() => setQuery({ ...query, search: typed }), PAUSE);
-    return () => clearTimeout(timer);
-  }, [typed, query]);
+  useAfter(typed === query.search ? undefined : PAUSE, () => setQuery({ ...query, search: typed }), [typed, query]);
   const shown = found.conversations.filter(({ uri }) => !deletion.hidden.has(uri));
   const days = byDay(shown, new Date());
   const agents = useAgents(root, found.conversations);
@@ -194,7 +182,7 @@ function History({ context }: { context: HistoryContext }) {
     return (
       // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
       <div
-        class="history-inside"
+        class="column history-inside"
         onKeyDown={(event) => {
           event.stopPropagation();
           if (event.key !== "Escape" && !isHistoryKey(event)) return;
@@ -209,42 +197,35 @@ function History({ context }: { context: HistoryContext }) {
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only hears what its parts are told
-    <div class="history-inside" onKeyDown={onKeyDown}>
+    <div class="column history-inside" onKeyDown={onKeyDown}>
       <div class="history-head" role="search" aria-label="Conversations">
-        <input
+        <TextField
           ref={box}
-          class="field"
           type="search"
-          aria-label="Search titles, prompts and answers"
+          label="Search titles, prompts and answers"
           placeholder="Search conversations"
           value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
+          onText={setTyped}
         />
-        <Choice label="Where to search" options={SCOPES} value={query.scope} onChange={(scope) => narrow({ scope })} />
+        <Choice label="Where to search" options={SCOPES} value={query.scope} onChoose={(scope) => narrow({ scope })} />
         {agents.length > 1 && (
           <Choice
             label="Agent"
             options={[["", "All agents"], ...agents]}
             value={query.agent}
-            onChange={(agent) => narrow({ agent })}
+            onChoose={(agent) => narrow({ agent })}
           />
         )}
-        <Choice label="When" options={TIMES} value={query.days} onChange={(days) => narrow({ days })} />
-        <Choice label="State" options={SHOWS} value={query.show} onChange={(show) => narrow({ show })} />
+        <Choice label="When" options={TIMES} value={query.days} onChoose={(days) => narrow({ days })} />
+        <Choice label="State" options={SHOWS} value={query.show} onChoose={(show) => narrow({ show })} />
       </div>
       <div class="history-bar-line">
         <p class="history-count dim small" role="status">
           {said(found, shown.length, query.search)}
         </p>
         <span class="spacer" />
-        {shown.length > 0 && !chosen && (
-          <button type="button" class="text-button" onClick={() => setChosen(new Set())}>
-            Select
-          </button>
-        )}
-        <button type="button" class="text-button" onClick={() => setStorage(true)}>
-          Storage
-        </button>
+        {shown.length > 0 && !chosen && <TextButton onClick={() => setChosen(new Set())}>Select</TextButton>}
+        <TextButton onClick={() => setStorage(true)}>Storage</TextButton>
       </div>
       {chosen && (
         <div class="banner plain-banner" role="group" aria-label="Selected conversations">
@@ -252,36 +233,20 @@ function History({ context }: { context: HistoryContext }) {
             {isSure ? `Delete ${several(chosenOnes.length)}?` : `${count(chosenOnes.length)} selected`}
           </span>
           <span class="spacer" />
+          {!isSure && <Button onClick={() => setChosen(new Set(deletable.map(({ uri }) => uri)))}>Select all</Button>}
           {!isSure && (
-            <button
-              type="button"
-              class="button small"
-              onClick={() => setChosen(new Set(deletable.map(({ uri }) => uri)))}
-            >
-              Select all
-            </button>
-          )}
-          {!isSure && (
-            <button
-              type="button"
-              class="button small"
-              disabled={chosenOnes.length === 0}
-              onClick={() => void archiveChosen()}
-            >
+            <Button disabled={chosenOnes.length === 0} onClick={() => void archiveChosen()}>
               {query.show === "archived" ? "Unarchive" : "Archive"}
-            </button>
+            </Button>
           )}
-          <button
-            type="button"
-            class="button small danger"
+          <Button
+            class="danger"
             disabled={chosenOnes.length === 0}
             onClick={() => (isSure ? removeChosen() : setSure(true))}
           >
             {isSure ? "Delete" : "Delete…"}
-          </button>
-          <button type="button" class="button small" onClick={endChoosing}>
-            Cancel
-          </button>
+          </Button>
+          <Button onClick={endChoosing}>Cancel</Button>
         </div>
       )}
       {deletion.undoable.map(({ id, conversations }) => {
@@ -290,9 +255,7 @@ function History({ context }: { context: HistoryContext }) {
           <div key={id} class="banner plain-banner">
             <span class="cut">Deleted {conversations.length === 1 ? `“${what}”` : what}</span>
             <span class="spacer" />
-            <button
-              type="button"
-              class="button small"
+            <Button
               data-undo={id}
               aria-label={`Undo: keep ${what}`}
               onClick={() => {
@@ -302,7 +265,7 @@ function History({ context }: { context: HistoryContext }) {
               }}
             >
               Undo
-            </button>
+            </Button>
           </div>
         );
       })}
@@ -319,16 +282,13 @@ function History({ context }: { context: HistoryContext }) {
         {found.left > 0 && (
           <p class="note">
             {count(found.left)} older {found.left === 1 ? "conversation is" : "conversations are"} not in the search
-            index yet.{" "}
-            <button type="button" class="text-button" onClick={again}>
-              Search again
-            </button>
+            index yet. <TextButton onClick={again}>Search again</TextButton>
           </p>
         )}
         {days.map((day) => (
           <section key={day.name} aria-label={day.name}>
             <h4>{day.name}</h4>
-            <ul class="history-day">
+            <ul class="list history-day">
               {day.conversations.map((one) => (
                 <Row
                   key={one.uri}
@@ -359,19 +319,17 @@ function History({ context }: { context: HistoryContext }) {
           </section>
         ))}
         {found.trouble && (
-          <div class="history-empty" role="alert">
+          <div class="row wraps history-empty" role="alert">
             <p>The conversations couldn't be listed: {line(found.trouble, 600)}</p>
-            <button type="button" class="button small" onClick={again}>
-              Try again
-            </button>
+            <Button onClick={again}>Try again</Button>
           </div>
         )}
         {found.isBusy && <Spinner />}
         {!found.isBusy && !found.trouble && shown.length === 0 && <Empty query={query} onChange={setQuery} />}
         {!found.isBusy && found.hasMore && (
-          <button type="button" class="text-button history-more" onClick={() => more(deletion.deleted)}>
+          <TextButton class="history-more" onClick={() => more(deletion.deleted)}>
             Show more
-          </button>
+          </TextButton>
         )}
         {!found.isBusy && !found.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
           <AgentSessions
@@ -387,51 +345,23 @@ function History({ context }: { context: HistoryContext }) {
   );
 }
 
-interface ChoiceProps<T extends string | number> {
-  label: string;
-  options: readonly (readonly [value: T, name: string])[];
-  value: T;
-  onChange: (value: T) => void;
-}
-
-/** One of several ways to narrow the list. */
-function Choice<T extends string | number>({ label, options, value, onChange }: ChoiceProps<T>) {
-  const choose = ({ currentTarget }: { currentTarget: HTMLSelectElement }) => {
-    const chosen = options[currentTarget.selectedIndex];
-    if (chosen) onChange(chosen[0]);
-  };
-  return (
-    <select class="field" aria-label={label} value={value} onChange={choose}>
-      {options.map(([each, name]) => (
-        <option key={each} value={each}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 /** Nothing to show: why, and where there may be some. */
 function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => void }) {
   const { search, scope, agent, show, days } = query;
   const isNarrowed = agent !== "" || show !== "" || days > 0;
   return (
-    <div class="history-empty">
+    <div class="row wraps history-empty">
       <p>
         {search ? `Nothing ${NOWHERE[scope]} contains “${line(search, 60)}”` : `No conversations ${NOWHERE[scope]}`}
         {isNarrowed && " with these filters"}
         {!search && !isNarrowed && " yet. A conversation is kept once its first turn has finished"}.
       </p>
       {scope !== "everywhere" && (
-        <button type="button" class="button small" onClick={() => onChange({ ...query, scope: "everywhere" })}>
+        <Button onClick={() => onChange({ ...query, scope: "everywhere" })}>
           {search ? "Search everywhere" : "Show all conversations"}
-        </button>
+        </Button>
       )}
-      {isNarrowed && (
-        <button type="button" class="button small" onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>
-          Remove filters
-        </button>
-      )}
+      {isNarrowed && <Button onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>Remove filters</Button>}
     </div>
   );
 }

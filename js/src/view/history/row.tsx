@@ -1,10 +1,12 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button, Form, useFocused } from "../controls";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
 import { fileName, save } from "../save-file";
+import { useAnswer } from "../use-work";
 import {
   type Change,
   type Conversation,
@@ -12,7 +14,6 @@ import {
   fetchDocument,
   fetchPreview,
   type Hit,
-  type Preview,
   type Request,
   type Scope,
 } from "./list";
@@ -81,7 +82,7 @@ export function Row(props: Props) {
   ];
   return (
     <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
-      <div class="history-line">
+      <div class="row history-line">
         {isChosen !== undefined && (
           <input
             type="checkbox"
@@ -94,15 +95,15 @@ export function Row(props: Props) {
         <button
           ref={main}
           type="button"
-          class="history-main"
+          class="row history-main"
           tabIndex={tabIndex}
           aria-expanded={isPreviewed}
           title="Preview"
           onClick={() => setPreviewed(!isPreviewed)}
         >
           <Icon name="chevron" />
-          <span class="history-about">
-            <span class="history-title">{title}</span>
+          <span class="column history-about">
+            <span class="cut history-title">{title}</span>
             <span class="dim small">
               {line(agent, 40)} · {count(conversation.turns)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
               {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
@@ -113,16 +114,14 @@ export function Row(props: Props) {
           {conversation.isElsewhere && <span class="chip">Open in another kernel</span>}
         </button>
         {canOpen && (
-          <button
-            type="button"
-            class="button small"
+          <Button
             tabIndex={tabIndex}
             disabled={busy}
             aria-label={`${isOpen ? "Go to" : "Open"} ${title}`}
             onClick={onOpen}
           >
             {isOpen ? "Go to" : "Open"}
-          </button>
+          </Button>
         )}
         {canDelete && (
           <button
@@ -152,7 +151,7 @@ export function Row(props: Props) {
         />
       )}
       {conversation.hits.length > 0 && (
-        <ul class="history-hits">
+        <ul class="list history-hits">
           {conversation.hits.map((hit) => (
             <Found key={`${hit.number} ${hit.where}`} hit={hit} />
           ))}
@@ -210,55 +209,39 @@ function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: s
     box.current?.select();
   }, []);
   return (
-    <form
-      class="history-ask"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      class="row wraps history-ask"
+      onSubmit={() => {
         const name = box.current?.value.trim() ?? "";
         if (name === "" || name === title) onKeep();
         else onRename(name);
       }}
     >
       <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
-      <button type="submit" class="button small primary">
+      <Button type="submit" class="primary">
         Rename
-      </button>
-      <button type="button" class="button small" onClick={onKeep}>
-        Cancel
-      </button>
-    </form>
+      </Button>
+      <Button onClick={onKeep}>Cancel</Button>
+    </Form>
   );
 }
 
 function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void; onKeep: () => void }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => button.current?.focus(), []);
+  const button = useFocused<HTMLButtonElement>();
   return (
-    <div class="history-ask" role="group" aria-label={`Delete ${title}?`}>
+    <div class="row wraps history-ask" role="group" aria-label={`Delete ${title}?`}>
       <span class="small">Delete this conversation and what is kept of its changes?</span>
-      <button ref={button} type="button" class="button small danger" onClick={onDelete}>
+      <Button ref={button} class="danger" onClick={onDelete}>
         Delete
-      </button>
-      <button type="button" class="button small" onClick={onKeep}>
-        Cancel
-      </button>
+      </Button>
+      <Button onClick={onKeep}>Cancel</Button>
     </div>
   );
 }
 
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
-  const [preview, setPreview] = useState<Preview>();
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let isGone = false;
-    fetchPreview(request, conversation.uri).then(
-      (answer) => isGone || setPreview(answer),
-      (error: unknown) => isGone || setTrouble(reason(error)),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [conversation.uri, conversation.modifiedAt]);
+  const { uri, modifiedAt } = conversation;
+  const { answer: preview, trouble } = useAnswer(() => fetchPreview(request, uri), [uri, modifiedAt]);
   if (trouble) return <Trouble>{trouble}</Trouble>;
   if (!preview) return <Spinner />;
   const shown = preview.turns.length;

@@ -1,8 +1,10 @@
 /** What agentnb keeps on disk: how much and of whom; conversations deleted, the log compacted, checked, repaired, copied. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
+import { Button, TextButton, TextField } from "../controls";
 import { Spinner } from "../icons";
-import { count, line, plain, reason } from "../plain";
+import { count, line, plain } from "../plain";
+import { useWork } from "../use-work";
 import type { Request } from "./list";
 
 interface Row {
@@ -45,22 +47,14 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const [rows, setRows] = useState<readonly Row[]>();
   const [path, setPath] = useState("");
   const [message, setMessage] = useState("");
-  const [trouble, setTrouble] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, trouble, run: work } = useWork();
   const [asked, setAsked] = useState<Asked>();
   const limit = useRef<HTMLSelectElement>(null);
   const [file, setFile] = useState("~/agentnb-conversations.db");
   const back = useRef<HTMLButtonElement>(null);
-  const run = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setTrouble("");
+  const run = (job: () => Promise<void>) => {
     setMessage("");
-    try {
-      await work();
-    } catch (error) {
-      setTrouble(reason(error));
-    }
-    setBusy(false);
+    return work(job);
   };
   const measure = async () => {
     const answer = await request<unknown>("measureStorage", {});
@@ -98,9 +92,9 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   const total = (rows ?? []).filter(({ what }) => what === "kind").reduce((sum, { bytes }) => sum + bytes, 0);
   return (
     <div class="history-list" aria-busy={isBusy}>
-      <button ref={back} type="button" class="text-button" onClick={onClose}>
+      <TextButton ref={back} onClick={onClose}>
         Back to the conversations
-      </button>
+      </TextButton>
       {rows && (
         <>
           <p>
@@ -113,7 +107,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
           <p class="dim small">{plain(path)}</p>
         </>
       )}
-      <div class="history-ask history-care" role="group" aria-label="Delete">
+      <div class="row wraps history-ask history-care" role="group" aria-label="Delete">
         <label class="small">
           Conversations{" "}
           <select ref={limit} aria-label="Which conversations" class="field">
@@ -124,43 +118,36 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
             ))}
           </select>
         </label>
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void plan("remove")}>
+        <Button disabled={isBusy} onClick={() => void plan("remove")}>
           Delete those…
-        </button>
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void plan("deleteAll")}>
+        </Button>
+        <Button disabled={isBusy} onClick={() => void plan("deleteAll")}>
           Delete all…
-        </button>
+        </Button>
       </div>
-      <div class="history-ask history-care" role="group" aria-label="Look after the log">
+      <div class="row wraps history-ask history-care" role="group" aria-label="Look after the log">
         {CARE.map(([action, name]) => (
-          <button key={action} type="button" class="button small" disabled={isBusy} onClick={() => void act(action)}>
+          <Button key={action} disabled={isBusy} onClick={() => void act(action)}>
             {name}
-          </button>
+          </Button>
         ))}
       </div>
-      <div class="history-ask history-care" role="group" aria-label="Copy all conversations">
-        <input
-          class="field"
-          aria-label="File where the kernel runs"
-          value={file}
-          onInput={(event) => setFile(event.currentTarget.value)}
-        />
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("export", { path: file })}>
+      <div class="row wraps history-ask history-care" role="group" aria-label="Copy all conversations">
+        <TextField label="File where the kernel runs" value={file} onText={setFile} />
+        <Button disabled={isBusy} onClick={() => void act("export", { path: file })}>
           Export all
-        </button>
-        <button type="button" class="button small" disabled={isBusy} onClick={() => void act("import", { path: file })}>
+        </Button>
+        <Button disabled={isBusy} onClick={() => void act("import", { path: file })}>
           Import
-        </button>
+        </Button>
       </div>
       {asked && (
         <div class="banner plain-banner history-delete" role="group" aria-label="Delete for good?">
           <span>{line(asked.message, 200)} This can't be undone.</span>
-          <button type="button" class="button small danger" disabled={isBusy} onClick={() => void confirm(asked)}>
+          <Button class="danger" disabled={isBusy} onClick={() => void confirm(asked)}>
             Delete
-          </button>
-          <button type="button" class="button small" onClick={() => setAsked(undefined)}>
-            Cancel
-          </button>
+          </Button>
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
         </div>
       )}
       {isBusy && <Spinner />}

@@ -2,6 +2,7 @@
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CellButtons } from "../cell-buttons";
 import { ViewContext } from "../context";
+import { TextButton } from "../controls";
 import { CopyButton } from "../copy";
 import { memo } from "../memo";
 import { LongText } from "../parts/long-text";
@@ -22,13 +23,9 @@ export const CodeBlock = memo(({ text, lang, live }: Props) => {
   const [drawn, draw] = useDiagram(text, !live && language === "mermaid");
   return (
     <div class="code">
-      <div class="code-bar">
-        <span class="code-lang">{line(language || "text", 30)}</span>
-        {draw && (
-          <button type="button" class="text-button small" onClick={draw}>
-            Draw
-          </button>
-        )}
+      <div class="row code-bar">
+        <span class="cut code-lang">{line(language || "text", 30)}</span>
+        {draw && <TextButton onClick={draw}>Draw</TextButton>}
         {!live && <CellButtons text={text} language={language} />}
         <CopyButton text={text} label="Copy code" />
       </div>

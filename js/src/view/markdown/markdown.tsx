@@ -2,6 +2,7 @@
 
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ViewContext } from "../context";
+import { TextButton } from "../controls";
 import { memo } from "../memo";
 import { bytes } from "../plain";
 import { keepSelections } from "./growing";
@@ -43,11 +44,7 @@ export const Markdown = memo(({ text, live = false }: Props) => {
     return (
       <>
         <Drawn text={cut} live={live} />
-        {isCut && (
-          <button type="button" class="text-button" onClick={() => showAll(true)}>
-            Show all ({bytes(text.length)})
-          </button>
-        )}
+        {isCut && <TextButton onClick={() => showAll(true)}>Show all ({bytes(text.length)})</TextButton>}
       </>
     );
   // The raw text, unseen but findable, holds the place until it comes near the screen.

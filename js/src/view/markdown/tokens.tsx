@@ -30,7 +30,7 @@ const DRAW: Record<string, Draw | undefined> = table({
   hr: () => <hr />,
   br: () => <br />,
   plain: (token: Token) => (
-    <p class="as-text">
+    <p class="plain">
       <LongText text={token.text ?? ""} whole />
     </p>
   ),
@@ -56,7 +56,7 @@ const DRAW: Record<string, Draw | undefined> = table({
   image: drawImage,
   html: (token: Token) =>
     token.block ? (
-      <p class="as-text">
+      <p class="plain">
         <LongText text={token.text?.trimEnd() ?? ""} whole />
       </p>
     ) : (

@@ -6,10 +6,12 @@ import { own, table } from "../../state/object";
 import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
+import { TextButton } from "../controls";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
-import { bytes, count, line, reason, splitPath } from "../plain";
+import { bytes, count, line } from "../plain";
 import { type ChangeText, type Comparison, isOver, type Review, type Standing, type Store } from "../store";
-import { Hunks } from "./diff";
+import { useAnswer } from "../use-work";
+import { Hunks, LineCount, PathName } from "./diff";
 import { Download } from "./files";
 import { compare } from "./line-diff";
 
@@ -67,7 +69,7 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
                   onClick={() => operations.invoke({ operationId: "apply" })}
                 />
               )}
-              <ul>
+              <ul class="list">
                 {all.slice(0, shown).map((change) => (
                   <ChangeItem
                     key={change.id}
@@ -80,9 +82,9 @@ export function ChangeList({ id, channel, title, operations, atOnce = false }: P
                 ))}
               </ul>
               {all.length > shown && (
-                <button type="button" class="text-button" onClick={() => show(shown + SHOWN)}>
+                <TextButton onClick={() => show(shown + SHOWN)}>
                   Show {count(Math.min(SHOWN, all.length - shown))} more of {count(all.length)}
-                </button>
+                </TextButton>
               )}
             </section>
           )
@@ -186,15 +188,17 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   const [isOpen, open] = useMemory(`fold ${id}`, false);
   const { name, status, state, remarks, lines, was } = change;
   const hasBody = isComparable(change);
-  const { folder, name: base } = change.kind === "file" ? splitPath(name) : { folder: "", name };
   const chip = CHIPS[status];
   const label = (
     <>
       <Icon name={ICONS[change.kind]} />
-      <span class="path" title={name}>
-        <span class="folder">{folder}</span>
-        {base}
-      </span>
+      {change.kind === "file" ? (
+        <PathName path={name} title={name} />
+      ) : (
+        <span class="path" title={name}>
+          {name}
+        </span>
+      )}
     </>
   );
   const about = (
@@ -202,20 +206,20 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
       {chip && <span class="chip">{chip}</span>}
       {STATES[state] && <span class="chip">{STATES[state]}</span>}
       <Spacer />
-      {lines && <Lines {...lines} />}
+      {lines && <LineCount {...lines} />}
     </>
   );
   const toggle = () => open(!isOpen);
   return (
     <li class={`change is-${state}`} data-open={isOpen}>
-      <div class="change-row">
+      <div class="row wraps change-row">
         {!hasBody ? (
-          <div class="fold-head bare">
+          <div class="row fold-head bare">
             {label}
             {about}
           </div>
         ) : onCompare ? (
-          <div class="fold-head">
+          <div class="row fold-head">
             <button
               type="button"
               class="fold-toggle"
@@ -225,13 +229,13 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
             >
               <Icon name="chevron" className="fold-mark" />
             </button>
-            <button type="button" class="compare" title="Compare side by side" onClick={() => onCompare(change.id)}>
+            <button type="button" class="row compare" title="Compare side by side" onClick={() => onCompare(change.id)}>
               {label}
             </button>
             {about}
           </div>
         ) : (
-          <button type="button" class="fold-head" aria-expanded={isOpen} onClick={toggle}>
+          <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={toggle}>
             <Icon name="chevron" className="fold-mark" />
             <span class="sr-only">Show change of </span>
             {label}
@@ -275,7 +279,7 @@ function Actions({ change, operations, disabled }: ActionsProps) {
   const openFile = store.notebook?.openFile;
   const isThere = kind === "file" && (state === "undone" ? change.before : change.after) !== "";
   return (
-    <div class="change-actions">
+    <div class="row change-actions">
       {isThere && openFile && (
         <IconButton
           name={`Open ${name}`}
@@ -329,36 +333,14 @@ export function focusBefore({ currentTarget }: TargetedMouseEvent<HTMLButtonElem
   [...others].find((button) => button !== currentTarget)?.focus();
 }
 
-/** How many lines came and went. */
-export function Lines({ added, removed }: { added: number; removed: number }) {
-  return (
-    <span class="diff-count">
-      <span class="sr-only">{`${count(added)} lines added, ${count(removed)} removed`}</span>
-      <span aria-hidden="true">
-        <span class="added">+{count(added)}</span>
-        {"\u2009"}
-        <span class="removed">−{count(removed)}</span>
-      </span>
-    </span>
-  );
-}
-
 /** The lines that are different, fetched when they are looked at. */
 function Difference({ channel, change }: { channel: string; change: Change }) {
   const { store } = useView();
-  const [found, set] = useState<{ before?: string; after?: string; failed?: string }>({});
-  useEffect(() => {
-    let isGone = false;
-    const settle = (result: typeof found) => void (isGone || set(result));
-    textsOf(store, channel, change).then(settle, (error: unknown) => settle({ failed: reason(error) }));
-    return () => {
-      isGone = true;
-    };
-  }, [store, channel, change.id, change.before, change.after]);
-  const { before, after, failed } = found;
-  const difference = useMemo(() => (before === undefined ? undefined : compare(before, after ?? "")), [before, after]);
-  if (failed !== undefined) return <p class="note">{line(failed, 600)}</p>;
-  if (before === undefined)
+  const inputs = [store, channel, change.id, change.before, change.after];
+  const { answer: texts, trouble } = useAnswer(() => textsOf(store, channel, change), inputs);
+  const difference = useMemo(() => texts && compare(texts.before, texts.after), [texts?.before, texts?.after]);
+  if (trouble !== undefined) return <p class="note">{line(trouble, 600)}</p>;
+  if (!texts)
     return (
       <p class="note">
         <Spinner /> Loading…

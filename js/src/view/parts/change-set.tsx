@@ -1,5 +1,5 @@
 /** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
 import { inWords, many, type Tally, tallyOf, totalOf } from "../change-set";
@@ -9,8 +9,10 @@ import { changesChannel } from "../identity";
 import { memo } from "../memo";
 import { line } from "../plain";
 import { isOver } from "../store";
-import { ActionButton, ChangeList, focusBefore, Lines } from "./change-list";
+import { useAfter } from "../use-work";
+import { ActionButton, ChangeList, focusBefore } from "./change-list";
 import { ConflictChoices } from "./conflicts";
+import { LineCount } from "./diff";
 import { Files } from "./files";
 
 /** So long it may take before it is said that it takes time, in milliseconds. */
@@ -38,10 +40,7 @@ export const TurnChanges = memo(({ turn }: { turn: Turn }) => {
 
 function Computing() {
   const [isLong, setLong] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLong(true), PATIENCE);
-    return () => clearTimeout(timer);
-  }, []);
+  useAfter(PATIENCE, () => setLong(true), []);
   return isLong ? <p class="note">Computing what changed…</p> : null;
 }
 
@@ -70,7 +69,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
   const lines = tally.added + tally.removed > 0;
   return (
     <section class="change-set" aria-label="Changes">
-      <div class="change-line">
+      <div class="row wraps change-line">
         <span class="change-counts">
           {inWords(tally).map((words, at) => (
             <span key={words}>
@@ -79,7 +78,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
               {at === 0 && tally.files > 0 && lines && (
                 <>
                   {" "}
-                  <Lines {...tally} />
+                  <LineCount {...tally} />
                 </>
               )}
             </span>

@@ -1,6 +1,7 @@
 /** What a research found in a package's source: each finding with its place, which opens to the line. */
 import type { ToolCallCitation, ToolCallResearch } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
+import { Button } from "../controls";
 import { Fold } from "../fold";
 import { Markdown } from "../markdown/markdown";
 import { inFolder, line, plain } from "../plain";
@@ -13,11 +14,7 @@ export function Citations({ id, research }: { id: string; research: ToolCallRese
     <div class="citations">
       <p class="dim small">
         Found in the source of {line(research.package, 80)} {line(research.version, 40)}
-        {session && (
-          <button type="button" class="button small" onClick={open}>
-            Open conversation
-          </button>
-        )}
+        {session && <Button onClick={open}>Open conversation</Button>}
       </p>
       <ol>
         {research.citations.map((citation, index) => (
@@ -46,13 +43,7 @@ function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
       </pre>
       <span class="dim small">{plain(path)}</span>
       {path && openFile && (
-        <button
-          type="button"
-          class="button small"
-          onClick={() => openFile(folder ? inFolder(path, folder) : path, folder, citation.line)}
-        >
-          Open
-        </button>
+        <Button onClick={() => openFile(folder ? inFolder(path, folder) : path, folder, citation.line)}>Open</Button>
       )}
     </Fold>
   );

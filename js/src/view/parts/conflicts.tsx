@@ -1,20 +1,20 @@
 /** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
 
-import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import { own } from "../../state/object";
 import type { Choice, Conflict, Operations } from "../change-operations";
 import { many } from "../change-set";
+import { Button, Form, useFocused } from "../controls";
 import { Fold } from "../fold";
-import { count, line } from "../plain";
-import { Hunks } from "./diff";
+import { line } from "../plain";
+import { Hunks, LineCount } from "./diff";
 import { compare } from "./line-diff";
 import { LongText } from "./long-text";
 
 export function ConflictChoices({ id, operations }: { id: string; operations: Operations }) {
   const name = useId();
-  const form = useRef<HTMLFormElement>(null);
+  const form = useFocused<HTMLFormElement>();
   const [choices, choose] = useState<Readonly<Record<string, Choice>>>({});
-  useLayoutEffect(() => form.current?.focus(), []);
   const conflicts = operations.conflicts;
   if (!conflicts) return null;
   const { operationId } = conflicts.operation;
@@ -25,15 +25,12 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
   const [old, left] = isRedo ? [versions[1], versions[0]] : versions;
   const isChosen = conflicts.all.every(({ path }) => Object.hasOwn(choices, path));
   return (
-    <form
+    <Form
       ref={form}
       class="conflicts card"
       tabIndex={-1}
       aria-labelledby={name}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isChosen) operations.invoke(conflicts.operation, choices);
-      }}
+      onSubmit={() => isChosen && operations.invoke(conflicts.operation, choices)}
     >
       <strong id={name}>
         {many(conflicts.all.length, "conflict")}: changed since. Nothing was {done} yet.
@@ -53,7 +50,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
           </label>
         );
         return (
-          <fieldset key={conflict.id} class="choices">
+          <fieldset key={conflict.id} class="column choices">
             <legend class="path">{line(conflict.path, 500)}</legend>
             {option("mine", "Keep mine", "It stays as it is now.")}
             {option("theirs", isRedo ? "Take the agent's" : "Take the old one", "What is there now is stored first.")}
@@ -61,15 +58,13 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
           </fieldset>
         );
       })}
-      <div class="restart">
-        <button type="submit" class="button small primary" disabled={!isChosen || operations.isBusy}>
+      <div class="row wraps restart">
+        <Button type="submit" class="primary" disabled={!isChosen || operations.isBusy}>
           {word}
-        </button>
-        <button type="button" class="button small" onClick={operations.cancel}>
-          Cancel
-        </button>
+        </Button>
+        <Button onClick={operations.cancel}>Cancel</Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -111,11 +106,7 @@ function Compared({ id, name, to, before, after, open = false }: ComparedProps) 
     <>
       <span>{name}</span>
       <span class="dim small">compared to: {to.toLowerCase()}</span>
-      {change && (
-        <span class="diff-count">
-          <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>
-        </span>
-      )}
+      {change && <LineCount {...change} />}
     </>
   );
   const isThere = typeof after === "string";

@@ -1,13 +1,14 @@
 /** A change to a file, line by line. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { table } from "../../state/object";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
 import { Icon, Spacer } from "../icons";
 import { memo } from "../memo";
 import { count, inFolder, line, splitPath } from "../plain";
+import { useAfter } from "../use-work";
 import type { FileChange } from "./changes";
 import { type Change, compare, type Hunk } from "./line-diff";
 
@@ -50,26 +51,18 @@ export function Changed({ id, path, kind, change, open = false, label, children 
   const { store } = useView();
   const { session } = usePlace();
   const cwd = store.session(session).peek()?.summary.workingDirectory;
-  const { folder, name } = splitPath(inFolder(path, cwd));
   const body = change ? <Hunks change={change} /> : children;
   const head = (
     <>
       <Icon name="file" />
       {body && label && <span class="sr-only">{label}</span>}
-      <span class="path" title={line(path, 500)}>
-        <span class="folder">{folder}</span>
-        {name}
-      </span>
+      <PathName path={inFolder(path, cwd)} title={line(path, 500)} />
       {CHIPS[kind] && <span class="chip">{CHIPS[kind]}</span>}
       <Spacer />
-      {change && (
-        <span class="diff-count">
-          <span class="added">+{count(change.added)}</span> <span class="removed">−{count(change.removed)}</span>
-        </span>
-      )}
+      {change && <LineCount {...change} />}
     </>
   );
-  if (!body) return <div class="diff fold-head bare">{head}</div>;
+  if (!body) return <div class="diff row fold-head bare">{head}</div>;
   return (
     <Fold id={`${id} diff`} className="diff" open={open} head={head}>
       {body}
@@ -77,15 +70,36 @@ export function Changed({ id, path, kind, change, open = false, label, children 
   );
 }
 
+/** A path with its folder set back. */
+export function PathName({ path, title }: { path: string; title: string }) {
+  const { folder, name } = splitPath(path);
+  return (
+    <span class="path" title={title}>
+      <span class="folder">{folder}</span>
+      {name}
+    </span>
+  );
+}
+
+/** How many lines came and went. */
+export function LineCount({ added, removed }: { added: number; removed: number }) {
+  return (
+    <span class="diff-count">
+      <span class="sr-only">{`${count(added)} lines added, ${count(removed)} removed`}</span>
+      <span aria-hidden="true">
+        <span class="added">+{count(added)}</span>
+        {"\u2009"}
+        <span class="removed">−{count(removed)}</span>
+      </span>
+    </span>
+  );
+}
+
 /** The lines of a change, those that are the same around them included. */
 export function Hunks({ change }: { change: Change }) {
   const [shown, show] = useState(LINES);
   const isCut = shown < change.lines;
-  useEffect(() => {
-    if (!isCut) return;
-    const timer = setTimeout(() => show((lines) => lines + LINES), 16);
-    return () => clearTimeout(timer);
-  }, [isCut, shown]);
+  useAfter(isCut ? 16 : undefined, () => show((lines) => lines + LINES), [isCut, shown]);
   if (change.hunks.length === 0) return <p class="note">No change.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling block must be reachable by keyboard

@@ -1,5 +1,5 @@
 /** The files that a turn changed: each with its change to unfold, and to be taken along. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Fold } from "../fold";
@@ -8,6 +8,7 @@ import { memo } from "../memo";
 import { splitPath } from "../plain";
 import { save } from "../save-file";
 import { isOver } from "../store";
+import { useWork } from "../use-work";
 import { changes, type FileChange } from "./changes";
 import { Changed } from "./diff";
 
@@ -44,29 +45,20 @@ function File({ id, file: { path, kind, change } }: { id: string; file: FileChan
 export function Download({ path }: { path: string }) {
   const { store } = useView();
   const { chat } = usePlace();
-  const [state, setState] = useState<{ busy?: boolean; failed?: string }>({});
+  const { isBusy, trouble, run } = useWork();
   const { name } = splitPath(path);
-  const download = () => {
-    setState({ busy: true });
-    store.file(chat, path).then(
-      (blob) => {
-        save(name, blob);
-        setState({});
-      },
-      (error: Error) => setState({ failed: error.message }),
-    );
-  };
+  const download = () => void run(async () => save(name, await store.file(chat, path)));
   return (
     <>
       <IconButton
         name={`Download ${name}`}
         icon="save"
-        disabled={state.busy || isOver(store.connection.value)}
+        disabled={isBusy || isOver(store.connection.value)}
         onClick={download}
       />
-      {state.failed && (
+      {trouble && (
         <p class="note" role="alert">
-          {state.failed}
+          {trouble}
         </p>
       )}
     </>

@@ -5,8 +5,10 @@
  * it would need seconds for, is broken.
  */
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
+import { TextButton } from "../controls";
 import { bytes } from "../plain";
+import { useAfter } from "../use-work";
 
 /** Whether somebody has asked for all of the text already, where it was fetched: one click is enough. */
 export const Asked = createContext(false);
@@ -44,17 +46,13 @@ export function LongText({ text, fromEnd = false, whole = false, draw = (slice) 
   const [clicked, click] = useState(false);
   const all = useContext(Asked) || whole || clicked;
   const isCut = text.length > wanted;
-  useEffect(() => {
-    if (!all || !isCut) return;
-    const timer = setTimeout(() => want((now) => now + PER_FRAME), 16);
-    return () => clearTimeout(timer);
-  }, [all, isCut, wanted]);
+  useAfter(all && isCut ? 16 : undefined, () => want((now) => now + PER_FRAME), [all, isCut, wanted]);
   if (text.length <= SLICE) return <>{draw(text, [])}</>;
   const slices = slicesOf(isCut ? (fromEnd ? endOf(text, wanted) : text.slice(0, wanted)) : text);
   const more = isCut && !all && (
-    <button type="button" class="text-button" onClick={() => click(true)}>
+    <TextButton onClick={() => click(true)}>
       {fromEnd ? "Show the beginning" : "Show all"} ({bytes(text.length)})
-    </button>
+    </TextButton>
   );
   return (
     <>

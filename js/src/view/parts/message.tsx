@@ -1,6 +1,7 @@
 /** What the user said, as typed, with what was attached. */
 import { useState } from "preact/hooks";
 import type { Message, MessageAttachment } from "../../state/types.gen";
+import { TextButton } from "../controls";
 import { Icon } from "../icons";
 import { imageSource } from "../links";
 import { line } from "../plain";
@@ -34,9 +35,9 @@ export function UserText({ text }: { text: string }) {
     <>
       <div class="user-text">{long && !whole ? `${text.slice(0, LONG)}…` : <LongText text={text} whole />}</div>
       {long && (
-        <button type="button" class="text-button" aria-expanded={whole} onClick={() => show(!whole)}>
+        <TextButton aria-expanded={whole} onClick={() => show(!whole)}>
           {whole ? "Show less" : "Show all"}
-        </button>
+        </TextButton>
       )}
     </>
   );

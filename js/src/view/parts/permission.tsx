@@ -10,6 +10,7 @@ import { untracked, useComputed } from "@preact/signals";
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
 import { useArmed } from "../armed";
+import { obstaclesOf, proposalId } from "../cell-proposals";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
@@ -29,8 +30,9 @@ export function Permission({ turnId, call }: Props) {
   const { chat } = usePlace();
   const title = useId();
   const card = useRef<HTMLDivElement>(null);
-  const options = optionsOf(call);
-  const alike = useAlike(call);
+  const obstacle = useObstacle(proposalId(chat, turnId, call.toolCallId));
+  const options = optionsOf(call).filter(({ kind }) => !obstacle || kind === "deny");
+  const alike = useAlike(turnId, call);
   const armed = useArmed([...options, ...alike.map((one) => ({ id: one.toolCallId }))].map(({ id }) => id).join("\n"));
   const [edited, edit] = useMemory<string | undefined>(editKey(turnId, call.toolCallId), undefined);
   useLayoutEffect(() => {
@@ -58,6 +60,7 @@ export function Permission({ turnId, call }: Props) {
   };
   const why = textOf(call.invocationMessage);
   const isCritical = call.risk?.severity === "critical";
+  const rejectsFirst = isCritical || obstacle !== "";
   const allow = narrowest(options, "approve");
   const reject = narrowest(options, "deny");
   const button = (option: ConfirmationOption | undefined, style: string) =>
@@ -81,7 +84,7 @@ export function Permission({ turnId, call }: Props) {
     }));
   if (call.editable && edited === undefined)
     others.unshift({ key: "edit", name: "Edit the command…", onSelect: () => edit(call.toolInput ?? "") });
-  if (alike.length > 1)
+  if (alike.length > 1 && !obstacle)
     others.push({
       key: "alike",
       name: `Allow all ${alike.length} ${line(call.risk?.like, 80)} once`,
@@ -126,10 +129,15 @@ export function Permission({ turnId, call }: Props) {
         )}
       </section>
       <Preview turnId={turnId} call={call} edited={edited} />
+      {obstacle && (
+        <p class="permission-risk is-high" role="status">
+          {line(obstacle, 300)}
+        </p>
+      )}
       <div class="permission-options" data-armed={armed}>
-        {isCritical && button(reject, "primary")}
+        {rejectsFirst && button(reject, "primary")}
         {button(allow, isCritical ? "secondary danger" : "primary")}
-        {!isCritical && button(reject, "secondary")}
+        {!rejectsFirst && button(reject, "secondary")}
         {others.length > 0 && (
           <Menu
             label="More options"
@@ -167,7 +175,7 @@ function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   const places = call.details?.locations ?? [];
   if (places.length === 0) return null;
   return (
-    <ul class="permission-places">
+    <ul class="list permission-places">
       {places.slice(0, 8).map((place) => (
         <li class="path">
           {line(place.path, 500)}
@@ -179,15 +187,23 @@ function Places({ call }: { call: ToolCallPendingConfirmationState }) {
   );
 }
 
+/** Why the notebook cannot take the change as it is now; "" where it can. */
+function useObstacle(id: string): string {
+  const { store } = useView();
+  return useComputed(() => obstaclesOf(store).value[id] ?? "").value;
+}
+
 /** This question and the others of the turn that are like it and can be allowed once. */
-function useAlike(call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
+function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolCallPendingConfirmationState[] {
   const { store, cadence } = useView();
-  const state = cadence.paced(store.chat(usePlace().chat));
+  const { chat } = usePlace();
+  const state = cadence.paced(store.chat(chat));
   const like = call.risk?.like;
   const find = () =>
     ((like && state.value?.activeTurn) || undefined)?.responseParts.flatMap((part) => {
-      const one = part.kind === "toolCall" && part.toolCall;
-      return one && one.status === "pending-confirmation" && one.risk?.like === like && mild(one) ? [one] : [];
+      const one = part.kind === "toolCall" ? part.toolCall : undefined;
+      if (one?.status !== "pending-confirmation" || one.risk?.like !== like || !mild(one)) return [];
+      return proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value ? [] : [one];
     }) ?? [];
   // Drawn again when the questions change, not at every word that the agent says meanwhile.
   const ids = useComputed(() =>

@@ -23,7 +23,7 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
   );
   return (
     <Fold id={id} className="card plan" open head={head}>
-      <ol class="steps">
+      <ol class="list steps">
         {part.entries.map((entry, index) => (
           <li key={index} class={`step${STEPS.has(entry.status) ? ` is-${entry.status}` : ""}`}>
             <StepMark status={entry.status} />

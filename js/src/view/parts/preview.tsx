@@ -7,6 +7,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
 import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
+import { Button } from "../controls";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
 import { isRemote } from "../identity";
@@ -45,15 +46,14 @@ export function Preview({ turnId, call, edited }: Props & { edited: string | und
   return (
     <div class="preview">
       {!isOff && (
-        <button
-          type="button"
-          class="button small secondary"
+        <Button
+          class="secondary"
           aria-disabled={isRunning}
           title="Show what it would do, from a run in a closed-in copy that changes nothing"
           onClick={ask}
         >
           {rehearsal?.status === "ended" ? "Preview again" : "Preview"}
-        </button>
+        </Button>
       )}
       <div role="status">
         {isRunning && (

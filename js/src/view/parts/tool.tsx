@@ -4,6 +4,7 @@ import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallState } from "../../state/types.gen";
 import { isChosen, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
+import { Button } from "../controls";
 import { RunTime } from "../elapsed";
 import { Fold } from "../fold";
 import { Icon, type IconName, Spacer, Spinner } from "../icons";
@@ -47,7 +48,7 @@ export const Tool = memo(({ turnId, call }: Props) => {
           <ToolBody id={id} call={call} />
         </Fold>
       )}
-      {!waiting && !body.some && <div class="fold-head bare">{head}</div>}
+      {!waiting && !body.some && <div class="row fold-head bare">{head}</div>}
       {run && run.endedAt === undefined && call.status === "running" && <StopRun call={call} />}
       {!waiting && <Decision call={call} />}
       {!waiting && <PreviewAfter turnId={turnId} call={call} />}
@@ -69,9 +70,7 @@ function StopRun({ call }: { call: ToolCallState }) {
   };
   return (
     <div class="decision">
-      <button type="button" class="button small" onClick={stop}>
-        Stop this code
-      </button>
+      <Button onClick={stop}>Stop this code</Button>
       <span role="status">{said}</span>
     </div>
   );
@@ -90,7 +89,7 @@ function Places({ call }: { call: ToolCallState }) {
   const where = toolTitle(call).includes(name) ? row : line(name, 60) + row;
   if (where === "" && more === 0) return null;
   return (
-    <span class="place" title={line(place.path, 500)}>
+    <span class="cut place" title={line(place.path, 500)}>
       {where}
       {more > 0 && ` +${more}`}
     </span>

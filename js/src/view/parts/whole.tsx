@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePlace, useView } from "../context";
+import { TextButton } from "../controls";
 import { bytes, pretty } from "../plain";
 import type { ContentRef } from "../store";
 import { Asked } from "./long-text";
@@ -41,9 +42,9 @@ export function Whole({ of, field, atOnce = false, children }: Props) {
         {children(mine.text ?? (typeof cut === "string" ? cut : undefined))}
       </Asked.Provider>
       {ref && mine.text === undefined && (
-        <button type="button" class="text-button" disabled={mine.busy} onClick={fetch}>
+        <TextButton disabled={mine.busy} onClick={fetch}>
           {mine.busy ? "Loading…" : `Show all (${bytes(ref.size)})`}
-        </button>
+        </TextButton>
       )}
       {mine.failed && <p class="note">{mine.failed}</p>}
     </>

@@ -1,8 +1,10 @@
 /** Which agents and models are listed, and in which order: by buttons, without typing their names. */
 import type { ComponentChildren } from "preact";
 import type { AgentInfo } from "../../state/types.gen";
+import { TextButton } from "../controls";
 import { IconButton } from "../icons";
 import { line } from "../plain";
+import { Switch } from "./fields";
 import type { OfferedModel } from "./list";
 
 interface Props {
@@ -45,7 +47,7 @@ export function AgentOrder({ agents, names, isFixed, onChange }: Props) {
   };
   return (
     <Folded summary={few(order.map((provider) => nameOf(agents, provider)))}>
-      <ol class="setting-agents">
+      <ol class="list setting-agents">
         {order.map((provider, at) => {
           const name = nameOf(agents, provider);
           return (
@@ -76,19 +78,16 @@ export function HiddenAgents({ agents, names, isFixed, onChange }: Props) {
   const all = [...new Set([...agents.map(({ provider }) => provider), ...names])];
   return (
     <Folded summary={few(names.map((provider) => nameOf(agents, provider))) || "None is hidden"}>
-      <ul class="setting-agents setting-checks">
+      <ul class="list setting-agents setting-checks">
         {all.map((provider) => (
           <li key={provider}>
             <label>
-              <input
-                type="checkbox"
-                checked={names.includes(provider)}
-                disabled={isFixed}
-                onChange={(event) => {
-                  const isHidden = event.currentTarget.checked;
-                  event.currentTarget.checked = !isHidden; // as the kernel says, once it has answered
-                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider));
-                }}
+              <Switch
+                isOn={names.includes(provider)}
+                isFixed={isFixed}
+                onSwitch={(isHidden) =>
+                  onChange(isHidden ? [...names, provider] : names.filter((one) => one !== provider))
+                }
               />{" "}
               Hide {nameOf(agents, provider)}
             </label>
@@ -120,7 +119,7 @@ export function HiddenModels({ models, agents, names, isFixed, onChange }: Model
     onChange([...new Set([...left, ...added])]);
   };
   return (
-    <ul class="setting-agents">
+    <ul class="list setting-agents">
       {models.map((model) => {
         const isHidden = names.some((name) => isNamed(model, name));
         return (
@@ -167,8 +166,8 @@ interface ToggleProps {
 function Toggle({ isHidden, name, isFixed, onClick }: ToggleProps) {
   const verb = isHidden ? "Show" : "Hide";
   return (
-    <button type="button" class="text-button small" aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
+    <TextButton aria-label={`${verb} ${name}`} disabled={isFixed} onClick={onClick}>
       {verb}
-    </button>
+    </TextButton>
   );
 }

@@ -1,6 +1,7 @@
 /** A folder of the kernel's machine, typed or chosen among those in the home folder and in the kernel's folder. */
 import { useRef, useState } from "preact/hooks";
 import { isObject } from "../../state/guard";
+import { Button, onEscape, TextButton } from "../controls";
 import { line, plain, reason } from "../plain";
 
 type Request = <T>(method: string, params: object) => Promise<T>;
@@ -44,9 +45,9 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
   if (!shown) {
     return (
       <>
-        <button type="button" class="button small" aria-label={`Choose ${label}`} onClick={() => void look(from)}>
+        <Button aria-label={`Choose ${label}`} onClick={() => void look(from)}>
           Choose…
-        </button>
+        </Button>
         {trouble && <span class="error-text">{plain(trouble)}</span>}
       </>
     );
@@ -58,44 +59,33 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
       aria-label={`Choose ${label}`}
       ref={list}
       tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        setShown(undefined);
-      }}
+      onKeyDown={onEscape(() => setShown(undefined))}
     >
       <code>{line(shown.path, 400)}</code>
       <ul>
         {shown.parent !== undefined && (
           <li>
-            <button type="button" class="text-button" onClick={() => void look(shown.parent as string)}>
-              Folder above
-            </button>
+            <TextButton onClick={() => void look(shown.parent as string)}>Folder above</TextButton>
           </li>
         )}
         {shown.folders.map((name) => (
           <li key={name}>
-            <button type="button" class="text-button" onClick={() => void look(join(name))}>
-              {line(name, 100)}
-            </button>
+            <TextButton onClick={() => void look(join(name))}>{line(name, 100)}</TextButton>
           </li>
         ))}
       </ul>
       {shown.folders.length === 0 && <p class="dim small">No folders in it.</p>}
       {shown.isCut && <p class="dim small">There are more: type the path.</p>}
-      <button
-        type="button"
-        class="button small primary"
+      <Button
+        class="primary"
         onClick={() => {
           onChoose(shown.path);
           setShown(undefined);
         }}
       >
         Use this folder
-      </button>{" "}
-      <button type="button" class="button small" onClick={() => setShown(undefined)}>
-        Cancel
-      </button>
+      </Button>{" "}
+      <Button onClick={() => setShown(undefined)}>Cancel</Button>
       {trouble && <p class="error-text">{plain(trouble)}</p>}
     </div>
   );

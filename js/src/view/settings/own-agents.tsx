@@ -1,8 +1,9 @@
 /** How agents are started: the user's own and changes of the catalogue's. What a variable holds is never shown. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Button, Choice, Form, TextButton, TextField, Trouble } from "../controls";
 import { line } from "../plain";
-import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
+import { NO_VARIABLES, Removable, readVariables, VariablesField } from "./fields";
 import { useForget, useKept } from "./kept";
 import type { AgentCommand } from "./list";
 
@@ -36,13 +37,13 @@ export function OwnAgents({ agents, onChange, children }: Props) {
   }, [agents]);
   return (
     <div class="setting" role="group" aria-labelledby="own-agents-title" aria-describedby="own-agents-about">
-      <div class="setting-line">
+      <div class="row wraps setting-line">
         <span id="own-agents-title" class="setting-title">
           Commands of agents
         </span>
       </div>
       {own.length > 0 && (
-        <ul class="settings-agents">
+        <ul class="list settings-agents">
           {own.map((agent) => (
             <li key={agent.name}>
               <span class="settings-agent">
@@ -51,19 +52,15 @@ export function OwnAgents({ agents, onChange, children }: Props) {
                   <span class="dim small"> with {agent.variables.map((one) => line(one, 60)).join(", ")}</span>
                 )}
               </span>
-              <button
-                type="button"
-                class="text-button small"
+              <TextButton
                 aria-label={`Edit the agent ${line(agent.name, 60)}`}
                 aria-expanded={editing === agent.name}
                 disabled={agent.problem !== ""}
                 onClick={() => edit(editing === agent.name ? undefined : agent.name)}
               >
                 Edit
-              </button>
-              <button
-                type="button"
-                class="text-button small"
+              </TextButton>
+              <TextButton
                 aria-label={`Remove the agent ${line(agent.name, 60)}`}
                 onClick={() => {
                   edit(undefined);
@@ -71,30 +68,26 @@ export function OwnAgents({ agents, onChange, children }: Props) {
                 }}
               >
                 Remove
-              </button>
+              </TextButton>
             </li>
           ))}
         </ul>
       )}
-      <label class="settings-form">
+      <label class="row wraps settings-form">
         <span class="small">Describe</span>
-        <select
-          class="field"
-          aria-label="Agent to describe"
+        <Choice
+          label="Agent to describe"
+          options={[
+            ["", "…"],
+            ["=", "an agent of your own"],
+            ...shipped.map(({ name, title }) => [`=${name}`, `${line(title, 60)}, in another way`] as const),
+          ]}
           value={editing !== undefined && !chosen?.file ? `=${editing}` : ""}
-          onChange={({ currentTarget: { value } }) => edit(value ? value.slice(1) : undefined)}
-        >
-          <option value="">…</option>
-          <option value="=">an agent of your own</option>
-          {shipped.map(({ name, title }) => (
-            <option key={name} value={`=${name}`}>
-              {line(title, 60)}, in another way
-            </option>
-          ))}
-        </select>
+          onChoose={(value) => edit(value ? value.slice(1) : undefined)}
+        />
       </label>
       {editing !== undefined && (
-        <Form
+        <AgentForm
           key={`${editing} ${chosen?.state ?? ""}`}
           agent={chosen}
           names={agents.map(({ name }) => name)}
@@ -121,7 +114,7 @@ interface FormProps {
   onSave: (name: string, agent: { line: string; env: Record<string, string | null> }) => void;
 }
 
-function Form({ agent, names, onCancel, onSave }: FormProps) {
+function AgentForm({ agent, names, onCancel, onSave }: FormProps) {
   const [name, setName] = useKept(`${FORM}name`, agent?.name ?? NEW);
   const [command, setCommand] = useKept(`${FORM}command`, agent?.line ?? "");
   const [kept, keep] = useKept(`${FORM}variables kept`, agent?.variables ?? []);
@@ -141,32 +134,23 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
     });
   };
   return (
-    <form
-      class="settings-form settings-box"
-      aria-label={agent ? `The agent ${line(agent.name, 60)}` : "A new agent"}
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
+    <Form
+      class="row wraps settings-form settings-box"
+      label={agent ? `The agent ${line(agent.name, 60)}` : "A new agent"}
+      onSubmit={save}
     >
-      {!agent && (
-        <LineField label="Name of the agent" placeholder="name, such as mine" value={name} onChange={setName} />
-      )}
-      <LineField label="Command of the agent" placeholder="my-agent --acp" value={command} onChange={setCommand} />
+      {!agent && <TextField label="Name of the agent" placeholder="name, such as mine" value={name} onText={setName} />}
+      <TextField label="Command of the agent" placeholder="my-agent --acp" value={command} onText={setCommand} />
       {kept.length > 0 && (
         <ul class="settings-rules">
           {kept.map((one) => (
-            <li key={one}>
-              <code>{line(one, 60)}</code> <span class="dim small">set, not shown</span>{" "}
-              <button
-                type="button"
-                class="text-button small"
-                aria-label={`Remove the variable ${line(one, 60)}`}
-                onClick={() => keep(kept.filter((other) => other !== one))}
-              >
-                Remove
-              </button>
-            </li>
+            <Removable
+              key={one}
+              text={line(one, 60)}
+              note="set, not shown"
+              label={`Remove the variable ${line(one, 60)}`}
+              onRemove={() => keep(kept.filter((other) => other !== one))}
+            />
           ))}
         </ul>
       )}
@@ -175,15 +159,11 @@ function Form({ agent, names, onCancel, onSave }: FormProps) {
         placeholder={kept.length > 0 ? "NAME=value to add or replace one, a line each" : "NAME=value, a line each"}
         value={variables}
         rows={2}
-        onChange={setVariables}
+        onText={setVariables}
       />
-      <button type="submit" class="button small">
-        Save
-      </button>
-      <button type="button" class="button small" onClick={onCancel}>
-        Cancel
-      </button>
-      <FormTrouble text={trouble} />
-    </form>
+      <Button type="submit">Save</Button>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Trouble text={trouble} />
+    </Form>
   );
 }

@@ -1,12 +1,14 @@
 /** The settings: each with where its value comes from and where a change is written; the policy's rules, trusted folders. */
 import type { ReadonlySignal } from "@preact/signals";
-import { h, render } from "preact";
+import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, RootState } from "../../state/types.gen";
+import { Button, Choice, TextButton, TextField, Trouble, useFocused } from "../controls";
+import { mountPanel, useRoot } from "../fetched-panel";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
-import { useRoot } from "../use-root";
 import { AgentOrder, HiddenAgents, HiddenModels } from "./agent-lists";
+import { Switch } from "./fields";
 import { FolderChooser } from "./folder";
 import { KeptContext } from "./kept";
 import { type Listed, type OfferedModel, readListed, type Setting, shown, sourceName, typed } from "./list";
@@ -32,18 +34,9 @@ export interface SettingsContext {
 
 /** Shows the settings in `into`; the result takes them away again. */
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
-  const style = into.ownerDocument.createElement("style");
-  style.textContent = CSS;
-  const body = into.ownerDocument.createElement("div");
-  body.className = "settings";
-  into.append(style, body);
   const settings = h(Settings, { context });
-  render(h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings }), body);
-  return () => {
-    render(null, body);
-    style.remove();
-    body.remove();
-  };
+  const panel = h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings });
+  return mountPanel(into, CSS, "column settings", panel);
 }
 
 function focusedIn(at: HTMLElement | null): Element | null | undefined {
@@ -67,6 +60,11 @@ interface Said {
   readonly text: string;
   readonly isTrouble: boolean;
 }
+
+const TARGETS = [
+  ["file", "your file, for every kernel"],
+  ["here", "this kernel alone"],
+] as const;
 
 function Settings({ context }: { context: SettingsContext }) {
   const { listed, trouble, load } = useListed(context);
@@ -120,9 +118,7 @@ function Settings({ context }: { context: SettingsContext }) {
     return trouble ? (
       <div class="settings-empty" role="alert">
         <p>The settings couldn't be listed: {trouble}</p>
-        <button type="button" class="button small" onClick={load}>
-          Try again
-        </button>
+        <Button onClick={load}>Try again</Button>
       </div>
     ) : (
       <Waiting text="Reading the settings…" />
@@ -155,35 +151,30 @@ function Settings({ context }: { context: SettingsContext }) {
     </>
   );
   return (
-    <div class="settings-inside">
+    <div class="column settings-inside">
       <div class="settings-head">
-        <input
-          class="field"
+        <TextField
           ref={search}
           type="search"
-          aria-label="Find a setting"
+          label="Find a setting"
           placeholder="Find a setting"
           value={find}
-          onInput={(event) => setFind(event.currentTarget.value)}
+          onText={setFind}
         />
         <label>
           <span class="small">Changes go to</span>{" "}
-          <select
-            class="field"
+          <Choice
+            label="Changes go to"
+            options={TARGETS}
             value={isHere ? "here" : "file"}
-            onChange={(event) => setHere(event.currentTarget.value === "here")}
-          >
-            <option value="file">your file, for every kernel</option>
-            <option value="here">this kernel alone</option>
-          </select>
+            onChoose={(target) => setHere(target === "here")}
+          />
         </label>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
       <section class="settings-list" aria-label="All settings" tabIndex={0}>
         {listed.problems.map((problem) => (
-          <p key={problem} class="error-text" role="alert">
-            {plain(problem)}
-          </p>
+          <Trouble key={problem} text={problem} />
         ))}
         {groups.length === 0 && <p class="dim">No setting has “{line(find, 60)}” in its name or meaning.</p>}
         {groups.map(({ title, settings }) => (
@@ -313,7 +304,7 @@ function Row({ setting, agents, models, isHere, request, onChange, onServer, chi
   const id = `setting-${name}`;
   return (
     <div class="setting" role="group" aria-labelledby={`${id}-title`} aria-describedby={`${id}-about`}>
-      <div class="setting-line">
+      <div class="row wraps setting-line">
         <span id={`${id}-title`} class="setting-title">
           {line(title, 60)}
         </span>
@@ -340,14 +331,9 @@ function Row({ setting, agents, models, isHere, request, onChange, onServer, chi
         {overrides && `; your file says ${shown(setting, overrides.value)}`}. Applies {line(setting.counts, 40)}.{" "}
         {!isHere && file && <span title={line(file, 400)}>Written to {line(file.split(/[\\/]/).at(-1), 40)}.</span>}
         {canReset && (
-          <button
-            type="button"
-            class="text-button"
-            aria-label={`Reset ${line(title, 60)}`}
-            onClick={() => onChange(null)}
-          >
+          <TextButton aria-label={`Reset ${line(title, 60)}`} onClick={() => onChange(null)}>
             Reset
-          </button>
+          </TextButton>
         )}
       </p>
       {name === "notifications" && setting.value === true && <BrowserPermission />}
@@ -364,10 +350,7 @@ function BrowserPermission() {
   const ask = async () => setPermission(await Notification.requestPermission());
   return (
     <p class="error-text">
-      It is on, and this browser was not asked yet.{" "}
-      <button type="button" class="button small" onClick={() => void ask()}>
-        Ask the browser
-      </button>
+      It is on, and this browser was not asked yet. <Button onClick={() => void ask()}>Ask the browser</Button>
     </p>
   );
 }
@@ -389,43 +372,15 @@ function Control({ setting, agents, models, isFixed, label, onChange }: ControlP
   if (name === "models_hidden" && Array.isArray(value))
     return <HiddenModels {...{ models, agents, isFixed, onChange }} names={value.map(String)} />;
   if (kind === "switch") {
-    return (
-      <input
-        type="checkbox"
-        aria-label={label}
-        checked={value === true}
-        disabled={isFixed}
-        onChange={(event) => {
-          onChange(event.currentTarget.checked);
-          event.currentTarget.checked = value === true; // as the kernel says, once it has answered
-        }}
-      />
-    );
+    return <Switch aria-label={label} isOn={value === true} isFixed={isFixed} onSwitch={onChange} />;
   }
   if (kind === "choice" || (kind === "agent" && agents.length > 0)) {
     const options = kind === "agent" ? agents.map(({ provider }) => [provider, provider] as const) : choices;
     const known = options.some(([one]) => one === value)
       ? options
       : [[typed(value), typed(value)] as const, ...options];
-    return (
-      <select
-        class="field"
-        aria-label={label}
-        value={typed(value)}
-        disabled={isFixed}
-        onChange={(event) => {
-          const chosen = event.currentTarget.value;
-          event.currentTarget.value = typed(value);
-          onChange(chosen);
-        }}
-      >
-        {known.map(([one, name]) => (
-          <option key={one} value={one}>
-            {line(name, 60)}
-          </option>
-        ))}
-      </select>
-    );
+    const named = known.map(([one, name]) => [one, line(name, 60)] as const);
+    return <Choice label={label} options={named} value={typed(value)} disabled={isFixed} onChoose={onChange} />;
   }
   if (kind === "servers" && Array.isArray(value) && value.length > 0) return null;
   return <TypedBox setting={setting} isFixed={isFixed} label={label} onChange={onChange} />;
@@ -433,17 +388,16 @@ function Control({ setting, agents, models, isFixed, label, onChange }: ControlP
 
 /** What lets agents do more is asked first. */
 function Question({ sentence, onYes, onNo }: { sentence: string; onYes: () => void; onNo: () => void }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => button.current?.focus(), []);
+  const button = useFocused<HTMLButtonElement>();
   return (
     <div class="setting-question" role="group" aria-label="Confirm the change">
       <p>{plain(sentence)}</p>
-      <button type="button" class="button small" ref={button} onClick={onNo}>
+      <Button ref={button} onClick={onNo}>
         Cancel
-      </button>{" "}
-      <button type="button" class="button small primary" onClick={onYes}>
+      </Button>{" "}
+      <Button class="primary" onClick={onYes}>
         Change it
-      </button>
+      </Button>
     </div>
   );
 }

@@ -1,7 +1,9 @@
 /** The policy in the settings: its rules, what would happen with a command or a file, and trusted folders. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
+import { Group, Removable } from "./fields";
 import { FolderChooser } from "./folder";
 import { useKept } from "./kept";
 import type { Listed } from "./list";
@@ -14,7 +16,13 @@ interface Props {
   below: (at: string) => ComponentChildren;
 }
 
-const TOOLS = ["read", "edit", "delete", "move", "search", "execute", "fetch", "kernel", "cell"];
+const asNamed = (value: string) => [value, value] as const;
+const ACTIONS = ["ask", "deny", "allow"].map(asNamed);
+const TOOLS = [
+  ["", "everything"] as const,
+  ...["read", "edit", "delete", "move", "search", "execute", "fetch", "kernel", "cell"].map(asNamed),
+];
+const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
 export function Policy({ listed, request, change, below }: Props) {
   return (
@@ -29,25 +37,19 @@ export function Policy({ listed, request, change, below }: Props) {
 function Rules({ listed, change, below }: Omit<Props, "request">) {
   const { rules, projectRules, grants, policyFile } = listed;
   return (
-    <div class="setting" role="group" aria-label="Policy rules">
-      <span class="setting-title">Policy rules</span>
+    <Group title="Policy rules">
       <p class="dim small">
         The last rule that matches wins. Written to <span title={line(policyFile, 400)}>policy.toml</span>.
       </p>
       {rules.length === 0 && <p class="dim small">No rules of yours.</p>}
       <ol class="settings-rules">
         {rules.map(({ number, text }) => (
-          <li key={`${number} ${text}`}>
-            <code>{line(text, 400)}</code>{" "}
-            <button
-              type="button"
-              class="text-button small"
-              aria-label={`Remove rule ${number}`}
-              onClick={() => change("rules", { action: "remove", number, text }, "Rule removed.")}
-            >
-              Remove
-            </button>
-          </li>
+          <Removable
+            key={`${number} ${text}`}
+            text={line(text, 400)}
+            label={`Remove rule ${number}`}
+            onRemove={() => change("rules", { action: "remove", number, text }, "Rule removed.")}
+          />
         ))}
       </ol>
       {projectRules.length > 0 && (
@@ -58,7 +60,7 @@ function Rules({ listed, change, below }: Omit<Props, "request">) {
       {grants.length > 0 && <Grants grants={grants} change={change} />}
       <NewRule onAdd={(rule) => change("rules", { action: "add", rule }, "Rule added.")} />
       {below("rules")}
-    </div>
+    </Group>
   );
 }
 
@@ -68,20 +70,14 @@ function Grants({ grants, change }: Pick<Listed, "grants"> & Pick<Props, "change
       <p class="dim small">Allowed on cards, in conversations that are open:</p>
       <ul class="settings-rules" aria-label="Allowed in conversations">
         {grants.map(({ session, title, scope, text }) => (
-          <li key={`${session} ${scope} ${text}`}>
-            <code>{line(text, 400)}</code>{" "}
-            <span class="dim small">
-              {scope === "turn" ? "this turn of" : "in"} {line(title, 80)}
-            </span>{" "}
-            <button
-              type="button"
-              class="text-button small"
-              aria-label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
-              onClick={() => change("rules", { action: "revoke", session, text }, "Revoked.")}
-            >
-              Revoke
-            </button>
-          </li>
+          <Removable
+            key={`${session} ${scope} ${text}`}
+            text={line(text, 400)}
+            note={`${scope === "turn" ? "this turn of" : "in"} ${line(title, 80)}`}
+            word="Revoke"
+            label={`Revoke ${line(text, 200)} in ${line(title, 80)}`}
+            onRemove={() => change("rules", { action: "revoke", session, text }, "Revoked.")}
+          />
         ))}
       </ul>
     </>
@@ -99,41 +95,17 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
     setPattern("");
   };
   return (
-    <form
-      class="settings-form"
-      aria-label="Add a rule"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add();
-      }}
-    >
-      <select
-        class="field"
-        aria-label="What the rule does"
-        value={action}
-        onChange={(e) => setAction(e.currentTarget.value)}
-      >
-        {["ask", "deny", "allow"].map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
-      <select class="field" aria-label="Kind of tool" value={tool} onChange={(e) => setTool(e.currentTarget.value)}>
-        <option value="">everything</option>
-        {TOOLS.map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
-      <input
-        class="field"
-        aria-label={isCommand ? "Command, with *" : "Path, with * and **"}
+    <Form class="row wraps settings-form" label="Add a rule" onSubmit={add}>
+      <Choice label="What the rule does" options={ACTIONS} value={action} onChoose={setAction} />
+      <Choice label="Kind of tool" options={TOOLS} value={tool} onChoose={setTool} />
+      <TextField
+        label={isCommand ? "Command, with *" : "Path, with * and **"}
         placeholder={isCommand ? "git push *" : "**/*.csv"}
         value={pattern}
-        onInput={(event) => setPattern(event.currentTarget.value)}
+        onText={setPattern}
       />
-      <button type="submit" class="button small">
-        Add rule
-      </button>
-    </form>
+      <Button type="submit">Add rule</Button>
+    </Form>
   );
 }
 
@@ -150,81 +122,46 @@ function WhatIf({ request }: Pick<Props, "request">) {
     }
   };
   return (
-    <div class="setting" role="group" aria-label="What would happen">
-      <span class="setting-title">What would happen with …</span>
+    <Group title="What would happen with …" label="What would happen">
       <p class="dim small">In a new conversation, as the settings are now. Nothing is run.</p>
-      <form
-        class="settings-form"
-        aria-label="Try the policy"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void test();
-        }}
-      >
-        <select
-          class="field"
-          aria-label="What the agent wants"
-          value={kind}
-          onChange={(e) => setKind(e.currentTarget.value)}
-        >
-          <option value="command">run</option>
-          <option value="read">read</option>
-          <option value="edit">edit</option>
-          <option value="delete">delete</option>
-        </select>
-        <input
-          class="field"
-          aria-label={kind === "command" ? "Command line" : "File"}
+      <Form class="row wraps settings-form" label="Try the policy" onSubmit={() => void test()}>
+        <Choice label="What the agent wants" options={WANTS} value={kind} onChoose={setKind} />
+        <TextField
+          label={kind === "command" ? "Command line" : "File"}
           placeholder={kind === "command" ? "git push origin main" : "data/results.csv"}
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onText={setText}
         />
-        <button type="submit" class="button small">
-          Try
-        </button>
-      </form>
+        <Button type="submit">Try</Button>
+      </Form>
       <p role="status">{said}</p>
-    </div>
+    </Group>
   );
 }
 
 function Trusted({ listed, request, change, below }: Props) {
   const { trusted, folder } = listed;
   const [text, setText] = useKept("folder to trust", folder);
+  const trust = () => change("trust", { action: "trust", folder: text.trim() }, "Folder trusted.");
   return (
-    <div class="setting" role="group" aria-label="Trusted folders">
-      <span class="setting-title">Trusted folders</span>
+    <Group title="Trusted folders">
       <p class="dim small">Your allow rules apply in these folders and below them.</p>
       <ul class="settings-rules">
         {trusted.map((one) => (
-          <li key={one}>
-            <code>{line(one, 400)}</code>{" "}
-            <button
-              type="button"
-              class="text-button small"
-              aria-label={`Stop trusting ${line(one, 200)}`}
-              onClick={() => change("trust", { action: "untrust", folder: one }, "Trust removed.")}
-            >
-              Remove
-            </button>
-          </li>
+          <Removable
+            key={one}
+            text={line(one, 400)}
+            label={`Stop trusting ${line(one, 200)}`}
+            onRemove={() => change("trust", { action: "untrust", folder: one }, "Trust removed.")}
+          />
         ))}
       </ul>
-      <form
-        class="settings-form"
-        aria-label="Trust a folder"
-        onSubmit={(event) => {
-          event.preventDefault();
-          change("trust", { action: "trust", folder: text.trim() }, "Folder trusted.");
-        }}
-      >
-        <input class="field" aria-label="Folder" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <Form class="row wraps settings-form" label="Trust a folder" onSubmit={trust}>
+        <TextField label="Folder" value={text} onText={setText} />
         <FolderChooser label="a folder to trust" from={text} request={request} onChoose={setText} />
-        <button type="submit" class="button small">
-          Trust
-        </button>
-      </form>
+        <Button type="submit">Trust</Button>
+      </Form>
       {below("trust")}
-    </div>
+    </Group>
   );
 }

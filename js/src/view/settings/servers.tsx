@@ -1,7 +1,8 @@
 /** MCP servers of the settings: their names, *Remove*, and a form for one more. What they are started with is never shown. */
 import { useEffect, useState } from "preact/hooks";
+import { Button, Form, TextField, Trouble } from "../controls";
 import { line } from "../plain";
-import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
+import { NO_VARIABLES, Removable, readVariables, VariablesField } from "./fields";
 import { useForget, useKept } from "./kept";
 
 export interface Props {
@@ -16,18 +17,13 @@ export function McpServers({ names, isFixed, onChange }: Props) {
     <div class="setting-servers">
       <ul class="settings-rules">
         {names.map((name) => (
-          <li key={name}>
-            <code>{line(name, 100)}</code>
-            <button
-              type="button"
-              class="text-button small"
-              aria-label={`Remove the MCP server ${line(name, 100)}`}
-              disabled={isFixed}
-              onClick={() => onChange(name, undefined)}
-            >
-              Remove
-            </button>
-          </li>
+          <Removable
+            key={name}
+            text={line(name, 100)}
+            label={`Remove the MCP server ${line(name, 100)}`}
+            disabled={isFixed}
+            onRemove={() => onChange(name, undefined)}
+          />
         ))}
       </ul>
       {!isFixed && <NewServer names={names} onAdd={onChange} />}
@@ -56,32 +52,23 @@ function NewServer({ names, onAdd }: { names: readonly string[]; onAdd: Props["o
     onAdd(name.trim(), { line: command.trim(), env });
   };
   return (
-    <form
-      class="settings-form"
-      aria-label="Add an MCP server"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add();
-      }}
-    >
-      <LineField label="Name of the server" placeholder="name" value={name} onChange={setName} />
-      <LineField
+    <Form class="row wraps settings-form" label="Add an MCP server" onSubmit={add}>
+      <TextField label="Name of the server" placeholder="name" value={name} onText={setName} />
+      <TextField
         label="Command or address"
         placeholder="uvx mcp-server-git, or https://…"
         value={command}
-        onChange={setCommand}
+        onText={setCommand}
       />
       <VariablesField
         label="Variables for the command"
         placeholder="NAME=value, a line each"
         value={variables}
         rows={1}
-        onChange={setVariables}
+        onText={setVariables}
       />
-      <button type="submit" class="button small">
-        Add server
-      </button>
-      <FormTrouble text={trouble} />
-    </form>
+      <Button type="submit">Add server</Button>
+      <Trouble text={trouble} />
+    </Form>
   );
 }

@@ -1,0 +1,82 @@
+"""``agentnb.rehearse``: what code or a command would do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import UsageError
+from agentnb.events.kinds import REHEARSAL_ENDED
+from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, begin_code, rehearse_command
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+MOST_SECONDS = 600.0
+
+
+def rehearse(
+    code: str | None = None,
+    *,
+    command: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    seconds: float = SECONDS,
+) -> Rehearsal:
+    """What code, or a command, would do; nothing of it is done.
+
+    Code runs in a copy of this kernel with all its variables; a command runs for real, on a copy of the file system.
+    Neither reaches the network, other processes, or the page, and everything of it is gone when this returns. It needs
+    Linux. What it cannot show: what a server would answer, and what comes after the time limit.
+
+    Args:
+        code: Python code, with magics and top-level ``await`` as in a cell.
+        command: Instead of *code*: a command line for ``/bin/sh``.
+        cwd: The folder that it runs in; the current one by default. Paths in the answer are relative to it.
+        env: A command's environment; this process's by default.
+        seconds: How long it may take, up to 600.
+
+    Returns:
+        What it would do; a table with diffs when displayed. Where it cannot be rehearsed, ``available`` is false and
+        ``reason`` says why.
+
+    Raises:
+        UsageError: If *code* and *command* are both given, or neither is, or another argument makes no sense.
+
+    Example:
+        >>> agentnb.rehearse("df['c'] = df.a * 2").variables  # doctest: +SKIP
+        >>> agentnb.rehearse(command="rm -rf build").files  # doctest: +SKIP
+    """
+    folder = _checked(code, command, cwd, seconds)
+    if command is not None:
+        found = rehearse_command(command, folder, env=env, seconds=seconds)
+    else:
+        if env is not None:
+            raise UsageError("env is for commands only.", hint="Set os.environ in the code.")
+        found = begin_code(_shell(), code or "", folder, seconds=seconds)()
+    what, milliseconds = "code" if command is None else "command", round(found.seconds * 1000)
+    REHEARSAL_ENDED.tell(what=what, available=found.available, way=found.way, milliseconds=milliseconds)
+    return found
+
+
+def _checked(code: object, command: object, cwd: str | os.PathLike[str] | None, seconds: object) -> str:
+    if (code is None) == (command is None):
+        raise UsageError("rehearse takes either code or command=.", hint='For example agentnb.rehearse("x = 1").')
+    for name, given in (("code", code), ("command", command)):
+        if given is not None and not isinstance(given, str):
+            raise UsageError(f"{name} is text, not {given!r}.", hint="Give it as one string.")
+        if isinstance(given, str) and "\0" in given:
+            raise UsageError(f"{name} has a null character in it.", hint="Leave it out.")
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= MOST_SECONDS:
+        raise UsageError(f"seconds is a number up to {MOST_SECONDS:g}, not {seconds!r}.", hint="5 is the default.")
+    folder = Path(Path.cwd() if cwd is None else cwd).expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"cwd={str(cwd)!r} is not a folder.", hint="Give the folder that it should run in.")
+    return str(folder)
+
+
+def _shell() -> Any:
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get() if get is not None else None

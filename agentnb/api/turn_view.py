@@ -1,0 +1,264 @@
+"""A turn of a conversation, read: what it is, what the agent said and did, what it changed; and undoing that."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from agentnb.api.changes import carry_out, changes_of, files_of
+from agentnb.api.files import FileChangeTable
+from agentnb.api.tool_call import ToolCall, tool_call
+from agentnb.errors import CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
+from agentnb.host.files.changes import changes
+from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
+from agentnb.state import (
+    ActiveTurn,
+    MarkdownResponsePart,
+    PlanResponsePart,
+    ReasoningResponsePart,
+    ToolCallResponsePart,
+    find_turn,
+)
+from agentnb.state import Turn as FinishedTurn
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from typing_extensions import Self
+
+    from agentnb.api.changes import Change, ChangeTable, Choice
+    from agentnb.host.conversation import Conversation
+    from agentnb.state import ChatState, ErrorInfo, PlanEntry, UsageInfo
+
+    Snapshot = FinishedTurn | ActiveTurn
+
+TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
+"""How far a turn is."""
+
+_STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
+_OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
+
+
+class TurnView:
+    """One prompt and all that it caused; every read is a frozen snapshot.
+
+    Args:
+        conversation: The conversation that it belongs to.
+        turn_id: Its id.
+    """
+
+    def __init__(self, conversation: Conversation, turn_id: str) -> None:
+        self._conversation = conversation
+        self._id = turn_id
+
+    @property
+    def id(self) -> str:
+        """The turn's id, a UUID."""
+        return self._id
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The turn's state as it is now; None while it waits in the queue."""
+        return self._read()[0]
+
+    @property
+    def state(self) -> TurnState:
+        """``"queued"``, ``"running"``, ``"complete"``, ``"cancelled"`` or ``"error"``."""
+        return self._read()[1]
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, one way or another."""
+        return self.state not in ("queued", "running")
+
+    @property
+    def text(self) -> str:
+        """The agent's message text, exactly as sent, joined."""
+        return "".join(part.content for part in self._parts(MarkdownResponsePart))
+
+    @property
+    def thoughts(self) -> str:
+        """The agent's thinking, joined."""
+        return "".join(part.content for part in self._parts(ReasoningResponsePart))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Every tool call, in order."""
+        chat = self._conversation.chat.state
+        snapshot, _ = _found(chat, self._id)
+        parts = snapshot.response_parts if snapshot is not None else ()
+        calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
+        return tuple(tool_call(call, chat.terminals or ()) for call in calls)
+
+    @property
+    def files(self) -> FileChangeTable:
+        """The files that it changed, by path: kind, lines added and removed, diff; a table when displayed.
+
+        The files of :attr:`changes`, where they are known: those that were found by looking. While it runs, and where
+        nobody looked, what its tool calls show; a command that changes files shows none of them then.
+        """
+        if (found := files_of(self._conversation, self._id)) is not None:
+            return FileChangeTable(found)
+        snapshot = self.snapshot
+        return FileChangeTable(changes(snapshot.response_parts if snapshot is not None else (), self._conversation.cwd))
+
+    @property
+    def changes(self) -> ChangeTable:
+        """What is other after the turn than before: files, cells and variables; a table when displayed.
+
+        Found by looking at the workspace before and after, whatever way the agent did it. After the turn it waits until
+        the comparison is done. While the turn runs or waits, and where nobody looked, nothing is known: the table is
+        empty, its ``is_known`` is False, and its ``notes`` say so. Not covered are environments, caches and ignored
+        files that no tool call named; the table's ``notes`` say what else is not.
+
+        Raises:
+            ChangesError: If it could not be found out.
+
+        Example:
+            >>> turn.changes  # doctest: +SKIP
+            kind  name    status   added  removed  by         state
+            file  fit.py  changed  +2     -1       tool call
+            >>> print(turn.changes[0].diff())  # doctest: +SKIP
+        """
+        return changes_of(self._conversation, self._id)
+
+    @property
+    def plan(self) -> tuple[PlanEntry, ...]:
+        """The entries of the latest plan; empty where there is none."""
+        plans = self._parts(PlanResponsePart)
+        return plans[-1].entries if plans else ()
+
+    @property
+    def usage(self) -> UsageInfo | None:
+        """Tokens used, where the agent says so."""
+        snapshot = self.snapshot
+        return snapshot.usage if snapshot is not None else None
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why it ended, in ACP's words (``"end_turn"``, ``"cancelled"``, …); None while it runs."""
+        snapshot, state = self._read()
+        if isinstance(snapshot, FinishedTurn):
+            return snapshot.stop_reason or state
+        return "cancelled" if state == "cancelled" else None
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """What went wrong, where something did."""
+        snapshot = self.snapshot
+        return snapshot.error if isinstance(snapshot, FinishedTurn) else None
+
+    # --- what can be done with it ---
+
+    def cancel(self) -> None:
+        """Stop it: the agent is told, open questions are answered with "cancelled". No effect once it has ended.
+
+        Prompts that wait behind it are held until :meth:`Session.continue_queue` or until code waits for one of them.
+        """
+        with contextlib.suppress(Rejected):  # it has ended
+            self._conversation.host.loop.call(partial(cancel, self._conversation, self._id, FROM_PYTHON, hold=True))
+
+    def undo(
+        self,
+        *items: Change | str | os.PathLike[str],
+        onwards: bool = False,
+        choices: Mapping[str, Choice] | None = None,
+    ) -> ChangeTable:
+        """Undo what it changed: all, or only *items*. All files are brought back, or none.
+
+        What changed since is not overwritten: texts are merged, and where that is not possible nothing is done.
+
+        Args:
+            items: Items of :attr:`changes`, or paths and names; all that can be undone where none is given.
+            onwards: Whether the changes of all later turns are undone, too: back to before this message.
+            choices: For files that changed since and cannot be merged, by path: ``"mine"`` leaves the file as it is
+                now, ``"theirs"`` takes what undo would make of it.
+
+        Returns:
+            The changes that were undone; :meth:`redo` does them again.
+
+        Raises:
+            FilesConflict: If files changed since and cannot be merged; its ``conflicts`` show the three versions.
+            SessionError: If a turn runs in the workspace.
+            UsageError: If an item is no change of the turn.
+            ChangesError: If an item cannot be undone.
+
+        Example:
+            >>> turn.undo("fit.py")  # doctest: +SKIP
+            >>> turn.undo(choices={"fit.py": "theirs"})  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "undo", self._id, items, onwards=onwards, choices=choices)
+
+    def redo(self, *items: Change | str | os.PathLike[str], choices: Mapping[str, Choice] | None = None) -> ChangeTable:
+        """Do again what was undone: all, or only *items*. Arguments and errors as for :meth:`undo`.
+
+        Example:
+            >>> turn.redo()  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "redo", self._id, items, choices=choices)
+
+    def keep(self, *items: Change | str | os.PathLike[str]) -> ChangeTable:
+        """Accept what it changed: all, or only *items*. ``undo()`` leaves that alone from now on.
+
+        A kept change can still be undone by its name as long as its contents are stored.
+
+        Example:
+            >>> turn.keep()  # doctest: +SKIP
+        """
+        return carry_out(self._conversation, "keep", self._id, items)
+
+    def raise_for_error(self) -> Self:
+        """Raise if it failed, was refused or was cancelled.
+
+        Returns:
+            This turn: one that runs, or ended in any other way (``max_tokens`` among them).
+
+        Raises:
+            TurnFailed: If it ended with an error.
+            CassetteMismatch: If it is not as recorded in the cassette that is replayed.
+            CassetteBroken: If that cassette cannot be used.
+            TurnRefused: If the agent refused to go on.
+            TurnCancelled: If it was cancelled.
+        """
+        snapshot, state = self._read()
+        self._raise_if_failed(snapshot)
+        if isinstance(snapshot, FinishedTurn) and snapshot.stop_reason == "refusal":
+            message = "The agent refused to continue."
+            raise TurnRefused(message, hint="Rephrase the prompt, or ask another agent.", turn=self)
+        if state == "cancelled":
+            raise TurnCancelled("The turn was cancelled.", hint="Prompt again to go on.", turn=self)
+        return self
+
+    def _display_(self) -> Any:
+        """What marimo shows for it: the turn, live (its protocol for objects that know how to display themselves)."""
+        from agentnb.comm import frontend
+
+        return frontend.turn_view(self._conversation.chat.state.resource, self._id)
+
+    def __repr__(self) -> str:
+        return f"<Turn {self.state}: {self._conversation.spec.name}>"
+
+    def _read(self) -> tuple[Snapshot | None, TurnState]:
+        """The turn and its state, both from one look at the chat: the host's thread changes it meanwhile."""
+        return _found(self._conversation.chat.state, self._id)
+
+    def _parts(self, kind: type[Any]) -> list[Any]:
+        snapshot = self.snapshot
+        return [part for part in snapshot.response_parts if isinstance(part, kind)] if snapshot is not None else []
+
+    def _raise_if_failed(self, snapshot: Snapshot | None, *, check: bool = True) -> None:
+        error = snapshot.error if isinstance(snapshot, FinishedTurn) else None
+        if error is not None and error.error_type in _OF_CASSETTES:
+            raise _OF_CASSETTES[error.error_type](error.message)
+        if error is not None and check:
+            raise TurnFailed(error.message, turn=self)
+
+
+def _found(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
+    turn = find_turn(chat, turn_id)
+    if turn is not None:
+        return turn, "running" if isinstance(turn, ActiveTurn) else _STATES[str(turn.state)]
+    queued = any(message.id == turn_id for message in chat.queued_messages or ())
+    return None, "queued" if queued else "cancelled"

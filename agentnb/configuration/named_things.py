@@ -1,0 +1,67 @@
+"""Whether the agents, components, folders and files that settings name are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.plugin_registry import plugins
+
+if TYPE_CHECKING:
+    from agentnb.configuration.sources import Sources
+    from agentnb.ports import Launcher
+
+_NAMING = ("agent", "warm", "components", "cwd", "mcp_servers")
+
+
+def missing(name: str, value: Any) -> AgentnbError | None:
+    """The error of what the *value* of a setting names and what is not there; None where all is there."""
+    try:
+        if name in ("agent", "warm"):
+            _find_agents([value] if isinstance(value, str) else value)
+        elif name == "components":
+            check_components(value, are_installed=True)
+        elif name == "cwd" and value and not Path(value).expanduser().is_dir():
+            raise UsageError(f"{value!r} is not a folder.", hint="Make it, or choose another one.")
+        elif name == "mcp_servers" and isinstance(value, str) and value and not Path(value).expanduser().is_file():
+            raise UsageError(f"{value!r} is not a file.", hint="Name a file with MCP servers, or list the servers.")
+    except AgentnbError as error:
+        return error
+    return None
+
+
+def missing_things(sources: Sources) -> list[str]:
+    """A sentence for each setting that names what is not there, with the place that says it."""
+    said = (sources.values[name] for name in _NAMING)
+    found = [(each, missing(each.setting.name, each.value)) for each in said if each.source != "default"]
+    return [f"{each.origin}: {error}" for each, error in found if error is not None]
+
+
+def check_components(components: Any, *, are_installed: bool) -> None:
+    """Check that *components* make sense, and where *are_installed* that their programs are here.
+
+    Raises:
+        UsageError: If not, or if no plug-in can start an agent behind them.
+    """
+    if not isinstance(components, (list, tuple)) or components:
+        demand_launcher().check(components, are_installed=are_installed)
+
+
+def demand_launcher() -> Launcher:
+    """The plug-in that starts agents behind components.
+
+    Raises:
+        UsageError: If none is loaded.
+    """
+    for _, launcher in plugins().offers("launchers"):
+        return launcher  # type: ignore[no-any-return]
+    message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
+    raise UsageError(message, hint="Switch the plug-in `chain` on, or use no components.")
+
+
+def _find_agents(names: list[str]) -> None:
+    from agentnb.agent.catalog import find  # most kernels name none in their settings
+
+    for each in names:
+        find(each)

@@ -1,0 +1,62 @@
+"""A component that gives the agent one kernel tool of a plug-in, without access to the kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.host.environment import Environment
+from agentnb.kernel.tools import call_offer, checked
+from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.policy.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agentnb.policy.request import PolicyRequest
+    from agentnb.ports import Tool as PluginTool
+    from agentnb.ports import ToolSession
+
+
+class OfferedTool(Component):
+    """Offers the tool *tool* of *plugin*; nothing is run or changed.
+
+    Args:
+        name: The component's name.
+        about: What it does, in a line.
+        plugin: The plug-in.
+        tool: Its tool.
+        session: The session of the chain; None where there is none.
+    """
+
+    def __init__(self, name: str, about: str, plugin: str, tool: PluginTool, session: ToolSession | None) -> None:
+        self.name, self.about = name, about
+        self._plugin = plugin
+        self._tool = tool
+        self._session = session or tool_session(_allow, Environment(), session="", folder=str(Path.cwd()))
+        self.tools = (
+            Tool(
+                name=tool.name,
+                description=tool.description,
+                run=self._run,
+                parameters=tool.parameters["properties"],
+                required=tuple(tool.parameters["required"]),
+                read_only=tool.reads_only,
+            ),
+        )
+
+    async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:
+        """See :meth:`Component.on_opened`."""
+        del session_id
+        if isinstance(cwd := params.get("cwd"), str) and cwd != self._session.folder:
+            self._session = dataclasses.replace(self._session, folder=cwd, memory={})
+
+    async def _run(self, **given: Any) -> dict[str, Any]:
+        arguments = checked(self._tool.name, given)
+        if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
+            arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
+        return await call_offer(self._plugin, self._tool, self._session, arguments)
+
+
+async def _allow(request: PolicyRequest) -> PolicyRequest:
+    return request

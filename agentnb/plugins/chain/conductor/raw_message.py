@@ -1,0 +1,154 @@
+"""One JSON-RPC message as the conductor sees it: method and id are read, everything else stays the bytes it was.
+
+A conductor carries messages; it does not understand them. So ``params``, ``result`` and ``error`` are never decoded and
+encoded again, unless somebody in the chain wants to look at them: order of members, numbers and unknown members stay.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from agentnb.acp.fields import mapping
+from agentnb.rpc_message import RpcError, RpcMessage, repair_message
+
+NO_ID = msgspec.UNSET
+UPDATE = "session/update"
+EMPTY = msgspec.Raw(b"")
+_encode = msgspec.json.Encoder().encode
+
+
+class RawMessage(msgspec.Struct):
+    """One message."""
+
+    method: str = ""
+    id: Any = NO_ID
+    params: msgspec.Raw = EMPTY
+    result: msgspec.Raw = EMPTY
+    error: msgspec.Raw = EMPTY
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it answers a request."""
+        return not self.method
+
+    @property
+    def is_request(self) -> bool:
+        """Whether it wants an answer."""
+        return bool(self.method) and self.id is not NO_ID
+
+    def read_params(self) -> dict[str, Any]:
+        """The parameters, decoded; empty where they are no object."""
+        return mapping(_decoded(self.params))
+
+    def read_result(self) -> Any:
+        """The result, decoded; None where there is none."""
+        return _decoded(self.result)
+
+    def read_error(self) -> Any:
+        """The error, decoded; None where there is none."""
+        return _decoded(self.error)
+
+    def line(self) -> bytes:
+        """The message as a line."""
+        pieces: list[bytes | msgspec.Raw] = [b'{"jsonrpc":"2.0"']
+        if self.id is not NO_ID:
+            pieces += (b',"id":', _encode(self.id))
+        if self.method:
+            pieces += (b',"method":', _encode(self.method))
+            if self.params:
+                pieces += (b',"params":', self.params)
+        elif self.error:
+            pieces += (b',"error":', self.error)
+        else:
+            pieces += (b',"result":', self.result or b"null")
+        pieces.append(b"}\n")
+        return b"".join(pieces)
+
+
+_decoder = msgspec.json.Decoder(RawMessage)
+
+
+def request(method: str, params: Any, request_id: Any = NO_ID) -> RawMessage:
+    """A request; a notification without *request_id*."""
+    return RawMessage(method=method, id=request_id, params=encoded(params))
+
+
+def result(request_id: Any, value: Any) -> RawMessage:
+    """The answer to a request."""
+    return RawMessage(id=request_id, result=encoded(value))
+
+
+def refusal(request_id: Any, error: dict[str, Any]) -> RawMessage:
+    """The error that a request is answered with."""
+    return RawMessage(id=request_id, error=encoded(error))
+
+
+def encoded(value: Any) -> msgspec.Raw:
+    """*value* as JSON."""
+    return msgspec.Raw(_encode(value))
+
+
+def read_line(line: bytes) -> RawMessage | None:
+    """The message in *line*, however badly it was written; None where there is none. Never raises."""
+    try:
+        message = _decoder.decode(line)
+        if _is_whole(message):
+            return message
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    try:
+        return _repaired(repair_message(line))
+    except RpcError:
+        return None
+
+
+_BEGINNING = re.compile(rb'\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"method"\s*:\s*"session/update"\s*,\s*"params"')
+
+
+def are_updates(lines: list[bytes]) -> bool:
+    """Whether each of *lines* begins as an ACP ``session/update`` does, all in the same way.
+
+    Told without decoding, because most of what agents write is that. No other message begins so.
+    """
+    beginning = _BEGINNING.match(lines[0]) if lines else None
+    return beginning is not None and all(line.startswith(beginning[0]) for line in lines)
+
+
+def _is_whole(message: RawMessage) -> bool:
+    if message.method:
+        return message.id is NO_ID or _is_id(message.id)
+    return _is_id(message.id) and bool(message.result or message.error)
+
+
+def _repaired(message: RpcMessage) -> RawMessage | None:
+    """What the client's own reader made of a line that is not plain."""
+    has_id = _is_id(message.id)
+    if isinstance(message.method, str) and message.method:
+        return request(
+            message.method, message.params if message.params is not None else {}, message.id if has_id else NO_ID
+        )
+    if not has_id:
+        return None
+    if message.error is not None:
+        return RawMessage(id=message.id, error=encoded(message.error))
+    return result(message.id, message.result)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (int, float, str)) and not isinstance(value, bool)
+
+
+def _decoded(raw: msgspec.Raw) -> Any:
+    if not raw:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    try:
+        return repair_message(b'{"params":%b}' % bytes(raw)).params
+    except RpcError:
+        return None

@@ -1,0 +1,103 @@
+"""The skills that a session's agent is given, and those that the user is asked about, as AHP's ``Customization``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentnb.plugins.knowledge.skills.library import OWN_PACKAGE, WORKSPACE, SkillLibrary, shared_scan
+from agentnb.policy.store import PolicyFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.host.session_options import Configuration
+    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+    from agentnb.plugins.knowledge.skills.offers import SkillOffer
+
+
+def customizations(configuration: Configuration, *, asks: bool) -> list[dict[str, Any]]:
+    """The packages whose skills the agent gets; with *asks* also those that the user has not decided about."""
+    if not configuration.spec.takes_mcp or not (configuration.kernel or "skills" in configuration.chain):
+        return []
+    library = SkillLibrary(configuration.cwd, scan=shared_scan(), trusts_workspace=PolicyFiles().trusts)
+    offers = map(_offer, library.offers()) if asks else ()
+    return [*_packages(library.offered()), *offers]
+
+
+def decide(action: str, package: str, *, shown: str) -> None:
+    """Do what the user chose about the skills of an installed package."""
+    library = SkillLibrary(scan=shared_scan())
+    if action == "trust":
+        library.trust(package, shown=shown)
+    elif action == "refuse":
+        library.refuse(package, shown=shown)
+    else:
+        library.revoke(package)
+
+
+def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
+    """A package with its skills as an Open Plugins plugin: those that are imported first."""
+    packages: dict[str, list[FoundSkill]] = {}
+    for each in skills:
+        packages.setdefault(f"{each.package} {each.version}".strip(), []).append(each)
+    for name, own in packages.items():
+        yield {
+            "type": "plugin",
+            "id": f"package:{own[0].package}",
+            "uri": _uri(own[0].folder.parent),
+            "name": name,
+            "enabled": True,
+            "load": {"kind": "loaded"},
+            "children": [
+                {
+                    "type": "skill",
+                    "id": f"skill:{each.id}",
+                    "uri": _uri(each.folder),
+                    "name": each.name,
+                    "description": each.description,
+                }
+                for each in own
+            ],
+            "_meta": {
+                "agentnb": {
+                    "imported": any(each.imported for each in own),
+                    "isRevocable": own[0].package not in {OWN_PACKAGE, WORKSPACE},
+                }
+            },
+        }
+
+
+def _offer(offer: SkillOffer) -> dict[str, Any]:
+    """A package that the user is asked about: a plugin that is not enabled, with what its skills say of themselves."""
+    return {
+        "type": "plugin",
+        "id": f"offer:{offer.package}",
+        "uri": _uri(Path(offer.skills[0].folder).parent),
+        "name": f"{offer.package} {offer.version}".strip(),
+        "enabled": False,
+        "load": {"kind": "loaded"},
+        "children": [
+            {
+                "type": "skill",
+                "id": f"offer:{offer.package}/{each.name}",
+                "uri": _uri(Path(each.folder)),
+                "name": each.name,
+                "description": each.description,
+                "_meta": {
+                    "agentnb": {
+                        "folder": each.folder,
+                        "suspicious": list(each.suspicious),
+                        "moreSuspicious": each.more_suspicious,
+                        "otherFiles": each.other_files,
+                    }
+                },
+            }
+            for each in offer.skills
+        ],
+        "_meta": {"agentnb": {"package": offer.package, "digest": offer.digest}},
+    }
+
+
+def _uri(folder: Path) -> str:
+    return folder.absolute().as_uri()

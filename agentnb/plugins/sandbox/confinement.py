@@ -1,0 +1,323 @@
+"""Confines agents (:class:`agentnb.ports.Confiner`) with what the system has for that.
+
+On Linux the agent's process closes itself in with Landlock and seccomp just before it becomes the agent; where the
+kernel is too old for that, bubblewrap does it, if it is installed; on macOS ``sandbox-exec``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from agentnb.agent.confinement import Needs, Network
+from agentnb.agent.npm_settings import USER, copy_without_logins
+from agentnb.agent.refused_access import RefusedAccess, refused_accesses
+from agentnb.errors import AgentStartFailed
+from agentnb.folders import config_folder, data_folder, home
+from agentnb.plugins.sandbox import confined_program, landlock, own_mounts, seccomp
+from agentnb.plugins.sandbox.confined_variables import confined_variables
+from agentnb.plugins.sandbox.jupyter_ports import jupyter_ports
+from agentnb.plugins.sandbox.network_proxy import NetworkProxy
+from agentnb.plugins.sandbox.readable_paths import readable_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agentnb.agent.confinement import Confine
+    from agentnb.ports import AgentStart
+
+Way: TypeAlias = Literal["Landlock", "bubblewrap", "sandbox-exec"]
+
+OLDEST_LANDLOCK = landlock.SINCE["truncation"]
+"""Before this version whoever may read a file may empty it."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
+_XDG = (
+    ("XDG_CACHE_HOME", "~/.cache/"),
+    ("XDG_CONFIG_HOME", "~/.config/"),
+    ("XDG_DATA_HOME", "~/.local/share/"),
+    ("XDG_STATE_HOME", "~/.local/state/"),
+)
+_WEB = (80, 443)
+"""Ports that Landlock cannot refuse for one machine only, and that agents need for all others."""
+_PROBE_SECONDS = 10
+_WITHOUT_MOUNTS = "permissions, times and attributes of your other files; your other terminals"
+"""What Landlock does not look at, and a file system of one's own prevents."""
+_WITHOUT_PORTS = "your Jupyter server's port"
+"""What Landlock looks at from version 4 on (Linux 6.7)."""
+
+
+class Confinement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a confined process may do."""
+
+    way: Way
+    read: tuple[str, ...]
+    write: tuple[str, ...]
+    listed: tuple[str, ...] = ()
+    network: Network = "all"
+    proxy: str = ""
+    refused_ports: tuple[int, ...] = ()
+    sockets: bool = False
+    shown: tuple[str, ...] = ()
+    version: int = 0
+    unchecked: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What it is confined to, in a line."""
+        hosts = "" if isinstance(self.network, str) else f"; of the network only {', '.join(self.network)}"
+        network = "; no network" if self.network == "none" else hosts
+        unchecked = f" (not checked on this system: {self.unchecked})" if self.unchecked else ""
+        return f"by {self.way}: it writes only in {', '.join(self.shown)}{network}{unchecked}"
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command that runs *command* confined."""
+        if self.way == "Landlock":
+            program = [sys.executable, "-I", "-S", confined_program.__file__]
+            paths = [word for each in (self.read, self.write, self.listed) for word in (*each, confined_program.END)]
+            network = self.network if isinstance(self.network, str) else self.proxy
+            if network == "all" and self.refused_ports:
+                network = f"all;{','.join(map(str, self.refused_ports))}"
+            return [*program, network, "sockets" if self.sockets else "", *paths, *command]
+        if self.way == "bubblewrap":
+            return [*bubblewrap(self), *command]
+        return ["sandbox-exec", "-p", profile(self), *command]
+
+
+def way_here(version: int | None = None) -> tuple[Way | None, str]:
+    """What can confine a process here; None and why nothing can."""
+    if platform.system() == "Linux":
+        found = landlock.abi() if version is None else version
+        if found >= OLDEST_LANDLOCK and seccomp.is_available():
+            return "Landlock", ""
+        bubblewrap_is, works = bubblewrap_here()
+        if works:
+            return "bubblewrap", ""
+        needed = f"{OLDEST_LANDLOCK} is needed (Linux 6.2)"
+        return None, f"the kernel's Landlock has version {found}, {needed}, and bubblewrap {bubblewrap_is}"
+    if platform.system() == "Darwin" and shutil.which("sandbox-exec") is not None:
+        return "sandbox-exec", ""
+    return None, f"nothing here can do it ({platform.system()})"
+
+
+@lru_cache(maxsize=1)
+def unchecked_here() -> str:
+    """What confinement by Landlock does not look at here but does elsewhere, in words; empty: nothing."""
+    ports = () if landlock.abi() >= landlock.SINCE["TCP"] else (_WITHOUT_PORTS,)
+    mounts = () if _has_mounts_of_its_own() else (_WITHOUT_MOUNTS,)
+    return "; ".join((*mounts, *ports))
+
+
+def _has_mounts_of_its_own() -> bool:
+    command = [sys.executable, "-I", "-S", own_mounts.__file__]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def bubblewrap_here() -> tuple[str, bool]:
+    """How bubblewrap is here, in words, and whether it works: users may be forbidden to make namespaces."""
+    return _bubblewrap(shutil.which("bwrap"))
+
+
+@lru_cache(maxsize=4)
+def _bubblewrap(program: str | None) -> tuple[str, bool]:
+    if program is None:
+        return "is not installed", False
+    command = [program, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PROBE_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "does not start", False
+    return "cannot make namespaces", done.returncode == 0
+
+
+def confinement_of(
+    needs: Needs,
+    program: str,
+    cwd: Path,
+    asked: Confine,
+    env: Mapping[str, str],
+    *,
+    own: Path | None = None,
+    proxy: NetworkProxy | None = None,
+    by: Way | None = None,
+) -> Confinement:
+    """How an agent is confined here; folders of its own that are missing are made."""
+    way, why = (by, "") if by is not None else way_here()
+    if way is None:
+        message = f"The agent cannot be confined: {why}."
+        raise AgentStartFailed(message, hint="Leave confine=True out, or run it in a container.")
+    if proxy is not None and way != "Landlock":
+        message = f"The agent cannot be confined to single hosts: {way} can only leave the network, or take it."
+        raise AgentStartFailed(message, hint='Give network="none" or "all", or use Linux 6.7 or newer.')
+    folder = home(env)
+    writes = [_expanded(each, folder, env) for each in needs.writes]
+    writes += [f"{Path(said).expanduser()}/" for name in needs.variables if (said := env.get(name))]
+    for path in writes:
+        if path.endswith("/"):
+            with contextlib.suppress(OSError):  # then the agent could not make it, either
+                Path(path).mkdir(parents=True, exist_ok=True)
+    named = dict.fromkeys((str(cwd), *asked.directories, *(each.rstrip("/") for each in writes)))
+    shown = [each for each in named if own is None or not _is_below(each, own)]
+    readable = readable_paths(program, cwd, env, folder, asked.started)
+    read = [_expanded(each, folder, env) for each in (*readable, *needs.reads)]
+    links = _links(read) if way == "bubblewrap" else ()  # it has only what is mounted: /bin, too, where that is a link
+    return Confinement(
+        way=way,
+        read=(*_real(read), *links),
+        write=_real([*shown, *writes, env.get("TMPDIR", ""), "" if own is None else str(own), *_DEVICES]),
+        listed=_real([str(Path(__file__).parent.parent.parent.parent)]),
+        network=asked.network,
+        proxy="" if proxy is None else proxy.address,
+        refused_ports=tuple(port for port in jupyter_ports() if port not in _WEB) if asked.network == "all" else (),
+        sockets=needs.sockets or asked.sockets,
+        shown=tuple(_shortened(each, folder) for each in shown),
+        version=landlock.abi() if way == "Landlock" else 0,
+        unchecked=unchecked_here() if way == "Landlock" else "",
+    )
+
+
+BY_PORT = " (this system allows no network of its own, so a server elsewhere at the proxy's port is not refused)"
+"""Said of hosts that Landlock alone keeps: it limits ports, not addresses."""
+
+
+class ConfinedAgent:
+    """One agent that is confined (:class:`agentnb.ports.Confined`): its temporary folder, its proxy, its limits."""
+
+    def __init__(self, env: Mapping[str, str], temporary: str) -> None:
+        self.variables: dict[str, str] = {}
+        self._home = home(env)
+        self._temporary = temporary
+        self._proxy: NetworkProxy | None = None
+        self._limits = Confinement(way="Landlock", read=(), write=())
+
+    async def begin(self, start: AgentStart, asked: Confine) -> None:
+        """Make its folders, open its proxy and find out its limits."""
+        spec, env = start.spec, {**start.env, "TMPDIR": self._temporary}
+        runner = Path(spec.command[0]).name
+        own, self.variables = confined_variables(spec.name, Path(self._temporary), start.given, runner=runner)
+        self.variables |= copy_without_logins(env, self._home, own) if USER not in start.given else {}
+        env |= self.variables
+        if not isinstance(asked.network, str):
+            self._proxy = NetworkProxy(asked.network, env)
+            await self._proxy.open()
+        needs = spec.confinement or Needs()
+        self._limits = confinement_of(needs, start.program, start.cwd, asked, env, own=own, proxy=self._proxy)
+
+    @property
+    def network(self) -> Network:
+        """See :class:`agentnb.ports.Confined`."""
+        return self._limits.network
+
+    @property
+    def summary(self) -> str:
+        """See :class:`agentnb.ports.Confined`."""
+        by_port = self._proxy is not None and not self._proxy.has_joined
+        return f"{self._limits.summary}{BY_PORT if by_port else ''}"
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """See :meth:`agentnb.ports.Confined`."""
+        return self._limits.command(command)
+
+    def refused(self, text: str) -> tuple[RefusedAccess, ...]:
+        """See :meth:`agentnb.ports.Confined.refused`."""
+        hosts = () if self._proxy is None else tuple(self._proxy.refused)
+        files = refused_accesses(text, self._limits, str(self._home))
+        return (*files, *(RefusedAccess(each, "connecting to") for each in hosts))
+
+    def close(self) -> None:
+        """See :meth:`agentnb.ports.Confined.close`."""
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._proxy is not None:
+            self._proxy.close()
+
+
+async def confine(start: AgentStart, asked: Confine) -> ConfinedAgent:
+    """Confine an agent; see :meth:`agentnb.ports.Confiner.confine`."""
+    agent = ConfinedAgent(start.env, tempfile.mkdtemp(prefix="agentnb-agent-"))
+    try:
+        await agent.begin(start, asked)
+    except BaseException:
+        agent.close()
+        raise
+    return agent
+
+
+def bubblewrap(confinement: Confinement) -> list[str]:
+    """The beginning of the command by which bubblewrap confines."""
+    words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev"]
+    words += ["--tmpfs", "/tmp"]  # noqa: S108 - of its own
+    if confinement.network == "none":
+        words.append("--unshare-net")
+    mounted = {"/proc", "/dev"}
+    for path in confinement.read:
+        if path not in mounted and not path.startswith(("/proc", "/dev")):
+            words += ["--ro-bind-try", path, path]
+    for path in confinement.write:
+        if not path.startswith("/dev"):
+            words += ["--bind-try", path, path]
+    return [*words, "--remount-ro", "/", "--"]
+
+
+def profile(confinement: Confinement) -> str:
+    """The profile by which macOS's ``sandbox-exec`` confines."""
+    read = " ".join(f"(subpath {_quoted(each)})" for each in (*confinement.read, *confinement.write))
+    write = " ".join(f"(subpath {_quoted(each)})" for each in confinement.write)
+    lines = [
+        *("(version 1)", "(deny default)", "(allow process*)", "(allow sysctl-read)", "(allow mach-lookup)"),
+        *("(allow signal (target same-sandbox))", "(allow file-read-metadata)", '(allow file-read* (literal "/"))'),
+        *(f"(allow file-read* {read})", f"(allow file-write* {write})"),
+    ]
+    if confinement.network == "all":
+        lines.append("(allow network*)")
+        lines += [f'(deny network* (remote tcp "localhost:{port}"))' for port in confinement.refused_ports]
+    return "\n".join(lines)
+
+
+def _quoted(path: str) -> str:
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _expanded(path: str, folder: Path, env: Mapping[str, str]) -> str:
+    for name, usual in _XDG:
+        if path.startswith(usual) and (said := env.get(name, "")).startswith("/"):
+            return f"{said}/{path[len(usual) :]}"
+    for word, of in (("{config}/", config_folder), ("{data}/", data_folder)):
+        if path.startswith(word):
+            return f"{of(env)}/{path[len(word) :]}"
+    return f"{folder}/{path[2:]}" if path.startswith("~/") else path
+
+
+def _is_below(path: str, folder: Path) -> bool:
+    return path.startswith(f"{folder}/")
+
+
+def _shortened(path: str, folder: Path) -> str:
+    return f"~{path[len(str(folder)) :]}" if path.startswith(f"{folder}/") else path
+
+
+def _links(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of *paths* that lead elsewhere and are not in a folder that is there anyway."""
+    real = _real(paths)
+    return tuple(
+        path
+        for path in dict.fromkeys(paths)
+        if os.path.lexists(path) and path not in real and not any(_is_below(path, Path(each)) for each in real)
+    )
+
+
+def _real(paths: Iterable[str]) -> tuple[str, ...]:
+    found = (os.path.realpath(path) for path in paths if path)
+    return tuple(dict.fromkeys(path for path in found if os.path.lexists(path)))

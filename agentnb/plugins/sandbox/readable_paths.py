@@ -1,0 +1,166 @@
+"""What a confined agent reads besides the workspace: the system, installed programs, what git and installers need."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentnb.agent.npm_settings import certificate_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/snap", "/sys", "/proc"),
+    *("/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/var/lib/ca-certificates", "/home/linuxbrew"),
+    *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db"),
+)
+_GIT = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.config/git/attributes")
+"""What git reads of the user's: it refuses to work where it may not. Its stored passwords are in other files."""
+_INDEXES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf", "~/.config/uv/uv.toml", "~/.condarc")
+"""Which package index is used: without these nothing can be installed where only a mirror is reached."""
+_INDEX_VARIABLES = (
+    *("PIP_CONFIG_FILE", "UV_CONFIG_FILE", "PIP_CERT", "npm_config_cafile", "NPM_CONFIG_CAFILE", "NODE_EXTRA_CA_CERTS"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_globalconfig"),
+)
+"""Variables that name such settings, and certificates."""
+_TOOLS = (
+    *("~/.local/bin", "~/.local/lib", "~/.local/pipx/venvs", "~/.local/share/pipx/venvs", "~/.local/share/uv/tools"),
+    *("~/.local/share/uv/python", "~/.rustup", "~/.cargo/bin", "~/.pyenv/versions", "~/.nvm/versions"),
+)
+"""Programs and Pythons that users install for themselves; no secrets are there."""
+_MOST_INTERPRETER = 200
+_MOST_LINKS = 5_000
+_LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""Where programs find their libraries, on clusters mostly outside of the system's folders."""
+_MACHINE_SECRET = re.compile(
+    r"g?shadow.*|sudoers.*|ssh|krb5\.keytab|security|NetworkManager|wireguard|ipsec.*|\.pwd\.lock"
+)
+"""Names in ``/etc`` that hold passwords and keys of the machine."""
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+_SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
+
+
+def readable_paths(
+    program: str, cwd: Path, env: Mapping[str, str], folder: Path, started: Iterable[Sequence[str]] = ()
+) -> list[str]:
+    """What a confined agent reads besides what its description names; ``~`` is in some of these paths."""
+    package = str(Path(__file__).parent.parent.parent)
+    python = [sys.prefix, sys.base_prefix, sys.exec_prefix]
+    here = [*_install(program, env, folder), *_modules(env, folder), *repository_of(cwd, folder)]
+    here += [path for command in started for path in _server(command, env, folder)]
+    named = [env[name] for name in _INDEX_VARIABLES if name in env]
+    machine = [*_SYSTEM, *_settings(), *python, package]
+    return [*machine, *here, *_GIT, *_INDEXES, *named, *certificate_files(env, folder), *_TOOLS]
+
+
+def _settings() -> list[str]:
+    """What is in ``/etc``, without passwords and keys of the machine, which root could read."""
+    try:
+        names = sorted(os.listdir("/etc"))
+    except OSError:
+        return []
+    return [f"/etc/{name}" for name in names if not _MACHINE_SECRET.fullmatch(name)]
+
+
+def repository_of(cwd: Path, folder: Path) -> list[str]:
+    """What git reads of the repository around a workspace: it works in one of its folders, and in a worktree, then."""
+    real = Path(os.path.realpath(cwd))
+    root = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
+    if root is None or not _is_narrow(root, folder):
+        return []
+    return [*([] if root == real else [str(root)]), *_shared_by_worktrees(root / ".git")]
+
+
+def _shared_by_worktrees(link: Path) -> list[str]:
+    """The ``.git`` that a worktree's file *link* leads to, where that knows it: the agent could have written *link*."""
+    try:
+        own = Path(link.read_text().removeprefix("gitdir:").strip()) if link.is_file() else None
+        known = own is not None and os.path.realpath((own / "gitdir").read_text().strip()) == os.path.realpath(link)
+    except (OSError, ValueError):
+        return []
+    return [str(own.parent.parent)] if own is not None and known else []
+
+
+def _install(program: str, env: Mapping[str, str], folder: Path) -> list[str]:
+    """Where the program, what runs it, and what it is installed with are."""
+    found: list[str] = []
+    for each in (program, *_interpreters(program, env)):
+        for path in {os.path.abspath(each), os.path.realpath(each)}:
+            beside, _, within = path.partition("/node_modules/")
+            found += [f"{beside}/node_modules"] if within else []
+            found += _prefix(Path(path).parent, folder)
+    paths = [Path(each) for each in env.get("PATH", "").split(os.pathsep)]
+    paths += [each.parent for each in paths if each.name == "shims"]  # pyenv and its like: these run what lies beside
+    paths += [each.parent for each in paths if (each.parent / "lib").is_dir() and each.parent.name != ".local"]
+    paths += [Path(each) for name in _LIBRARIES for each in env.get(name, "").split(os.pathsep)]
+    found += [str(each) for each in paths if _is_narrow(each, folder)]
+    return found
+
+
+def _modules(env: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """Where Python finds modules besides its own folders (``PYTHONPATH``: clusters, ``pip install --target``).
+
+    Some of these folders hold only links to packages that are installed elsewhere. Other links are not followed: the
+    agent could have made them, where the folder is in the workspace.
+    """
+    for path in map(Path, env.get("PYTHONPATH", "").split(os.pathsep)):
+        if not _is_narrow(path, folder):
+            continue
+        yield str(path)
+        try:
+            with os.scandir(path) as entries:
+                links = [each.path for each in islice(entries, _MOST_LINKS) if each.is_symlink()]
+        except OSError:
+            continue
+        targets = {Path(os.path.realpath(each)).parent for each in links}
+        yield from (str(each) for each in targets if each.name in _INSTALLED)
+
+
+def _server(command: Sequence[str], env: Mapping[str, str], folder: Path) -> list[str]:
+    """Where an MCP server is installed, and the files and folders that its arguments name, which it is there for.
+
+    None in hidden folders of the home folder (``~/.ssh``), by a link neither: a project's settings name servers, too.
+    """
+    program = shutil.which(command[0], path=env.get("PATH"))
+    found = _install(program, {}, folder) if program is not None else []
+    own = Path(os.path.realpath(folder))
+    for word in command[1:]:
+        where = Path(os.path.realpath(word))
+        is_hidden = where.is_relative_to(own) and where.relative_to(own).as_posix().startswith(".")
+        if not os.path.isabs(word) or not where.exists() or is_hidden or not _is_narrow(where, own):
+            continue
+        found += [str(where), *(_install(str(where), {}, own) if where.suffix in _SCRIPTS else [])]
+    return found
+
+
+def _prefix(folder: Path, own: Path) -> list[str]:
+    """The folder of a program, and where that is ``bin`` what belongs to it."""
+    above = [folder.parent] if folder.name == "bin" and folder.parent.name != ".local" else []
+    return [str(each) for each in (folder, *above) if _is_narrow(each, own)]
+
+
+def _is_narrow(folder: Path, own: Path) -> bool:
+    """Whether a folder holds programs, and is not the home folder or one above it."""
+    return folder.is_absolute() and folder != own and folder not in own.parents
+
+
+def _interpreters(program: str, env: Mapping[str, str]) -> Iterable[str]:
+    """What runs a script (its ``#!``)."""
+    try:
+        with Path(program).open("rb") as file:
+            first = file.readline(_MOST_INTERPRETER)
+    except OSError:
+        return []
+    if not first.startswith(b"#!"):
+        return []
+    words = os.fsdecode(first[2:]).split()
+    named = words[1:2] if words and words[0].endswith("/env") else words[:1]
+    return [found for each in named if (found := shutil.which(each, path=env.get("PATH"))) is not None]

@@ -1,0 +1,355 @@
+"""JSON-RPC 2.0: one end of a connection, for every protocol that is spoken here (ACP, MCP, AHP, LSP).
+
+Bytes that were read go in at :meth:`Connection.feed`, a whole message at :meth:`Connection.receive`. Messages are
+handled strictly in their order: notifications that follow each other in one read are handed over as one list, and the
+answer to a :meth:`Connection.call` is handled between them. A request is answered at once, or by a task where its
+handler returns an awaitable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.credentials import logger
+from agentnb.errors import AgentnbError, ProtocolError
+from agentnb.rpc_message import (
+    CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LONGEST_MESSAGE,
+    METHOD_NOT_FOUND,
+    Headers,
+    Lines,
+    RpcError,
+    RpcMessage,
+    Whole,
+    as_message,
+    encode,
+    read_batch,
+    read_message,
+    repair_message,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    Notifications = Callable[[list[tuple[str, Any]]], None]
+    Requests = Callable[[str, Any], Any]
+    Done = Callable[[Any, Exception | None], None]
+    Reply = Callable[[Any], object]
+
+log = logger("agentnb.rpc")
+
+_LONGEST_ID = 20  # digits; ours count from 1
+
+
+class Dialect(NamedTuple):
+    """How a protocol uses JSON-RPC.
+
+    Attributes:
+        framing: How messages stand in a stream.
+        cancel: The notification that takes a request back (``requestId``).
+        answers_cancelled: Whether a request that was taken back is answered, with an error.
+        repairs: Whether messages are repaired, and what is none is passed over, not answered.
+        batches: Whether an array of messages is answered with an array.
+    """
+
+    framing: type[Lines | Headers] = Lines
+    cancel: str = ""
+    answers_cancelled: bool = False
+    repairs: bool = False
+    batches: bool = False
+
+
+ACP = Dialect(cancel="$/cancel_request", answers_cancelled=True, repairs=True)
+MCP = Dialect(cancel="notifications/cancelled", batches=True)
+MCP_CLIENT = Dialect(cancel="notifications/cancelled", repairs=True)
+AHP = Dialect(framing=Whole)
+LSP = Dialect(framing=Headers)
+
+
+def to_error(error: Exception) -> RpcError:
+    """The error that a request is answered with whose handler has raised *error*."""
+    return error if isinstance(error, RpcError) else RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+
+
+def answer_nothing(method: str, _params: Any) -> Any:
+    """Answer the requests of a connection that has no methods."""
+    raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}", {"method": method[:100]})
+
+
+class Connection:
+    """One end of a connection. Everything happens on one event loop.
+
+    Args:
+        write: Writes bytes, framed.
+        dialect: The protocol's.
+        on_request: Takes the method and the parameters of a request as they came; returns the result or an awaitable of
+            it, or raises.
+        on_notifications: Takes notifications, each its method and its parameters.
+        on_invalid: Takes what is wrong with a message that cannot be read; by default that is answered.
+        on_closed: Takes the reason given to :meth:`close`, once.
+        to_error: The error to answer where *on_request* has raised.
+        longest: The longest message, in bytes, that is waited for.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[bytes], object],
+        dialect: Dialect,
+        *,
+        on_request: Requests = answer_nothing,
+        on_notifications: Notifications = lambda _: None,
+        on_invalid: Callable[[RpcError], None] | None = None,
+        on_closed: Callable[[Exception | None], None] = lambda _: None,
+        to_error: Callable[[Exception], RpcError] = to_error,
+        longest: int = LONGEST_MESSAGE,
+    ) -> None:
+        self.stray = 0
+        self.closed = False
+        self._write = write
+        self._dialect = dialect
+        self._on_request = on_request
+        self._on_notifications = on_notifications
+        self._on_invalid = on_invalid or self._refuse
+        self._on_closed = on_closed
+        self._to_error = to_error
+        self._framing = dialect.framing(longest)
+        self._waiting: dict[int, Done] = {}
+        self._serving: dict[str, asyncio.Future[Any]] = {}
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._last_id = 0
+        self._reason: Exception | None = None
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self._send({"jsonrpc": "2.0", "method": method, **_members(params)})
+
+    def call(self, method: str, params: Any, done: Done) -> int:
+        """Send a request; *done* gets ``(result, error)`` in the order of the wire. Returns the request's id."""
+        self._last_id += 1
+        request = self._last_id
+        if self.closed:
+            self._safely(done, None, self._over())
+        else:
+            self._waiting[request] = done
+            self._send({"jsonrpc": "2.0", "id": request, "method": method, **_members(params)})
+        return request
+
+    async def request(self, method: str, params: Any, timeout: float | None = None) -> Any:
+        """Send a request and wait for its result; it is taken back if nobody waits any more."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(result: Any, error: Exception | None) -> None:
+            if not answer.done():
+                answer.set_result(result) if error is None else answer.set_exception(error)
+
+        request = self.call(method, params, done)
+        try:
+            await asyncio.wait([answer], timeout=timeout)
+            if not answer.done():
+                raise TimeoutError(f"no answer to {method} in {timeout:g} s")
+            return answer.result()
+        finally:
+            self.take_back(request)
+
+    def take_back(self, request: int) -> None:
+        """Want no answer to *request* any more; the other end hears of it where it owes one."""
+        if self._waiting.pop(request, None) is not None and self._dialect.cancel:
+            self.notify(self._dialect.cancel, {"requestId": request})
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read from a stream."""
+        try:
+            self._receive([] if self.closed else self._framing.feed(data))
+        except ProtocolError as error:
+            self.close(error)
+
+    def receive(self, data: bytes) -> None:
+        """Take one whole message."""
+        self._receive([data])
+
+    def serve(self, message: RpcMessage, reply: Reply) -> None:
+        """Answer a request; *reply* gets the answer, and None where there is none."""
+        try:
+            if not isinstance(message.method, str):
+                raise RpcError(INVALID_REQUEST, "The method is no text.")
+            result = self._on_request(message.method, message.params)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            reply(self._failed(message, error))
+            return
+        if inspect.isawaitable(result):
+            task, key = self.spawn(self._answer(message, result, reply)), repr(message.id)
+            self._serving[key] = task
+            task.add_done_callback(lambda _: self._served(message, result, key, task, reply))
+        else:
+            reply({"jsonrpc": "2.0", "id": message.id, "result": result})
+
+    def spawn(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        """Run *work* as a task that is cancelled where the connection ends."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def close(self, reason: Exception | None = None) -> None:
+        """End the connection: what is still unanswered fails with *reason*, what is being served is cancelled."""
+        if self.closed:
+            return
+        self._receive(self._framing.rest())
+        self.closed, self._reason = True, reason
+        for task in tuple(self._tasks):
+            task.cancel()
+        waiting, self._waiting = self._waiting, {}
+        for done in waiting.values():
+            self._safely(done, None, self._over())
+        self._safely(self._on_closed, reason)
+
+    async def wait_closed(self) -> None:
+        """Wait until the tasks of a connection that was closed have ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # --- inside: what comes ---
+
+    def _receive(self, messages: list[bytes]) -> None:
+        batch: list[tuple[str, Any]] = []
+        for data in messages:
+            message = self._read(data)
+            if message is None:
+                continue
+            if message.id is None and isinstance(message.method, str) and message.method != self._dialect.cancel:
+                batch.append((message.method, message.params))
+                continue
+            if batch:
+                self._safely(self._on_notifications, batch)
+                batch = []
+            self._safely(self._take, message)
+        if batch:
+            self._safely(self._on_notifications, batch)
+
+    def _read(self, data: bytes) -> RpcMessage | None:
+        """One message; None where there is none, or a batch, which is answered."""
+        try:
+            if self._dialect.repairs:
+                return repair_message(data)
+            if not self._dialect.batches or data.lstrip()[:1] != b"[":
+                return read_message(data)
+            self.spawn(self._batch(read_batch(data)))
+        except RpcError as error:
+            self.stray += 1
+            self._on_invalid(error)
+        return None
+
+    def _take(self, message: RpcMessage) -> None:
+        """Take a request, an answer, a cancellation, or what is none of them."""
+        if message.id is not None and message.method is not None:
+            self.serve(message, self._send)
+        elif message.method is not None and message.method == self._dialect.cancel:
+            self._cancel(message.params)
+        elif message.id is not None:
+            self._resolve(message)
+        else:
+            self.stray += 1
+
+    def _resolve(self, message: RpcMessage) -> None:
+        done = self._waiting.pop(_own_id(message.id), None)
+        if done is None:
+            self.stray += 1
+        elif message.error is not None:
+            done(None, RpcError.received(message.error))
+        else:
+            done(message.result, None)
+
+    def _cancel(self, params: Any) -> None:
+        task = self._serving.get(repr(params.get("requestId"))) if isinstance(params, dict) else None
+        if task is not None:
+            task.cancel()
+
+    async def _batch(self, items: list[Any]) -> None:
+        answers: list[Any] = []
+        for item in items:
+            try:
+                message = as_message(item)
+            except RpcError as error:
+                answers.append(_error(None, error))
+                continue
+            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            if message.id is None or message.method is None:
+                self._receive([encode(item)])
+            else:
+                self.serve(message, answer.set_result)
+                answers.append(await answer)
+        self._send([answer for answer in answers if answer is not None] or None)
+
+    # --- inside: what is answered ---
+
+    async def _answer(self, message: RpcMessage, result: Awaitable[Any], reply: Reply) -> None:
+        """Answer before any task gets its turn that the handler has started."""
+        try:
+            answer = {"jsonrpc": "2.0", "id": message.id, "result": await result}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            answer = self._failed(message, error)
+        reply(answer)
+
+    def _served(
+        self, message: RpcMessage, result: Awaitable[Any], key: str, task: asyncio.Future[Any], reply: Reply
+    ) -> None:
+        if self._serving.get(key) is task:
+            del self._serving[key]
+        if task.cancelled():
+            if inspect.iscoroutine(result):
+                result.close()  # it may not have begun
+            cancelled = _error(message.id, RpcError(CANCELLED, "Request cancelled"))
+            reply(cancelled if self._dialect.answers_cancelled else None)
+
+    def _failed(self, message: RpcMessage, error: Exception) -> dict[str, Any]:
+        answer = self._to_error(error)
+        if answer.code == INTERNAL_ERROR and not isinstance(error, (RpcError, AgentnbError)):
+            log.error("serving %s failed", message.method, exc_info=error)
+        return _error(message.id, answer)
+
+    def _refuse(self, error: RpcError) -> None:
+        if self._dialect.repairs:
+            log.warning("%s", error)
+        else:
+            self._send(_error(None, error))
+
+    def _send(self, message: Any) -> None:
+        if self.closed or message is None:
+            return
+        try:
+            data = encode(message)
+        except Exception:
+            log.exception("a message cannot be written as JSON")
+            if "method" in message:
+                raise
+            request = message.get("id") if isinstance(message, dict) else None
+            data = encode(_error(request, RpcError(INTERNAL_ERROR, "no JSON")))
+        self._write(self._framing.frame(data))
+
+    def _over(self) -> Exception:
+        return self._reason or ProtocolError("The connection has ended.")
+
+    def _safely(self, callback: Callable[..., None], *args: Any) -> None:
+        """A callback that fails must not stop the reader."""
+        try:
+            callback(*args)
+        except Exception:
+            log.exception("a callback of the connection failed")
+
+
+def _members(params: Any) -> dict[str, Any]:
+    return {} if params is None else {"params": params}
+
+
+def _error(request: Any, error: RpcError) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request, "error": error.to_json()}
+
+
+def _own_id(received: Any) -> int:
+    """Our ids are numbers; some agents send them back as text."""
+    if isinstance(received, str) and len(received) <= _LONGEST_ID and received.isascii() and received.isdigit():
+        return int(received)
+    return received if isinstance(received, int) and not isinstance(received, bool) else -1

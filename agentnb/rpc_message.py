@@ -1,0 +1,243 @@
+"""JSON-RPC 2.0 messages: how they stand in a stream, how they are read and written, and their errors.
+
+Others write badly: text around messages, halves of emoji (JavaScript), ``NaN`` (Python), nesting without end.
+:func:`read_message` raises the error to answer; :func:`repair_message` saves what can be saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import msgspec
+
+from agentnb.errors import ProtocolError
+from agentnb.safe_json import is_too_deep, read_first_json, read_json, without_deep_values, without_half_characters
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+CANCELLED = -32800
+"""The codes of JSON-RPC 2.0 (section 5.1), and ACP's for a request that was taken back."""
+
+LONGEST_MESSAGE = 512 * 1024 * 1024
+"""The longest message, in bytes, that is waited for."""
+_LONGEST_HEADER = 4_096
+
+
+class RpcError(Exception):
+    """A JSON-RPC error, received or to be sent."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @classmethod
+    def received(cls, error: Any) -> RpcError:
+        """Read an ``error`` member, however it is made."""
+        if not isinstance(error, dict):
+            return cls(INTERNAL_ERROR, str(error))
+        code, message = error.get("code"), error.get("message")
+        return cls(
+            code if isinstance(code, int) else INTERNAL_ERROR,
+            message if isinstance(message, str) and message else "no reason given",
+            error.get("data"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``error`` member."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+# --- messages ---
+
+
+class RpcMessage(msgspec.Struct):
+    """One JSON-RPC message as it came; absent members are None."""
+
+    jsonrpc: Any = None
+    method: Any = None
+    params: Any = None
+    id: Any = None
+    result: Any = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(RpcMessage).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(message: Any) -> bytes:
+    """Write a message as JSON."""
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:  # such as of a folder whose name is no UTF-8
+        return _encode(without_half_characters(msgspec.to_builtins(message)))
+
+
+def read_message(data: bytes) -> RpcMessage:
+    """Read one message; raises the :class:`RpcError` to answer where it is none."""
+    if is_too_deep(data):
+        raise RpcError(PARSE_ERROR, "The message is nested too deep.")
+    try:
+        return _checked(_decode(data))
+    except msgspec.ValidationError:
+        raise _no_message() from None
+    except (msgspec.MsgspecError, UnicodeError):  # what msgspec reads less of than Python does
+        return as_message(_read_value(data))
+
+
+def repair_message(data: bytes) -> RpcMessage:
+    """Read one message, repairing what can be repaired; raises :class:`RpcError` where there is none."""
+    try:
+        if not is_too_deep(data):
+            return _decode(data)
+    except (msgspec.MsgspecError, UnicodeError):
+        pass
+    begins = {0, max(data.find(b'{"jsonrpc"'), 0)}  # there can be text before it
+    for begin in sorted(begins):
+        if (message := _repaired(data[begin:])) is not None:
+            return message
+    raise RpcError(PARSE_ERROR, f"a line of {len(data)} bytes is no message")
+
+
+def repair_messages(lines: list[bytes]) -> list[RpcMessage]:
+    """The messages among *lines*."""
+    messages: list[RpcMessage] = []
+    for line in lines:
+        with contextlib.suppress(RpcError):
+            messages.append(repair_message(line))
+    return messages
+
+
+def _repaired(data: bytes) -> RpcMessage | None:
+    if is_too_deep(data):
+        data = without_deep_values(data)
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
+        return _decode(data)
+    with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+        return msgspec.convert(read_first_json(data.decode("utf-8", "replace").lstrip()), RpcMessage)
+    return None
+
+
+def read_batch(data: bytes) -> list[Any]:
+    """Read an array, each for :func:`as_message`; raises the :class:`RpcError` to answer where it is none."""
+    items = _read_value(data)
+    if not isinstance(items, list) or not items:
+        raise _no_message()
+    return items
+
+
+def _read_value(data: bytes) -> Any:
+    try:
+        return read_json(data)
+    except ValueError:
+        raise RpcError(PARSE_ERROR, "The message is not JSON.") from None
+
+
+def as_message(value: Any) -> RpcMessage:
+    """The message that a JSON value is; raises the :class:`RpcError` to answer where it is none."""
+    try:
+        return _checked(msgspec.convert(value, RpcMessage))
+    except msgspec.ValidationError:
+        raise _no_message() from None
+
+
+def _checked(message: RpcMessage) -> RpcMessage:
+    is_id = isinstance(message.id, (int, float, str, type(None))) and not isinstance(message.id, bool)
+    if message.jsonrpc != "2.0" or not isinstance(message.method, (str, type(None))) or not is_id:
+        raise _no_message()
+    return message
+
+
+def _no_message() -> RpcError:
+    return RpcError(INVALID_REQUEST, "This is no JSON-RPC 2.0 message.")
+
+
+# --- framing ---
+
+
+class Lines:
+    """Cuts a stream into messages, one a line (ACP, MCP); a line without its end waits in pieces."""
+
+    def __init__(self, longest: int = LONGEST_MESSAGE) -> None:
+        self._longest = longest
+        self._held = 0
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Add *data*; return the messages that are whole now. Raises ProtocolError where there is no going on."""
+        *lines, rest = data.split(b"\n")
+        if lines and self._pieces:
+            lines[0] = b"".join((*self._pieces, lines[0]))
+            self._pieces, self._held = [], 0
+        if rest:
+            self._pieces.append(rest)
+            self._held += len(rest)
+        if self._held > self._longest:
+            raise ProtocolError(f"The other side wrote a line of more than {self._longest} bytes.")
+        return [line for line in lines if line and not line.isspace()]
+
+    def rest(self) -> list[bytes]:
+        """The last line counts without its end, once the stream has ended."""
+        rest, self._pieces = b"".join(self._pieces), []
+        return [rest] if rest.strip() else []
+
+    @staticmethod
+    def frame(message: bytes) -> bytes:
+        """*message* as it stands in the stream."""
+        return message + b"\n"
+
+
+class Whole(Lines):
+    """Messages that come whole: WebSockets and HTTP have a frame of their own."""
+
+    @staticmethod
+    def frame(message: bytes) -> bytes:
+        """See :meth:`Lines.frame`."""
+        return message
+
+
+class Headers:
+    """Cuts a stream into messages, each behind a header with its length (LSP)."""
+
+    def __init__(self, longest: int = LONGEST_MESSAGE) -> None:
+        self._longest = longest
+        self._input = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """See :meth:`Lines.feed`."""
+        self._input += data
+        return list(iter(self._next, None))
+
+    def rest(self) -> list[bytes]:
+        """Half a message is none."""
+        return []
+
+    @staticmethod
+    def frame(message: bytes) -> bytes:
+        """See :meth:`Lines.frame`."""
+        return b"Content-Length: %d\r\n\r\n%b" % (len(message), message)
+
+    def _next(self) -> bytes | None:
+        end = self._input.find(b"\r\n\r\n", 0, _LONGEST_HEADER)
+        if end < 0 and len(self._input) < _LONGEST_HEADER:
+            return None
+        begin, size = end + 4, self._length(bytes(self._input[: max(end, 0)]))
+        if len(self._input) < begin + size:
+            return None
+        message = bytes(self._input[begin : begin + size])
+        del self._input[: begin + size]
+        return message
+
+    def _length(self, header: bytes) -> int:
+        for line in header.lower().split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name == b"content-length" and value.strip().isdigit() and int(value) <= self._longest:
+                return int(value)
+        raise ProtocolError("The other side wrote a header without a usable length.")

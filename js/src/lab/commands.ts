@@ -1,0 +1,136 @@
+/** The commands of the extension: for the palette, shortcuts, menus and cells' toolbars. */
+import type { Application } from "@jupyterlab/application";
+import type { Palette } from "@jupyterlab/apputils";
+import type { Cell, NotebookPanel, Tracker } from "@jupyterlab/notebook";
+import type { Place } from "./add-to-chat";
+import type { NotebookEdits } from "./edits";
+import type { ErrorAction, FailedCells } from "./failed-cells";
+import icon, { explainIcon, fixIcon } from "./icon";
+import type { Sidebar } from "./sidebar";
+
+export const ERRORS = { fix: "agentnb:fix-error", explain: "agentnb:explain-error" } as const;
+const ADD = "agentnb:add-to-chat";
+export const COMMANDS = {
+  toggle: "agentnb:toggle",
+  focus: "agentnb:focus",
+  reconnect: "agentnb:reconnect",
+  settings: "agentnb:settings",
+  history: "agentnb:history",
+};
+
+interface Doings {
+  toggle(): void;
+  reveal(): void;
+}
+
+export function addCommands(
+  app: Application,
+  palette: Palette | null,
+  tracker: Tracker,
+  sidebar: Sidebar,
+  { toggle, reveal }: Doings,
+): void {
+  const focus = (): void => {
+    const inside = sidebar.node.contains(document.activeElement);
+    if (inside && app.shell.currentWidget) app.shell.activateById(app.shell.currentWidget.id);
+    else reveal();
+  };
+  app.commands.addCommand(COMMANDS.toggle, {
+    label: "Agent Chat",
+    caption: "Show or hide the chat with coding agents",
+    icon,
+    isToggled: () => sidebar.isVisible,
+    execute: toggle,
+  });
+  app.commands.addCommand(COMMANDS.focus, {
+    label: "Focus the Agent Chat",
+    caption: "Move the focus to the agent chat, or back to the notebook",
+    execute: focus,
+  });
+  app.commands.addCommand(COMMANDS.reconnect, {
+    label: "Reconnect the Agent Chat",
+    caption: "Load the chat from the notebook's kernel again",
+    isEnabled: () => sidebar.current !== undefined,
+    execute: () => sidebar.current?.again(),
+  });
+  for (const [panel, label] of [
+    ["settings", "Agent Settings"],
+    ["history", "Agent History"],
+  ] as const)
+    app.commands.addCommand(COMMANDS[panel], {
+      label,
+      isEnabled: () => tracker.currentWidget !== null,
+      execute: () => {
+        reveal();
+        sidebar.follow();
+        sidebar.current?.open(`The ${panel}`, panel, "agentnb-panel");
+      },
+    });
+  for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: "Agents" });
+}
+
+/** Where the context menu was opened, if it is a command of that menu. */
+const hitOf = (app: Application, { menu }: Record<string, unknown>, selector: string): HTMLElement | undefined =>
+  menu ? app.contextMenuHitTest((node) => node.matches(selector)) : undefined;
+
+/** For the palette, the shortcut, the cell's toolbar (`bar`) and its context menu (`menu`). */
+export function addErrorCommands(
+  app: Application,
+  palette: Palette | null,
+  tracker: Tracker,
+  of: (panel: NotebookPanel) => FailedCells | undefined,
+): void {
+  const found = (args: Record<string, unknown> = {}): [FailedCells?, Cell?] => {
+    const panel = tracker.currentWidget;
+    const failed = panel ? of(panel) : undefined;
+    if (!panel || !failed) return [];
+    const hit = hitOf(app, args, ".jp-CodeCell");
+    return [failed, hit ? panel.content.widgets.find((cell) => cell.node === hit) : failed.current];
+  };
+  const add = (action: ErrorAction, label: string, caption: string): void => {
+    app.commands.addCommand(ERRORS[action], {
+      label,
+      caption,
+      icon: action === "fix" ? fixIcon : explainIcon,
+      isEnabled: () => found()[1] !== undefined,
+      isVisible: ({ bar }) => {
+        const panel = tracker.currentWidget;
+        return !bar || (panel !== null && of(panel)?.has(panel.content.activeCell) === true);
+      },
+      execute: (args) => {
+        const [failed, cell] = found(args);
+        failed?.ask(action, cell);
+      },
+    });
+    palette?.addItem({ command: ERRORS[action], category: "Agents" });
+  };
+  add("fix", "Fix the Error with the Agent", "Send the error of this cell to the agent to be fixed");
+  add("explain", "Explain the Error", "Have the agent explain the error of this cell");
+}
+
+/** For the palette, the shortcut, and the context menus (`menu`) of cells, outputs (`output`) and the debugger's variables. */
+export function addAddCommand(app: Application, palette: Palette | null, add: (place?: Place) => void): void {
+  app.commands.addCommand(ADD, {
+    label: (args) => (args.output ? "Add Output to Chat" : args.menu ? "Add to Chat" : "Add Selection to Chat"),
+    execute: (args = {}) => {
+      const hit = hitOf(app, args, ".jp-Cell, .jp-TreeItem");
+      add({ hit, output: args.output === true });
+    },
+  });
+  palette?.addItem({ command: ADD, category: "Agents" });
+}
+
+/** The same edits for other extensions and for shortcuts of one's own: `{"source": "…"}`. */
+export function addEdits(app: Application, current: () => NotebookEdits | undefined): void {
+  const add = (id: string, label: string, edit: (edits: NotebookEdits, source: string) => void): void => {
+    const isEnabled = (): boolean => current() !== undefined;
+    const execute = ({ source }: { source?: unknown } = {}): void => {
+      const edits = current();
+      if (edits && typeof source === "string") edit(edits, source);
+    };
+    app.commands.addCommand(id, { label, isEnabled, execute });
+  };
+  add("agentnb:insert-below", "Insert Code Below the Active Cell", (edits, source) => edits.insertBelow(source));
+  add("agentnb:replace-active", "Replace the Active Cell's Code", (edits, source) => edits.replaceActive(source));
+  add("agentnb:run", "Run Code in a New Cell", (edits, source) => edits.run(source));
+}

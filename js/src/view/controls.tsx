@@ -1,0 +1,132 @@
+/** The buttons, fields and forms of the chat: each look and each habit is declared here once. */
+import type { ButtonHTMLAttributes, ComponentChildren, FormHTMLAttributes, Ref, TargetedKeyboardEvent } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { plain } from "./plain";
+
+type ButtonProps = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "class"> & { class?: string };
+
+/** A small button with a border. */
+export function Button({ class: more = "", ...rest }: ButtonProps) {
+  return <button type="button" class={`button small${more && ` ${more}`}`} {...rest} />;
+}
+
+/** A button that looks like a link. */
+export function TextButton({ class: more = "", ...rest }: ButtonProps) {
+  return <button type="button" class={`text-button${more && ` ${more}`}`} {...rest} />;
+}
+
+interface TextFieldProps {
+  label: string;
+  value: string;
+  placeholder?: string;
+  type?: "text" | "search";
+  ref?: Ref<HTMLInputElement>;
+  onText: (text: string) => void;
+}
+
+/** A line of text; its label is heard alone. */
+export function TextField({ label, type = "text", onText, ...rest }: TextFieldProps) {
+  return (
+    <input
+      class="field"
+      type={type as "text"}
+      aria-label={label}
+      onInput={(event) => onText(event.currentTarget.value)}
+      {...rest}
+    />
+  );
+}
+
+interface ChoiceProps<T extends string | number> {
+  label: string;
+  options: readonly (readonly [value: T, name: string])[];
+  value: T;
+  disabled?: boolean;
+  ref?: Ref<HTMLSelectElement>;
+  onChoose: (value: T) => void;
+}
+
+/** One of several; the list shows `value` until another one is given. */
+export function Choice<T extends string | number>({ label, options, value, onChoose, ...rest }: ChoiceProps<T>) {
+  return (
+    <select
+      class="field"
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => {
+        const chosen = options[currentTarget.selectedIndex];
+        currentTarget.value = String(value);
+        if (chosen) onChoose(chosen[0]);
+      }}
+      {...rest}
+    >
+      {options.map(([each, name]) => (
+        <option key={each} value={each}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface BannerProps {
+  class?: string;
+  icon: ComponentChildren;
+  children: ComponentChildren;
+  action?: ComponentChildren;
+}
+
+type FormProps = Omit<FormHTMLAttributes<HTMLFormElement>, "label" | "onSubmit"> & {
+  label?: string;
+  onSubmit: () => void;
+};
+
+/** A form that the page itself sends. */
+export function Form({ label, onSubmit, ...rest }: FormProps) {
+  return (
+    <form
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      {...rest}
+    />
+  );
+}
+
+/** What went wrong, read out; nothing where nothing did. */
+export function Trouble({ text }: { text: string }) {
+  return text ? (
+    <p class="error-text" role="alert">
+      {plain(text)}
+    </p>
+  ) : null;
+}
+
+/** What the Escape key does here, and nowhere around. */
+export function onEscape(leave: () => void) {
+  return (event: TargetedKeyboardEvent<HTMLElement>): void => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    leave();
+  };
+}
+
+/** A line above the conversation: what it says, and what can be done. */
+export function Banner({ class: more = "", icon, children, action }: BannerProps) {
+  return (
+    <div class={`banner${more && ` ${more}`}`} role="status">
+      {icon}
+      <div>{children}</div>
+      {action}
+    </div>
+  );
+}
+
+/** A ref to what takes the keyboard's focus when it appears. */
+export function useFocused<E extends HTMLElement>() {
+  const ref = useRef<E>(null);
+  useLayoutEffect(() => ref.current?.focus(), []);
+  return ref;
+}

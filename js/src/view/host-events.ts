@@ -1,0 +1,19 @@
+/** Events of the element that a view stands in: the JupyterLab extension and other views ask for things by them. */
+import { useLayoutEffect } from "preact/hooks";
+import { useView } from "./context";
+import type { PanelName } from "./history";
+
+/** Hears events of a name while the component is there; one that is taken is marked by preventing its default. */
+export function useHostEvent<T>(name: string, hear: (event: CustomEvent<T>) => void): void {
+  const { root } = useView();
+  useLayoutEffect(() => {
+    const listener = hear as (event: Event) => void;
+    root.host.addEventListener(name, listener);
+    return () => root.host.removeEventListener(name, listener);
+  });
+}
+
+/** Shows the history or the settings in the place of the conversation. */
+export function showPanel({ host }: ShadowRoot, panel: PanelName): void {
+  host.dispatchEvent(new CustomEvent("agentnb-panel", { detail: panel, cancelable: true }));
+}

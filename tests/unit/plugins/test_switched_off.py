@@ -1,0 +1,82 @@
+"""With plug-ins switched off, what they add is away, and all else works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+ANSWERED = """
+import agentnb, sys
+turn = agentnb.start("eliza").prompt("Hello").wait(60)
+print(turn.text)
+print(turn.session.health())
+"""
+
+
+def run(folder: Path, code: str, plugins: str) -> subprocess.CompletedProcess[str]:
+    """Run *code* with no plug-ins but *plugins*, and with settings of its own."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTNB_PLUGINS": plugins}
+    env |= {name: str(folder / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_that_it_is_not(tmp_path: Path) -> None:
+    """It starts, as where the system can confine nothing."""
+    done = run(tmp_path, ANSWERED, "")
+    assert done.stdout.startswith("Hello. I am eliza."), done.stderr
+    assert "It cannot be confined here: no plug-in that confines agents is loaded" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["setting", "argument"])
+def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(tmp_path: Path, how: str) -> None:
+    """It never runs unconfined in silence."""
+    code = ANSWERED.replace('"eliza"', '"eliza", confine=True') if how == "argument" else ANSWERED
+    if how == "setting":
+        settings = tmp_path / "AGENTNB_CONFIG_DIR/settings.toml"
+        settings.parent.mkdir()
+        settings.write_text('confine = "on"')
+    done = run(tmp_path, code, "eliza, local")
+    assert "Hello" not in done.stdout
+    assert "The agent cannot be confined: no plug-in that confines agents is loaded" in done.stderr
+
+
+def test_rehearse_when_no_plugin_rehearses_says_so(tmp_path: Path) -> None:
+    """As on a system that can close nothing in."""
+    done = run(tmp_path, "import agentnb; print(agentnb.rehearse('x = 1')); print(agentnb.rehearse(command='ls'))", "")
+    assert done.stdout.splitlines()[0].startswith("No preview: No plug-in that rehearses is loaded"), done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_components_when_no_plugin_starts_agents_behind_them_are_refused(tmp_path: Path) -> None:
+    """An agent never starts without the components that it was to have."""
+    done = run(tmp_path, "import agentnb; agentnb.start('eliza', components=['rules'])", "sandbox")
+    assert "No plug-in that starts agents behind components is loaded" in done.stderr
+
+
+@pytest.mark.parametrize(("plugins", "offered"), [("", False), ("knowledge", True)])
+def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
+    tmp_path: Path, plugins: str, *, offered: bool
+) -> None:
+    """Agents are told of what there is, and no more."""
+    done = run(tmp_path, "from agentnb.kernel.tools import kernel_tools; print(*kernel_tools())", plugins)
+    names = set(done.stdout.split())
+    assert {"run_code", "cells"} < names, done.stderr
+    assert ({"look_up_code", "read_skill", "research"} <= names) is offered
+
+
+def test_map_in_a_prompt_when_its_plugin_is_away_is_a_prompt(tmp_path: Path) -> None:
+    """The agent gets it as it stands."""
+    code = """
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "agentnb")
+print(type(shell.run_cell_magic("agent", "-a eliza", "map rows\\nSay {value}")).__name__)
+"""
+    assert run(tmp_path, code, "").stdout.splitlines()[-1:] == ["Turn"]

@@ -1,0 +1,98 @@
+"""What an agent writes that cannot be read: it costs that line alone, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import repair_message, repair_messages
+from agentnb.safe_json import NESTING_LIMIT
+from tests.unit.hostile_lines import hostile_lines
+from tests.unit.linear import is_linear
+from tests.unit.running import run
+
+
+class Heard:
+    """A connection whose notifications and answers are kept."""
+
+    def __init__(self) -> None:
+        self.notes: list[Any] = []
+        self.answers: list[Any] = []
+        self.requests: list[Any] = []
+        self.connection = Connection(lambda _: None, ACP, on_notifications=self._noted, on_request=self._asked)
+
+    def _noted(self, batch: list[tuple[str, Any]]) -> None:
+        self.notes += [params["n"] for method, params in batch if method == "good"]
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.requests.append((method, params))
+        return {}
+
+
+@given(lines=st.lists(hostile_lines(), min_size=1, max_size=6), cut=st.integers(1, 5_000))
+def test_a_line_that_cannot_be_read_when_between_good_ones_costs_itself_alone(lines: list[bytes], cut: int) -> None:
+    """Every notification and every answer around it arrives, in order, however the stream is cut into reads."""
+
+    async def conversation() -> Heard:
+        heard = Heard()
+        stream = b""
+        for number, line in enumerate(lines):
+            heard.connection.call("ask", {}, lambda result, error: heard.answers.append((result, error)))
+            note = {"jsonrpc": "2.0", "method": "good", "params": {"n": number}}
+            answer = {"jsonrpc": "2.0", "id": number + 1, "result": number}
+            stream += json.dumps(note).encode() + b"\n" + line + b"\n" + json.dumps(answer).encode() + b"\n"
+        for begin in range(0, len(stream), cut * 40):
+            heard.connection.feed(stream[begin : begin + cut * 40])
+        heard.connection.close()
+        await asyncio.sleep(0)
+        return heard
+
+    heard = run(conversation())
+    assert heard.notes == [*range(len(lines))]
+    assert heard.answers == [(number, None) for number in range(len(lines))]
+
+
+def nested(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+@pytest.mark.parametrize("levels", [NESTING_LIMIT * 2, 10_000, 200_000])
+async def test_a_deep_answer_when_it_is_ours_arrives_without_its_depths(levels: int) -> None:
+    """The call that waits for it is not left waiting; what lies too deep is null."""
+    heard = Heard()
+    heard.connection.call("ask", {}, lambda result, error: heard.answers.append((result, error)))
+    heard.connection.feed(
+        f'{{"jsonrpc":"2.0","id":1,"result":{{"text":"all of it","deep":{nested(levels)}}}}}\n'.encode()
+    )
+    ((result, error),) = heard.answers
+    assert (result["text"], error) == ("all of it", None)
+    assert json.dumps(result).count("{") == NESTING_LIMIT - 1
+    assert '"a": null' in json.dumps(result)
+
+
+async def test_a_deep_request_is_served_and_answered() -> None:
+    """An agent that asks for a permission with an absurd input would otherwise wait for ever."""
+    heard = Heard()
+    heard.connection.feed(f'{{"jsonrpc":"2.0","id":"q","method":"ask","params":{nested(5_000)}}}\n'.encode())
+    await asyncio.sleep(0)
+    assert [method for method, _ in heard.requests] == ["ask"]
+
+
+@given(st.integers(0, NESTING_LIMIT - 3), st.text(alphabet='[]{}"\\x', max_size=300))
+def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> None:
+    """Brackets and quotes inside of texts are no nesting."""
+    message = f'{{"jsonrpc":"2.0","method":"m","params":{{"deep":{nested(levels)},"text":{json.dumps(text)}}}}}'
+    decoded = repair_message(message.encode())
+    assert decoded.params == json.loads(message)["params"]
+
+
+@pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
+def test_reading_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
+    """Whatever the line repeats."""
+    assert is_linear(lambda length: repair_messages([b'{"jsonrpc":' + piece * (length // len(piece))]), 150_000)

@@ -1,0 +1,228 @@
+"""The connection: order, repairs, requests, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentnb.acp.failure import answered
+from agentnb.errors import AgentDied, OutsideWorkspace, ProtocolError
+from agentnb.rpc import ACP, Connection
+from agentnb.rpc_message import Lines, encode, repair_message, repair_messages
+from tests.unit.api.conftest import PATIENCE
+
+
+class End:
+    """The other end: what was written, and everything that came out, in order."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.events: list[Any] = []
+        self.wrote = asyncio.Event()
+        self.connection = Connection(
+            self._write,
+            ACP,
+            on_notifications=self._notified,
+            on_request=self._requested,
+            on_closed=self._closed,
+            to_error=answered,
+        )
+
+    def _write(self, data: bytes) -> None:
+        self.sent += [json.loads(line) for line in data.splitlines()]
+        self.wrote.set()
+
+    def _notified(self, batch: list[tuple[str, Any]]) -> None:
+        self.events.append([method for method, _ in batch])
+
+    async def _requested(self, method: str, params: dict[str, Any]) -> Any:
+        self.events.append(f"asked {method}")
+        match method:
+            case "wait":
+                await asyncio.Event().wait()
+            case "outside":
+                raise OutsideWorkspace("'/etc' is outside the workspace '/w'.")
+            case "bug":
+                raise KeyError("inside")
+            case "odd":
+                return object()
+        return params
+
+    def _closed(self, reason: Exception | None) -> None:
+        self.events.append(("closed", reason))
+
+    def done(self, result: Any, error: Exception | None) -> None:
+        self.events.append(("done", result, error))
+
+    async def answer(self) -> dict[str, Any]:
+        self.wrote.clear()
+        await asyncio.wait_for(self.wrote.wait(), PATIENCE)
+        return self.sent[-1]
+
+
+def lines(*messages: dict[str, Any]) -> bytes:
+    """Messages as they stand on the wire."""
+    return b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
+
+
+async def test_answers_and_notifications_keep_the_order_of_the_wire() -> None:
+    """An answer is handled between the notifications it came between, each run of which is one list."""
+    end = End()
+    end.connection.call("ask", {}, end.done)
+    end.connection.feed(lines({"method": "a"}, {"method": "b"}, {"id": 1, "result": 7}, {"method": "c"}))
+    assert end.events == [["a", "b"], ("done", 7, None), ["c"]]
+
+
+async def test_an_id_that_comes_back_as_text_is_still_ours() -> None:
+    """Some agents answer `"1"` to request `1`."""
+    end = End()
+    end.connection.call("ask", {}, end.done)
+    end.connection.feed(lines({"id": "1", "result": None, "error": None}))
+    assert end.events == [("done", None, None)]
+
+
+async def test_what_is_no_message_is_counted_and_survived() -> None:
+    """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: none of them stops the reader."""
+    end = End()
+    end.connection.feed(b'Hello\n\n \nnull\n[1]\n42\n"x"\n{"a":\n\xff\xfe\n{}\n' + lines({"id": 9, "result": 1}))
+    end.connection.feed(
+        b'{"jsonrpc":"2.0","method":5}\n{"jsonrpc":"2.0","id":{"a":1},"result":1}\n' + lines({"method": "a"})
+    )
+    assert end.events == [["a"]]
+    assert end.connection.stray == 11
+
+
+@pytest.mark.parametrize(
+    ("line", "params"),
+    [
+        (b'50% done {"jsonrpc": "2.0", "method": "m", "params": {"a": "b"}}', {"a": "b"}),
+        (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": "\xff"}}', {"a": "\ufffd"}),
+        (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": "\\ud83d"}}', {"a": "\ufffd"}),
+        (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": "\\ud83d\\ude00"}}', {"a": "\U0001f600"}),
+        (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": Infinity}}', {"a": float("inf")}),
+        (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": 1}}\r', {"a": 1}),
+    ],
+)
+def test_a_message_that_can_be_read_is_read(line: bytes, params: dict[str, Any]) -> None:
+    """Text before it, bad UTF-8, half an emoji, numbers that JSON does not have: the message is not lost."""
+    message = repair_message(line)
+    assert message.params == params
+
+
+@given(st.lists(st.text(max_size=20), max_size=8), st.data())
+def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], data: st.DataObject) -> None:
+    """Reads may end anywhere, in the middle of a character too."""
+    stream = b"".join(Lines.frame(encode({"method": "m", "params": [text]})) for text in texts)
+    cutter, found, rest = Lines(), [], stream
+    while rest:
+        size = data.draw(st.integers(1, max(1, len(rest))))
+        found += repair_messages(cutter.feed(rest[:size]))
+        rest = rest[size:]
+    assert [message.params for message in found] == [[text] for text in texts]
+
+
+async def test_the_last_line_counts_without_its_newline() -> None:
+    """A process that dies mid-line may have written a whole message."""
+    end = End()
+    end.connection.feed(lines({"method": "last"})[:-1])
+    end.connection.close(None)
+    assert end.events == [["last"], ("closed", None)]
+
+
+async def test_a_line_without_end_closes_the_connection() -> None:
+    """Memory is bounded."""
+    cutter = Lines(longest=10)
+    with pytest.raises(ProtocolError):
+        cutter.feed(b"x" * 11)
+
+
+async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
+    """Ids are echoed as sent."""
+    end = End()
+    end.connection.feed(lines({"id": "q-1", "method": "echo", "params": {"x": 1}}))
+    assert await end.answer() == {"jsonrpc": "2.0", "id": "q-1", "result": {"x": 1}}
+
+
+@pytest.mark.parametrize(
+    ("method", "code", "says"),
+    [("outside", -32602, "outside the workspace"), ("bug", -32603, "KeyError"), ("odd", -32603, "no JSON")],
+)
+async def test_what_goes_wrong_in_a_request_is_told_as_an_error(method: str, code: int, says: str) -> None:
+    """The agent hears why; the reader goes on."""
+    end = End()
+    end.connection.feed(lines({"id": 1, "method": method}))
+    error = (await end.answer())["error"]
+    assert (error["code"], says in error["message"]) == (code, True)
+
+
+async def test_a_request_taken_back_is_answered_as_cancelled() -> None:
+    """ACP `$/cancel_request`."""
+    end = End()
+    end.connection.feed(lines({"id": 5, "method": "wait"}))
+    await asyncio.sleep(0)
+    end.connection.feed(lines({"method": "$/cancel_request", "params": {"requestId": 5}}))
+    assert (await end.answer())["error"]["code"] == -32800
+
+
+async def test_requests_do_not_hold_up_what_comes_behind_them() -> None:
+    """One that waits for a person leaves the updates flowing."""
+    end = End()
+    end.connection.feed(lines({"id": 1, "method": "wait"}, {"method": "a"}))
+    assert end.events == [["a"]]
+    end.connection.close(None)
+
+
+async def test_no_answer_in_time_is_a_timeout_and_a_late_one_is_ignored() -> None:
+    """The connection stays usable."""
+    end = End()
+    with pytest.raises(TimeoutError, match="no answer to ask in 0"):
+        await end.connection.request("ask", {}, 0.01)
+    end.connection.feed(lines({"id": 1, "result": 1}))
+    assert end.connection.stray == 1
+
+
+async def test_closing_fails_what_waits_with_the_reason() -> None:
+    """Once; requests made later fail the same way."""
+    end = End()
+    end.connection.call("ask", {}, end.done)
+    reason = AgentDied("gone")
+    end.connection.close(reason)
+    end.connection.close(None)
+    end.connection.call("ask", {}, end.done)
+    assert end.events == [("done", None, reason), ("closed", reason), ("done", None, reason)]
+
+
+async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged."""
+    end = End()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("mine")
+
+    end.connection.call("ask", {}, broken)
+    end.connection.feed(lines({"id": 1, "result": 1}, {"method": "a"}))
+    assert end.events == [["a"]]
+    assert "a callback of the connection failed" in caplog.text
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_taken_back() -> None:
+    """ACP `$/cancel_request`, the other way: too late, or given up; not for one that was answered."""
+    end = End()
+    with pytest.raises(TimeoutError):
+        await end.connection.request("slow", {}, 0.01)
+    waiting = asyncio.ensure_future(end.connection.request("given up", {}))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    answered = asyncio.ensure_future(end.connection.request("answered", {}))
+    await asyncio.sleep(0)
+    end.connection.feed(lines({"id": 3, "result": 1}))
+    assert await answered == 1
+    taken_back = [message["params"] for message in end.sent if message["method"] == "$/cancel_request"]
+    assert taken_back == [{"requestId": 1}, {"requestId": 2}]
