@@ -24,9 +24,10 @@ from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
-from agentnb.host.channels import CELL_REVIEW, SessionChannels
+from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
 from agentnb.host.permissions.asking import Asking
 from agentnb.host.permissions.permissions import Permissions
+from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
@@ -34,6 +35,7 @@ from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
+from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import CellReview
@@ -204,26 +207,32 @@ class Conversation:
             tab_id,
             self.spec,
             self.cwd,
-            mode=mode,
+            session_config(mode, has_kernel_tools=bool(configuration.kernel), review=self.review),
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
             has_changesets=follows,
-            has_kernel_tools=bool(configuration.kernel),
-            review=host.policy.review(self.cwd, environment.cell_review()) if configuration.kernel else "first",
             is_hidden=is_hidden,
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
-        self.permissions = Permissions(
+        rehearsals = Rehearsals(
             self.channels,
             self.policy,
             environment,
             spawn=loop.spawn,
-            has_kernel_tools=lambda: self.kernel is not None,
             cwd=str(self.cwd),
             variables=self.env,
             own=host.stores.own,
+        )
+        self.permissions = Permissions(
+            self.channels,
+            self.policy,
+            environment,
+            rehearsals,
+            spawn=loop.spawn,
+            has_kernel_tools=lambda: self.kernel is not None,
+            cwd=str(self.cwd),
         )
         self.asking = Asking(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
@@ -480,15 +489,20 @@ class Conversation:
             self.lifecycle.show_asking()
 
     def _kernel_tools(self) -> KernelTools:
-        return KernelTools(
+        return KernelTools(self.host.environment, self._kernel_changes, self._tool_runner)
+
+    def _tool_runner(self, runner: CodeRunner, takes_pictures: Callable[[], bool]) -> ToolRunner:
+        return ToolRunner(
             self.tab_id,
-            self.host.environment,
+            runner,
             self._authorize_tool,
             self._interrupt,
-            self.permissions.finished,
+            self.host.environment.job_queue,
+            finished=self.permissions.finished,
             access=lambda: self.channels.kernel_access,
-            progressed=self.permissions.kernel_calls.progressed,
             changes=self._kernel_changes,
+            progressed=self.permissions.kernel_calls.progressed,
+            takes_pictures=takes_pictures,
             session=self._tool_session,
             show=self.permissions.kernel_calls.show,
         )
