@@ -40,7 +40,7 @@ from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChang
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -78,47 +78,29 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class SessionOwner(Protocol):
-    """The part of the host that a conversation needs."""
+    """The part of the host that a conversation needs.
 
-    @property
-    def loop(self) -> HostLoop:
-        """The thread that everything runs on."""
-        ...
+    Attributes:
+        loop: The thread that everything runs on.
+        agents: The agents' processes.
+        policy: The policy files and the log of decisions.
+        environment: What surrounds the host.
+        root: The root channel.
+        conversations: The open conversations.
+        stores: The stores of changes, by workspace.
+        plugin_memory: What plug-ins keep for this host; its names begin with the plug-in's.
+        listeners: Who hears of every envelope.
+    """
 
-    @property
-    def agents(self) -> AgentPool:
-        """The agents' processes."""
-        ...
-
-    @property
-    def policy(self) -> HostPolicy:
-        """The policy files and the log of decisions."""
-        ...
-
-    @property
-    def environment(self) -> Environment:
-        """What surrounds the host."""
-        ...
-
-    @property
-    def root(self) -> Channel[RootState]:
-        """The root channel."""
-        ...
-
-    @property
-    def conversations(self) -> Mapping[str, Conversation]:
-        """The open conversations."""
-        ...
-
-    @property
-    def stores(self) -> WorkspaceStores:
-        """The stores of changes, by workspace."""
-        ...
-
-    @property
-    def plugin_memory(self) -> dict[str, Any]:
-        """What plug-ins keep for this host; its names begin with the plug-in's."""
-        ...
+    loop: HostLoop
+    agents: AgentPool
+    policy: HostPolicy
+    environment: Environment
+    root: Channel[RootState]
+    conversations: dict[str, Conversation]
+    stores: WorkspaceStores
+    plugin_memory: dict[str, Any]
+    listeners: list[Listener]
 
     def adopt(self, conversation: Conversation) -> None:
         """Take a new *conversation* among the open ones."""
@@ -141,11 +123,6 @@ class SessionOwner(Protocol):
 
     def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
         """Let programs in a terminal connect, or end that, as a client wants with *action*."""
-
-    @property
-    def listeners(self) -> Sequence[Listener]:
-        """Who hears of every envelope."""
-        ...
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that its action was not accepted."""
