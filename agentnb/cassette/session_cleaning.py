@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agentnb.cassette.changed_files import cleaned_files
 from agentnb.cassette.marks import each_text, escaped
-from agentnb.cassette.recording import Event, Exchange, RecordedFile, Section
+from agentnb.cassette.recording import Event, Exchange, Section
 from agentnb.cassette.session_marks import SessionMarks
 from agentnb.cassette.text_streams import rewrite, streams
 
@@ -39,7 +39,6 @@ class SessionCleaner:
         self._ids = _Ids()
         self._past: list[Exchange] = []
         self._sizes: list[tuple[int, int, int]] = []
-        self._files: dict[int, tuple[list[RecordedFile], list[RecordedFile]]] = {}  # by identity, with what keeps that
 
     def section(self, session: int, cwd: str | None, secrets: Secrets) -> Section:
         """All of it."""
@@ -67,7 +66,6 @@ class SessionCleaner:
         """Clean everything again: what is known now may occur in what was said before."""
         self._known, self._marks = known, marks
         self._ids, self._past, self._sizes = _Ids(), [], []
-        self._files.clear()
 
     def _ended(self) -> int:
         """How many exchanges at the beginning are over: answered, and followed by another."""
@@ -84,17 +82,8 @@ class SessionCleaner:
             rewrite(pieces, self._marks.spans)
         kept = [_each(exchange, lambda value: ids.counted(self._marks.kept(value))) for exchange in part]
         for exchange, raw in zip(kept, said, strict=True):
-            exchange.files = self._kept_files(raw)
+            exchange.files = cleaned_files(raw, self._marks)
         return kept
-
-    def _kept_files(self, exchange: Exchange) -> list[RecordedFile]:
-        """The files of *exchange*, cleaned once: their contents can be long."""
-        if not exchange.files:
-            return []
-        known = self._files.get(id(exchange.files))
-        if known is None:
-            known = self._files[id(exchange.files)] = (exchange.files, cleaned_files(exchange, self._marks))
-        return known[1]
 
 
 def _size(exchange: Exchange) -> tuple[int, int, int]:

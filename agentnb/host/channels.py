@@ -107,20 +107,17 @@ class SessionChannels:
         tab_id: str,
         spec: AgentSpec,
         cwd: Path,
+        config: SessionConfigState,
         *,
-        mode: Mode,
         title: str | None,
         listeners: Sequence[Listener],
         changed: Callable[[], None],
         has_changesets: bool = False,
-        has_kernel_tools: bool = False,
-        review: CellReview = "first",
         is_hidden: bool = False,
     ) -> None:
         self.tab_id = tab_id
         self.agent = spec.name
         uri, title = f"{spec.name}:/{tab_id}", without_half_characters(title or spec.title)
-        config = session_config(mode, has_kernel_tools=has_kernel_tools, review=review)
         session = _new_session(uri, spec.name, title, cwd, config, is_hidden=is_hidden)
         if has_changesets:
             session = replace(session, changesets=changesets_of(uri))

@@ -24,9 +24,10 @@ from agentnb.host.changes.changeset_channels import ChangesetChannels
 from agentnb.host.changes.location import are_off
 from agentnb.host.changes.turn_recording import TurnRecording
 from agentnb.host.changes.undo import Undo
-from agentnb.host.channels import CELL_REVIEW, SessionChannels
+from agentnb.host.channels import CELL_REVIEW, SessionChannels, session_config
 from agentnb.host.permissions.asking import Asking
 from agentnb.host.permissions.permissions import Permissions
+from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.host.permissions.session_policy import SessionPolicy
 from agentnb.host.turns.inactivity import Inactivity
 from agentnb.host.turns.input_requests import InputRequests
@@ -34,11 +35,12 @@ from agentnb.host.turns.mention_resolution import MentionResolution
 from agentnb.host.turns.turns import Turns
 from agentnb.ids import new_id
 from agentnb.kernel.changes import KernelChanges
+from agentnb.kernel.tool_runner import ToolRunner
 from agentnb.state import SessionConfigChanged, SessionStatus, SessionTitleChanged
 from agentnb.state.codec import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from agentnb.host.loop import HostLoop
     from agentnb.host.permissions.session_policy import HostPolicy
     from agentnb.host.session_options import Configuration
+    from agentnb.kernel.code_runner import CodeRunner
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.settings import CellReview
@@ -75,47 +78,29 @@ NAMING = 20_000  # characters of a prompt that are looked at for a title: what i
 
 
 class SessionOwner(Protocol):
-    """The part of the host that a conversation needs."""
+    """The part of the host that a conversation needs.
 
-    @property
-    def loop(self) -> HostLoop:
-        """The thread that everything runs on."""
-        ...
+    Attributes:
+        loop: The thread that everything runs on.
+        agents: The agents' processes.
+        policy: The policy files and the log of decisions.
+        environment: What surrounds the host.
+        root: The root channel.
+        conversations: The open conversations.
+        stores: The stores of changes, by workspace.
+        plugin_memory: What plug-ins keep for this host; its names begin with the plug-in's.
+        listeners: Who hears of every envelope.
+    """
 
-    @property
-    def agents(self) -> AgentPool:
-        """The agents' processes."""
-        ...
-
-    @property
-    def policy(self) -> HostPolicy:
-        """The policy files and the log of decisions."""
-        ...
-
-    @property
-    def environment(self) -> Environment:
-        """What surrounds the host."""
-        ...
-
-    @property
-    def root(self) -> Channel[RootState]:
-        """The root channel."""
-        ...
-
-    @property
-    def conversations(self) -> Mapping[str, Conversation]:
-        """The open conversations."""
-        ...
-
-    @property
-    def stores(self) -> WorkspaceStores:
-        """The stores of changes, by workspace."""
-        ...
-
-    @property
-    def plugin_memory(self) -> dict[str, Any]:
-        """What plug-ins keep for this host; its names begin with the plug-in's."""
-        ...
+    loop: HostLoop
+    agents: AgentPool
+    policy: HostPolicy
+    environment: Environment
+    root: Channel[RootState]
+    conversations: dict[str, Conversation]
+    stores: WorkspaceStores
+    plugin_memory: dict[str, Any]
+    listeners: list[Listener]
 
     def adopt(self, conversation: Conversation) -> None:
         """Take a new *conversation* among the open ones."""
@@ -138,11 +123,6 @@ class SessionOwner(Protocol):
 
     def pair(self, action: RootConfigChanged, origin: ActionOrigin, *, on: bool) -> None:
         """Let programs in a terminal connect, or end that, as a client wants with *action*."""
-
-    @property
-    def listeners(self) -> Sequence[Listener]:
-        """Who hears of every envelope."""
-        ...
 
     def reject(self, channel: Channel[Any], action: Action, origin: ActionOrigin, reason: str) -> None:
         """Tell the client that its action was not accepted."""
@@ -204,30 +184,36 @@ class Conversation:
             tab_id,
             self.spec,
             self.cwd,
-            mode=mode,
+            session_config(mode, has_kernel_tools=bool(configuration.kernel), review=self.review),
             title=title,
             listeners=host.listeners,
             changed=partial(host.summarize, self),
             has_changesets=follows,
-            has_kernel_tools=bool(configuration.kernel),
-            review=host.policy.review(self.cwd, environment.cell_review()) if configuration.kernel else "first",
             is_hidden=is_hidden,
         )
         self.policy = SessionPolicy(host.policy, self.channels, configuration)
         self.inactivity = Inactivity(self.channels, loop)
-        self.permissions = Permissions(
+        rehearsals = Rehearsals(
             self.channels,
             self.policy,
             environment,
             spawn=loop.spawn,
-            has_kernel_tools=lambda: self.kernel is not None,
             cwd=str(self.cwd),
             variables=self.env,
             own=host.stores.own,
         )
+        self.permissions = Permissions(
+            self.channels,
+            self.policy,
+            environment,
+            rehearsals,
+            spawn=loop.spawn,
+            has_kernel_tools=lambda: self.kernel is not None,
+            cwd=str(self.cwd),
+        )
         self.asking = Asking(self.channels, self.spec, configuration.env)
         self.permissions.ran_unasked = self._ran_unasked
-        self.inputs = InputRequests(self.channels, environment.attended, self.spec.title)
+        self.inputs: InputRequests = InputRequests(self.channels, environment.attended, self.spec.title)
         self.extensions = Extensions()
         self.events = self.Events(
             self.channels,
@@ -265,7 +251,7 @@ class Conversation:
             opened=self.show_customizations,
             plugin_tools=None if tools is not None else self._plugin_tools,
         )
-        self.turns = Turns(
+        self.turns: Turns = Turns(
             self.channels,
             self.lifecycle,
             self.inactivity,
@@ -480,15 +466,20 @@ class Conversation:
             self.lifecycle.show_asking()
 
     def _kernel_tools(self) -> KernelTools:
-        return KernelTools(
+        return KernelTools(self.host.environment, self._kernel_changes, self._tool_runner)
+
+    def _tool_runner(self, runner: CodeRunner, takes_pictures: Callable[[], bool]) -> ToolRunner:
+        return ToolRunner(
             self.tab_id,
-            self.host.environment,
+            runner,
             self._authorize_tool,
             self._interrupt,
-            self.permissions.finished,
+            self.host.environment.job_queue,
+            finished=self.permissions.finished,
             access=lambda: self.channels.kernel_access,
-            progressed=self.permissions.kernel_calls.progressed,
             changes=self._kernel_changes,
+            progressed=self.permissions.kernel_calls.progressed,
+            takes_pictures=takes_pictures,
             session=self._tool_session,
             show=self.permissions.kernel_calls.show,
         )

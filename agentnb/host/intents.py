@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from agentnb.host.channels import KernelAccess
     from agentnb.host.conversation import Conversation, SessionOwner
+    from agentnb.policy.rules import Outcome
     from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Mode
     from agentnb.state import Action, Message
@@ -114,27 +115,11 @@ def continue_queue(conversation: Conversation) -> None:
     conversation.turns.continue_queue()
 
 
-def _turn_started(conversation: Conversation, action: ChatTurnStarted, origin: ActionOrigin) -> None:
-    prompt(conversation, action.turn_id, action.message, origin)
-
-
-def _turn_cancelled(conversation: Conversation, action: ChatTurnCancelled, origin: ActionOrigin) -> None:
-    cancel(conversation, action.turn_id, origin, keep=True, hold=bool(action.hold_queue))
-
-
-def _pending_removed(conversation: Conversation, action: ChatPendingMessageRemoved, origin: ActionOrigin) -> None:
-    cancel(conversation, action.id, origin)
-
-
 def _pending_set(conversation: Conversation, action: ChatPendingMessageSet, origin: ActionOrigin) -> None:
     if action.kind == PendingMessageKind.STEERING:
         steer(conversation, action.id, action.message, origin)
     elif not conversation.turns.edit(action.id, action.message, origin):
         prompt(conversation, action.id, action.message, origin)
-
-
-def _reordered(conversation: Conversation, action: ChatQueuedMessagesReordered, origin: ActionOrigin) -> None:
-    conversation.turns.reorder(action, origin)
 
 
 # --- the agent ---
@@ -172,14 +157,6 @@ async def close(conversation: Conversation) -> None:
 
 
 # --- questions ---
-
-
-def _input_changed(conversation: Conversation, action: ChatInputAnswerChanged, origin: ActionOrigin) -> None:
-    _refuse_if(conversation.inputs.change(action, origin))
-
-
-def _input_completed(conversation: Conversation, action: ChatInputCompleted, origin: ActionOrigin) -> None:
-    _refuse_if(conversation.inputs.complete(action, origin))
 
 
 def _confirm(conversation: Conversation, action: ChatToolCallConfirmed, origin: ActionOrigin) -> None:
@@ -252,32 +229,38 @@ def _give_kernel_tools(conversation: Conversation, access: KernelAccess, origin:
     use_kernel(conversation, access, origin, by)
 
 
+def _set(conversation: Conversation, name: str, value: str, origin: ActionOrigin | None) -> None:
+    conversation.dispatch(SessionConfigChanged(config={name: value}, time=now_ms()), origin)
+
+
 def _set_permissions(conversation: Conversation, mode: Mode, origin: ActionOrigin, by: str) -> None:
     """Let *mode* answer permission requests from now on; what is asked already stays open."""
     if mode != conversation.mode:
-        conversation.policy.record_mode(mode, by)
+        conversation.policy.record_setting("permissions", conversation.mode, mode, mode, by)
     conversation.permissions.callback = None
-    conversation.dispatch(SessionConfigChanged(config={PERMISSIONS: mode}, time=now_ms()), origin)
+    _set(conversation, PERMISSIONS, mode, origin)
     conversation.asking.permissions_changed()
     conversation.host.loop.spawn(conversation.lifecycle.make_ask())
 
 
 def use_kernel(conversation: Conversation, access: KernelAccess, origin: ActionOrigin | None, by: str) -> None:
     """Set what the agent may do with its kernel tools from now on; what runs already goes on."""
-    if access != conversation.channels.kernel_access:
-        conversation.policy.record_kernel_access(access, by)
-    conversation.dispatch(SessionConfigChanged(config={KERNEL: access}, time=now_ms()), origin)
+    before = conversation.channels.kernel_access
+    if access != before:
+        outcome: Outcome = "deny" if access == "off" else "allow"
+        conversation.policy.record_setting("kernel access", before, access, outcome, by)
+    _set(conversation, KERNEL, access, origin)
     conversation.show_customizations_again()
 
 
 def _set_cell_review(conversation: Conversation, review: CellReview, origin: ActionOrigin, by: str) -> None:
     """Set when changes of cells are reviewed in this kernel, from the next change on."""
-    host = conversation.host
+    host, before = conversation.host, conversation.channels.shown_review
     if host.policy.review(conversation.cwd, review) != review:
         message = "This project's policy file says that changes of cells are reviewed first."
         raise PolicyError(message, hint=f'Remove cell_review = "first" from {PROJECT} to choose otherwise.')
-    conversation.policy.record_cell_review(review, by)
-    conversation.dispatch(SessionConfigChanged(config={CELL_REVIEW: review}, time=now_ms()), origin)
+    conversation.policy.record_setting("cell review", before, review, "allow" if review == "after" else "ask", by)
+    _set(conversation, CELL_REVIEW, review, origin)
     host.environment.choose_cell_review(review)
 
 
@@ -317,15 +300,14 @@ async def choose(conversation: Conversation, action: XModeChanged | XConfigOptio
     conversation.lifecycle.show_asking()
 
 
-def _chosen(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    conversation.host.loop.spawn(_choose(conversation, action, origin))
+def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
+    async def attempt() -> None:
+        try:
+            await choose(conversation, action, origin)
+        except AgentnbError as error:
+            conversation.host.reject(conversation.session, action, origin, str(error))
 
-
-async def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    try:
-        await choose(conversation, action, origin)
-    except AgentnbError as error:
-        conversation.host.reject(conversation.session, action, origin, str(error))
+    conversation.host.loop.spawn(attempt())
 
 
 def _refuse_if(reason: str | None) -> None:
@@ -338,20 +320,22 @@ def _reject(reason: str) -> NoReturn:
 
 
 _INTENTS: dict[type[Any], Callable[[Conversation, Any, ActionOrigin], None]] = {
-    ChatTurnStarted: _turn_started,
-    ChatTurnCancelled: _turn_cancelled,
+    ChatTurnStarted: lambda tab, action, origin: prompt(tab, action.turn_id, action.message, origin),
+    ChatTurnCancelled: lambda tab, action, origin: cancel(
+        tab, action.turn_id, origin, keep=True, hold=bool(action.hold_queue)
+    ),
     ChatPendingMessageSet: _pending_set,
-    ChatPendingMessageRemoved: _pending_removed,
-    ChatQueuedMessagesReordered: _reordered,
+    ChatPendingMessageRemoved: lambda tab, action, origin: cancel(tab, action.id, origin),
+    ChatQueuedMessagesReordered: lambda tab, action, origin: tab.turns.reorder(action, origin),
     ChatToolCallConfirmed: _confirm,
-    ChatInputAnswerChanged: _input_changed,
-    ChatInputCompleted: _input_completed,
+    ChatInputAnswerChanged: lambda tab, action, origin: _refuse_if(tab.inputs.change(action, origin)),
+    ChatInputCompleted: lambda tab, action, origin: _refuse_if(tab.inputs.complete(action, origin)),
     SessionTitleChanged: _said,
     SessionConfigChanged: _permit,
     SessionIsReadChanged: _said,
     SessionIsArchivedChanged: _archive,
-    XModeChanged: _chosen,
-    XConfigOptionChosen: _chosen,
+    XModeChanged: _choose,
+    XConfigOptionChosen: _choose,
 }
 DISPATCHABLE: tuple[type[Any], ...] = (*_INTENTS, RootConfigChanged)
 """The actions that a client may dispatch."""

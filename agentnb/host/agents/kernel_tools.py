@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 from agentnb.errors import NotOffered
 from agentnb.host.agents.tools_for_agent import ToolsForAgent
 from agentnb.kernel.server import kernel_server
-from agentnb.kernel.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Container
+    from collections.abc import Callable, Container
 
     from agentnb.acp.agent import Agent
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.agent.mcp import McpServer
     from agentnb.host.environment import Environment
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.policy.request import PolicyRequest
-    from agentnb.ports import ToolSession
-    from agentnb.state import ToolCallDetails, ToolCallRun
+    from agentnb.kernel.code_runner import CodeRunner
+    from agentnb.kernel.tool_runner import ToolRunner
 
 NAME = "kernel"
 """The server's name as agents see it, unless one of the user's own servers has that name."""
@@ -30,28 +28,13 @@ class KernelTools:
 
     def __init__(
         self,
-        tab_id: str,
         environment: Environment,
-        authorize: Callable[[PolicyRequest], Awaitable[PolicyRequest]],
-        interrupted: Callable[[], None],
-        finished: Callable[[tuple[str, str], str | None, Collection[str] | None], None],
-        *,
-        access: Callable[[], str] = lambda: "run",
-        progressed: Callable[[tuple[str, str], ToolCallRun], object] = lambda _call, _run: None,
         changes: KernelChanges,
-        session: ToolSession,
-        show: Callable[[tuple[str, str], ToolCallDetails], object],
+        make_runner: Callable[[CodeRunner, Callable[[], bool]], ToolRunner],
     ) -> None:
-        self._tab_id = tab_id
         self._environment = environment
-        self._authorize = authorize
-        self._interrupted = interrupted
-        self._finished = finished
-        self._access = access
-        self._progressed = progressed
-        self._session = session
-        self._show = show
         self._changes = changes
+        self._make_runner = make_runner
         self._served = ToolsForAgent(kernel_server())
         self._tool_runner: ToolRunner | None = None
 
@@ -65,20 +48,7 @@ class KernelTools:
         runner = self._environment.code_runner()
         if runner is None:
             raise NotOffered("There is no IPython kernel here.", hint="Kernel tools work in IPython and in notebooks.")
-        self._tool_runner = self._tool_runner or ToolRunner(
-            self._tab_id,
-            runner,
-            self._authorize,
-            self._interrupted,
-            self._environment.job_queue,
-            finished=self._finished,
-            access=self._access,
-            changes=self._changes,
-            progressed=self._progressed,
-            takes_pictures=self._takes_pictures,
-            session=self._session,
-            show=self._show,
-        )
+        self._tool_runner = self._tool_runner or self._make_runner(runner, self._takes_pictures)
         return self._tool_runner
 
     def stop(self, call: tuple[str, str]) -> bool:

@@ -20,7 +20,6 @@ from agentnb.host.permissions.asking import ran_unasked
 from agentnb.host.permissions.grants import Answer, Grants, Question, needs_user
 from agentnb.host.permissions.kernel_call_cards import KernelCallCards
 from agentnb.host.permissions.permission_request import asked_request, joined_request
-from agentnb.host.permissions.rehearsals import Rehearsals
 from agentnb.kernel.cell_plans import proposed_cell
 from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge, opens
@@ -37,13 +36,13 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Coroutine
 
     from agentnb.acp.permission import PermissionQuestion
-    from agentnb.host.changes.own_files import OwnFiles
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.grants import PermissionCallback
+    from agentnb.host.permissions.rehearsals import Rehearsals
     from agentnb.host.permissions.session_policy import SessionPolicy
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.policy.offers import Offer
@@ -76,12 +75,11 @@ class Permissions:
         channels: SessionChannels,
         policy: SessionPolicy,
         environment: Environment,
+        rehearsals: Rehearsals,
         *,
         spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],
         has_kernel_tools: Callable[[], bool],
         cwd: str,
-        variables: Mapping[str, str],
-        own: OwnFiles,
     ) -> None:
         self._channels = channels
         self._policy = policy
@@ -97,7 +95,7 @@ class Permissions:
         self._grants = Grants(policy.keeps)
         self._warned: set[str] = set()
         self.kernel_calls = KernelCallCards(channels, self._waiting, cwd)
-        self.rehearsals = Rehearsals(channels, policy, environment, spawn=spawn, cwd=cwd, variables=variables, own=own)
+        self.rehearsals = rehearsals
 
     @property
     def grants(self) -> tuple[InForce, ...]:

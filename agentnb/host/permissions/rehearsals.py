@@ -145,8 +145,11 @@ class Rehearsals:
         known = self._previewed.get(id(question))
         if known is not None and known.found is None and known.subject == subject:
             return known.task
+        return self._begin(question, subject, SECONDS, PATIENCE)
+
+    def _begin(self, question: Question, subject: Subject, seconds: float, patience: float) -> asyncio.Task[Rehearsal]:
         self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
-        task = self._spawn(self._preview(question, subject, SECONDS, PATIENCE))
+        task = self._spawn(self._preview(question, subject, seconds, patience))
         self._previewed[id(question)] = _Previewed(question, subject, task)
         return task
 
@@ -162,9 +165,7 @@ class Rehearsals:
             busy = queue.is_main_thread_busy() and not queue.has_waiter
             if busy or self._environment.code_runner() is None or _resident_bytes() > LARGEST_FOR_AUTO:
                 return
-        self._show(question, ToolCallRehearsal(status="running", input=_hidden(subject.text)))
-        task = self._spawn(self._preview(question, subject, AUTO_SECONDS, AUTO_PATIENCE))
-        self._previewed[id(question)] = _Previewed(question, subject, task)
+        self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE)
 
     @property
     def _setting(self) -> str:
@@ -219,7 +220,7 @@ class Rehearsals:
             )
 
     def _shown(self, subject: Subject, found: Rehearsal) -> ToolCallRehearsal:
-        hidden = _Hidden({**os.environ, **self._variables, **dict(subject.env)})
+        hidden = Credentials({**os.environ, **self._variables, **dict(subject.env)}).hidden
         files, room = [], SHOWN_DIFFS
         patterns = self._policy.situation().patterns
         for each in found.files[:SHOWN_FILES]:
@@ -259,28 +260,30 @@ class Rehearsals:
 
     # --- the comparison ---
 
-    def named(self, question: Question, edited: str | None) -> frozenset[str]:
-        """The files, absolute, that *question* changes as its preview showed; none where it was not previewed."""
+    def _known(self, question: Question, edited: str | None) -> tuple[Rehearsal, str] | None:
+        """The preview of *question* and its folder; None where what is allowed was not previewed."""
         known = self._previewed.get(id(question))
         if known is None or known.found is None or not known.found.available:
-            return frozenset()
+            return None
         if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
-            return frozenset()
-        return frozenset(named_files(known.found, _folder(known.subject, self._cwd)))
+            return None
+        return known.found, _folder(known.subject, self._cwd)
+
+    def named(self, question: Question, edited: str | None) -> frozenset[str]:
+        """The files, absolute, that *question* changes as its preview showed; none where it was not previewed."""
+        known = self._known(question, edited)
+        return frozenset() if known is None else frozenset(named_files(*known))
 
     async def allowed(self, question: Question, edited: str | None) -> None:
         """The user has allowed *question*: where it was previewed, look at the files before it runs."""
-        known = self._previewed.pop(id(question), None)
-        if known is None or known.found is None or not known.found.available:
+        known = self._known(question, edited)
+        self._previewed.pop(id(question), None)
+        if known is None:
             return
-        if known.subject != subject_of(question.request, edited) or question.request.kind == "cell":
-            return
-        folder = _folder(known.subject, self._cwd)
-        before = await asyncio.to_thread(
-            look, folder, [*named_files(known.found, folder)], self._own.of(Path(folder)).has
-        )
+        found, folder = known
+        before = await asyncio.to_thread(look, folder, [*named_files(found, folder)], self._own.of(Path(folder)).has)
         self._allowed.append(
-            _Allowed(question.turn_id, question.call_id, question.request, known.found, folder, before, since=now_ms())
+            _Allowed(question.turn_id, question.call_id, question.request, found, folder, before, since=now_ms())
         )
 
     def seen(self, action: Action) -> None:
@@ -387,18 +390,8 @@ def _folder(subject: Subject, cwd: str) -> str:
     return os.path.realpath(subject.folder or (cwd if subject.kind == "command" else "."))
 
 
-class _Hidden:
-    """Hides credentials in a text."""
-
-    def __init__(self, environ: dict[str, str]) -> None:
-        self._credentials = Credentials(environ)
-
-    def __call__(self, text: str) -> str:
-        return self._credentials.hidden(text)
-
-
 def _hidden(text: str) -> str:
-    return _Hidden(dict(os.environ))(text)
+    return Credentials(dict(os.environ)).hidden(text)
 
 
 def _pictures(found: Rehearsal) -> list[ToolBlockContent]:

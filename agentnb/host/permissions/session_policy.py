@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from agentnb.host.channels import KernelAccess, SessionChannels
+    from agentnb.host.channels import SessionChannels
     from agentnb.host.session_options import Configuration
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
     from agentnb.policy.rules import InForce, Outcome, Rule, Scope
     from agentnb.policy.settings import CellReview
-    from agentnb.policy.situation import Mode, Verdict
+    from agentnb.policy.situation import Verdict
 
 HEADLESS = "AGENTNB_HEADLESS"
 """The variable that says what happens to questions where nobody can answer: ``allow`` or ``deny``."""
@@ -106,22 +106,9 @@ class SessionPolicy:
             found.append(f"{HEADLESS}={said!r} is neither 'allow' nor 'deny', so it is ignored.")
         return tuple(each for each in found if each)
 
-    def record_mode(self, mode: Mode, by: str) -> None:
-        """Write into the log that the user is changing what answers permission requests to *mode*."""
-        what = f"{self._channels.mode} → {mode}"
-        self._add({}, kind="session", tool="permissions", what=what, outcome=mode, by=by)
-
-    def record_kernel_access(self, access: KernelAccess, by: str) -> None:
-        """Write into the log that the user is changing what the agent may do with its kernel tools to *access*."""
-        what = f"{self._channels.kernel_access} → {access}"
-        outcome: Outcome = "deny" if access == "off" else "allow"
-        self._add({}, kind="session", tool="kernel access", what=what, outcome=outcome, by=by)
-
-    def record_cell_review(self, review: CellReview, by: str) -> None:
-        """Write into the log that the user is changing when changes of cells are reviewed to *review*."""
-        what = f"{self._channels.shown_review} → {review}"
-        outcome: Outcome = "allow" if review == "after" else "ask"
-        self._add({}, kind="session", tool="cell review", what=what, outcome=outcome, by=by)
+    def record_setting(self, tool: str, before: str | None, after: str, outcome: Outcome, by: str) -> None:
+        """Write into the log that the user is changing a setting of the session."""
+        self._add({}, kind="session", tool=tool, what=f"{before} → {after}", outcome=outcome, by=by)
 
     def record_changes(self, operation: str, what: str, by: str) -> None:
         """Write into the log that changes of turns were undone, redone or kept: *what*, *by* whom."""

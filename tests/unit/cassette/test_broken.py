@@ -37,27 +37,18 @@ def rewrite(path: Path, number: int, line: str) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def test_a_good_one_is_read(path: Path) -> None:
-    """Or these tests would prove nothing."""
-    assert file.read(path).turns == 2
-
-
 def test_every_cut_is_noticed(path: Path) -> None:
-    """At any byte, in a line or between two."""
+    """At any byte, in a line or between two; the line where it stops is named."""
+    assert file.read(path).turns == 2
     data = path.read_bytes()
+    half = data[: len(data) // 2]
+    path.write_bytes(half)
+    assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is cut in the middle.")
     for end in range(0, len(data) - 1, 7):
         path.write_bytes(data[:end])
         message = broken(path)
         assert message.startswith(f"{path}:")
         assert "cut" in message or "empty" in message or "no cassette" in message
-
-
-def test_cut_in_half(path: Path) -> None:
-    """The line where it stops is named."""
-    data = path.read_bytes()
-    half = data[: len(data) // 2]
-    path.write_bytes(half)
-    assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is cut in the middle.")
 
 
 def test_lines_that_are_missing_from_the_middle(path: Path) -> None:

@@ -113,9 +113,3 @@ def test_versions_are_held_against_what_agentnb_asks_for() -> None:
     assert [outside(version, said["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]
     assert [outside(version, said["anywidget"]) for version in ("0.10.9", "0.11.0", "1.0.0")] == [True, False, True]
     assert not outside("7", "")
-
-
-def test_nothing_of_jupyter_is_imported_before_it_is_asked_for() -> None:
-    code = "import sys, agentnb.api.agents; print([name for name in sys.modules if name.startswith('jupyter')])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from agentnb.host import Host
 from agentnb.policy.situation import Mode
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS
-from tests.unit.host.test_permissions import environment, host, work
+from tests.unit.host.test_permissions import Talk, environment, host, work
 
 __all__ = ["environment", "host", "work"]  # the fixtures
 
@@ -24,7 +22,7 @@ WAIT = 30
 CAREFUL = Asks(mode="careful", modes=("plan",))
 
 
-class Talk:
+class FreeTalk(Talk):
     """A session with the agent that begins in a mode in which it acts at once."""
 
     def __init__(self, host: Host, work: Path, *words: str, mode: Mode = "ask", asks: Asks | None = CAREFUL) -> None:
@@ -43,22 +41,6 @@ class Talk:
         process = self.session.state.agent_process
         return None if process is None else process.acts_unasked
 
-    def until(self, find: Callable[[], str | None]) -> str:
-        """Wait until *find* finds something."""
-
-        async def wait() -> str:
-            changed = asyncio.Event()
-            stop = self.conversation.watch(changed.set)
-            try:
-                while (found := find()) is None:
-                    await asyncio.wait_for(changed.wait(), WAIT)
-                    changed.clear()
-                return found
-            finally:
-                stop()
-
-        return self.host.loop.submit(wait()).result(WAIT)
-
     def said(self, text: str) -> str:
         return self.session.prompt(text).wait(WAIT).text
 
@@ -76,13 +58,13 @@ def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
     host: Host, work: Path, words: tuple[str, ...], mode: Mode
 ) -> None:
     """By its mode, or by the config option for it; nothing is then said."""
-    talk = Talk(host, work, *words, mode=mode)
+    talk = FreeTalk(host, work, *words, mode=mode)
     assert (talk.said("mode?"), talk.problem) == ("careful", None)
 
 
 def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host: Host, work: Path) -> None:
     """Also in a conversation that runs."""
-    talk = Talk(host, work, mode="allow")
+    talk = FreeTalk(host, work, mode="allow")
     assert (talk.said("mode?"), talk.problem) == ("free", None)
     talk.session.permissions = "ask"
     assert talk.said("mode?") == "careful"
@@ -90,7 +72,7 @@ def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host
 
 def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path) -> None:
     """It took its session up in a mode that acts at once."""
-    talk = Talk(host, work, "resume")
+    talk = FreeTalk(host, work, "resume")
     assert talk.said("mode?") == "careful"
     talk.session.restart()
     assert talk.said("mode?") == "careful"
@@ -98,7 +80,7 @@ def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path)
 
 def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
     """For its next action."""
-    talk = Talk(host, work)
+    talk = FreeTalk(host, work)
     talk.act("leave")
     assert talk.said("mode?") == "careful"
 
@@ -108,7 +90,7 @@ def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_
     host: Host, work: Path, words: tuple[str, ...]
 ) -> None:
     """With what holds it instead; the first turn says it, too, and its call is marked."""
-    talk = Talk(host, work, *words)
+    talk = FreeTalk(host, work, *words)
     host.loop.submit(talk.conversation.ready()).result(WAIT)
     problem = talk.until(lambda: talk.problem)
     assert problem.startswith("Free may act without asking")
@@ -119,7 +101,7 @@ def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_
 
 def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, work: Path) -> None:
     """Until he chooses the permissions again."""
-    talk = Talk(host, work)
+    talk = FreeTalk(host, work)
     talk.said("mode?")
     talk.session.set_mode("free")
     assert talk.said("mode?") == "free"
@@ -130,7 +112,7 @@ def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, w
 
 def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host, work: Path) -> None:
     """Once in the conversation, in the turn in which it did."""
-    talk = Talk(host, work, asks=None)
+    talk = FreeTalk(host, work, asks=None)
     assert (talk.said("mode?"), talk.problem) == ("free", None)
     first, second = talk.act(), talk.act()
     assert [each for each in first if "acts without asking" in each] != []
@@ -142,7 +124,7 @@ def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host:
     """The user's own variables come after the catalogue's."""
     asks = Asks(env={"FREE_PERMISSION": "ask"})
     assert asks.overruled({"FREE_PERMISSION": "ask"}) is None
-    talk = Talk(host, work, asks=asks)
+    talk = FreeTalk(host, work, asks=asks)
     talk.said("mode?")
     assert "FREE_PERMISSION has another value" in (talk.problem or "")
 

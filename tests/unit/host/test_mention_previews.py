@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentnb.host.turns.mention_resolution import previews, text_tokens
+from agentnb.host.turns.mention_resolution import previews
 from agentnb.kernel.output_text import LEFT_OUT
 from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
 from tests.unit.kernel.test_output_text import png
@@ -30,8 +30,3 @@ def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
     told = [[one.get("text"), one.get("data")] for one in previews([CELL, PICTURE], None, "cell:3")]
     assert told == [["x" * 4_001, None], [None, None]]
     assert previews([PICTURE], None, PICTURE.label)[0]["data"] == PICTURE.data
-
-
-def test_the_tokens_of_a_text_are_estimated_by_its_length() -> None:
-    """Four characters each, rounded up."""
-    assert [text_tokens(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]

@@ -46,25 +46,6 @@ def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, t
     assert "does not remember" in str(getattr(notice, "content", ""))
 
 
-def test_two_sessions_of_equal_configuration_share_one_process(host: Host, tmp_path: Path) -> None:
-    """And one of another folder does not."""
-    (tmp_path / "other").mkdir()
-    sessions = [open_session(host, "echo", folder) for folder in (tmp_path, tmp_path, tmp_path / "other")]
-    for session in sessions:
-        session.prompt("x").wait(PATIENCE)
-    pids = [session.health().pid for session in sessions]
-    assert (pids[0] == pids[1], pids[0] == pids[2]) == (True, False)
-
-
-def test_the_shared_process_ends_with_its_last_session(host: Host, tmp_path: Path) -> None:
-    """Closing one of two leaves the other talking."""
-    one, two = (Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))) for _ in range(2))
-    one.prompt("/say x").wait(PATIENCE)
-    two.prompt("/say x").wait(PATIENCE)
-    one.close()
-    assert two.prompt("/say still here").wait(PATIENCE).text == "still here"
-
-
 @pytest.mark.parametrize("prompt", ["/say x", "/crash", "/hang"])
 def test_a_turn_says_when_it_began_and_when_it_ended(host: Host, tmp_path: Path, prompt: str) -> None:
     """By the kernel's clock, however it ends: answered, failed or stopped; while it runs the end is open."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import sqlite3
@@ -233,10 +232,6 @@ def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> 
     part = read.chat.active_turn.response_parts[0]
     assert isinstance(part, MarkdownResponsePart)
     assert part.content == "".join(f"{number} " for number in range(2, read.chat_index))
-
-
-def test_a_kill_leaves_a_sound_file(path: Path) -> None:
-    test_what_was_said_to_be_written_survives_a_kill(path, random.randint(1, 6))
     with database.connect(path) as connection:
         database.check(connection, path)
 
@@ -345,16 +340,11 @@ def test_a_kernel_never_renames_the_sound_file_that_another_began(path: Path, no
     assert [len(later.load(uri).chat.turns) for uri in ("eliza:/before", URI)] == [51, 1]
 
 
-def test_only_the_file_that_was_found_damaged_is_put_aside(path: Path) -> None:
-    Kernel(path).writes()
-    damaged = database.file_at(path)
-    path.rename(path.with_name("elsewhere.db"))
-    Kernel(path, "other").writes()
-    assert database.put_aside(path, damaged) is None
-    assert path.exists()
-
-
-def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE entries SET envelope = replace(envelope, 't1', 'tX') WHERE at = 5", "DELETE FROM entries WHERE at = 5"],
+)
+def test_a_damaged_or_missing_entry_ends_the_session_there_and_says_so(path: Path, damage: str) -> None:
     kernel = Kernel(path)
     kernel.turn("a", "b")
     whole = kernel.state
@@ -362,7 +352,7 @@ def test_a_damaged_entry_ends_the_session_there_and_says_so(path: Path) -> None:
     kernel.turn("c", "d")
     kernel.writes()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE entries SET envelope = replace(envelope, 't1', 'tX') WHERE at = 5")
+        connection.execute(damage)
     read = kernel.store.load(URI)
     assert encode(read.chat) == encode(whole)
     assert read.gap == f"What came after entry 4 of {CHAT} is damaged in the log."
@@ -390,17 +380,6 @@ def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
     assert again.gap == read.gap is not None
     assert again.record.turns == 3
     assert Store(path, "again").sessions("old 4") == []
-
-
-def test_a_missing_entry_ends_the_session_there_and_says_so(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.turn("a", "b")
-    kernel.writes()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM entries WHERE at = 2")
-    read = kernel.store.load(URI)
-    assert read.chat_index == 1
-    assert read.gap is not None
 
 
 def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> None:
