@@ -223,12 +223,7 @@ def kept(
     archived: bool = False,
     limit: int = LISTED,
 ) -> SessionTable:
-    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`.
-
-    Raises:
-        UsageError: As :func:`history`.
-        LogError: As :func:`history`.
-    """
+    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`."""
     path = log_location()
     if path is None:
         return SessionTable(note=LOG_OFF)
@@ -403,14 +398,7 @@ def forget(session: str | SessionRow) -> SessionRow:
 def change_kept(
     wanted: str, *, title: str | None, pinned: bool | None, archived: bool | None, duplicated: bool, deleted: bool
 ) -> str:
-    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so.
-
-    Raises:
-        UsageError: As :func:`update_session`.
-        UnknownSession: As :func:`update_session`.
-        SessionError: If a kernel has it open, and it is to be renamed or deleted.
-        LogError: As :func:`update_session`.
-    """
+    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so."""
     path = log_location()
     if path is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")

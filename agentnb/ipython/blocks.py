@@ -11,12 +11,12 @@ import binascii
 import difflib
 import json
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentnb.ipython.markdown import PICTURE_TYPES, printable
+from agentnb.kernel.output_text import without_colours
 from agentnb.state import (
     ActiveTurn,
     ContentRefResponsePart,
@@ -62,7 +62,6 @@ SHORTEST_RUN = 2_000
 _MINUTE = 60
 _FENCE = 3
 """How many backticks begin a block of code at least."""
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
 _ENDINGS = {
     "max_tokens": "Answer cut off: the model's token limit was reached.",
@@ -446,12 +445,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 def verbatim(text: str) -> str:
     """*text* as a block of code shows it: printable, without a terminal's escape sequences, not too long."""
-    return shortened(printable(without_escapes(text)))
-
-
-def without_escapes(text: str) -> str:
-    """*text* without a terminal's escape sequences."""
-    return _ESCAPES.sub("", text)
+    return shortened(printable(without_colours(text)))
 
 
 def _words(text: StringOrMarkdown | None) -> str:

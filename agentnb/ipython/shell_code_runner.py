@@ -9,10 +9,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from agentnb.api.describe import describe, summarize
-from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditedParams, EditParams
 from agentnb.comm.open_notebooks import file_of, named_notebook, open_notebooks
@@ -157,9 +154,8 @@ class ShellCodeRunner:
         exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*."""
-        told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
-        asked = EditParams(id="", action="change", steps=told, exact=exact, file_hashes=file_hashes)
+        asked = EditParams(id="", action="change", steps=tuple(steps), exact=exact, file_hashes=file_hashes)
         done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
