@@ -11,9 +11,8 @@ import binascii
 import difflib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from agentnb.ipython.markdown import PICTURE_TYPES, printable
 from agentnb.kernel.output_text import without_colours
@@ -71,22 +70,19 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(NamedTuple):
     """Markdown that the agent wrote."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Thinking:
+class Thinking(NamedTuple):
     """The agent's thinking, as Markdown."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """Text to be shown as it is, in a programming language or none, with a label above it or none."""
 
     text: str
@@ -94,15 +90,13 @@ class Code:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """Names of files."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Words of ours, with a text or a name of the agent's behind them or none."""
 
     words: str
@@ -110,32 +104,28 @@ class Note:
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture: its type, such as ``image/png``, and its data in base64."""
 
     kind: str
     data: str
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """One ACP content block of this kind, as blocks."""
 
     kind: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(NamedTuple):
     """Blocks that are shown when the line that names them is opened."""
 
     line: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool call: what it is and how it went in one line, why it was denied or failed, and what it shows."""
 
     line: str
@@ -144,23 +134,20 @@ class Tool:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The agent's plan."""
 
     entries: tuple[PlanEntry, ...]
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How the turn ended, where that is worth saying."""
 
     words: str
     is_error: bool
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """The tokens that the turn used, in words."""
 
     words: str

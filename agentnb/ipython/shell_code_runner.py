@@ -9,6 +9,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import asdict
+
 from agentnb.api.describe import describe, summarize
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditedParams, EditParams
@@ -116,16 +118,9 @@ class ShellCodeRunner:
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
         wait = edit.action == "run" and not self._job_queue.has_waiter
         fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())
-        asked = EditParams(
-            id="",
-            action=edit.action,
-            cell_id=edit.cell_id,
-            source=edit.source,
-            expected=edit.expected,
-            expected_is_cut=edit.expected_is_cut,
-            kind=edit.kind,
-            wait=wait,
-        )
+        fields = asdict(edit)
+        del fields["notebook"]
+        asked = EditParams(id="", wait=wait, **fields)
         done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
@@ -199,22 +194,14 @@ def _named(cell_id: str) -> str:
 
 
 def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
-    cells = tuple(
-        CellView(
-            cell_id=cell.id,
-            kind=cell.kind,
-            source=cell.source,
-            count=cell.count,
-            output=outputs.get(cell.id, ""),
-            cut=cell.cut,
-            tags=cell.tags,
-            editable=cell.editable,
-            deletable=cell.deletable,
-        )
-        for cell in told.cells
-    )
+    cells: list[CellView] = []
+    for cell in told.cells:
+        fields = asdict(cell)
+        cells.append(CellView(cell_id=fields.pop("id"), output=outputs.get(cell.id, ""), **fields))
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first, read_only=told.read_only)
+    return NotebookView(
+        name=told.path, path=path, live=True, cells=tuple(cells), start=told.first, read_only=told.read_only
+    )
 
 
 def _variable(name: str, value: Any) -> Variable:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython.mentions import LONGEST_CELLS, Scope, attachments
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment
+from tests.unit.ipython.scopes import scope_with
 
 NAMES = {"df": [1, 2], "model": "m", "größe": 3, "_x": 1}
 
@@ -22,7 +23,7 @@ def scope(tmp_path: Path) -> Scope:
     (tmp_path / "data" / "train.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     (tmp_path / "my notes.md").write_text("notes", encoding="utf-8")
     (tmp_path / "README").write_text("read me", encoding="utf-8")
-    return Scope(variables=NAMES, cells=("", "x = 1", "x"), outputs={2: "1"}, cwd=tmp_path)
+    return scope_with(tmp_path, NAMES, ("", "x = 1", "x"), {2: "1"})
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: 
     (found,) = attachments("@cells", [], scope)
     assert isinstance(found, SimpleMessageAttachment)
     assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == found.model_representation
-    long = Scope(variables={}, cells=("", "old" * 10, "y" * LONGEST_CELLS), cwd=scope.cwd)
+    long = scope_with(scope.cwd, {}, ("", "old" * 10, "y" * LONGEST_CELLS))
     (cut,) = attachments("@cells", [], long)
     assert isinstance(cut, SimpleMessageAttachment)
     assert "old" not in (cut.model_representation or "")
@@ -112,7 +113,7 @@ def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: 
 @given(st.text(alphabet="@ab.:/\\`\"'~ \n()"))
 def test_any_prompt_is_understood_or_refused_in_words(prompt: str) -> None:
     try:
-        understood = attachments(prompt, [], Scope(variables={"a": 1}, cwd=Path(__file__).parent)) is not None
+        understood = attachments(prompt, [], scope_with(Path(__file__).parent, {"a": 1})) is not None
     except (UnknownMention, OutsideWorkspace) as error:
         understood = bool(error.hint)
     assert understood
