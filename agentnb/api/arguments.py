@@ -25,9 +25,6 @@ _LISTS = (list, tuple, AbstractSet, MappingView, Iterator)
 def each_of(context: Iterable[Any]) -> Iterable[Any]:
     """The objects of a list of them. A text or a data frame can be gone through, too: that is never meant.
 
-    Raises:
-        UsageError: If it is one object and no list.
-
     Example:
         >>> each_of([1, 2])
         [1, 2]
@@ -39,11 +36,7 @@ def each_of(context: Iterable[Any]) -> Iterable[Any]:
 
 
 def check_permissions(permissions: object) -> Mode:
-    """The mode that *permissions* stands for: itself, or for a function ``"ask"``.
-
-    Raises:
-        UsageError: If it is neither a mode nor a function.
-    """
+    """The mode that *permissions* stands for: itself, or for a function ``"ask"``."""
     if callable(permissions):
         return "ask"
     for mode in MODES:
@@ -54,11 +47,7 @@ def check_permissions(permissions: object) -> Mode:
 
 
 def check_text(name: str, given: object, *, example: str) -> None:
-    """See that *given* is text that is not empty.
-
-    Raises:
-        UsageError: If not.
-    """
+    """See that *given* is text that is not empty."""
     if not isinstance(given, str):
         raise UsageError(f"{name} is text, not {given!r}.", hint=f"For example {example}.")
     if not given.strip():
@@ -66,21 +55,13 @@ def check_text(name: str, given: object, *, example: str) -> None:
 
 
 def check_count(name: str, given: object) -> None:
-    """See that *given* is a whole number above zero.
-
-    Raises:
-        UsageError: If not.
-    """
+    """See that *given* is a whole number above zero."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise UsageError(f"{name} is a number from 1 on, not {given!r}.", hint=f"For example {name}=20.")
 
 
 def check_environment(env: object) -> dict[str, str]:
-    """What *env* holds: names and texts; nothing where it is None.
-
-    Raises:
-        UsageError: If not.
-    """
+    """What *env* holds: names and texts; nothing where it is None."""
     if env is None:
         return {}
     if not isinstance(env, Mapping):
@@ -95,26 +76,14 @@ def check_environment(env: object) -> dict[str, str]:
 
 
 def folders(given: object) -> Sequence[str | os.PathLike[str]]:
-    """The list of folders in *given*.
-
-    Raises:
-        UsageError: If it is one folder, or no list.
-    """
+    """The list of folders in *given*."""
     if isinstance(given, (str, bytes, os.PathLike)) or not isinstance(given, (Sequence, AbstractSet, Iterator)):
         raise UsageError("directories is a list of folders.", hint='For example directories=["../data"].')
     return list(given)
 
 
 def check_moment(name: str, given: date | str | None) -> int | None:
-    """Milliseconds since 1970 of a date, a datetime or ISO 8601 text; None for None.
-
-    Args:
-        name: The argument's name.
-        given: What was given for it; without a time zone it is local time.
-
-    Raises:
-        UsageError: If it is no date.
-    """
+    """Milliseconds since 1970 of a date, a datetime or ISO 8601 text; None for None."""
     if given is None:
         return None
     try:
@@ -127,11 +96,7 @@ def check_moment(name: str, given: date | str | None) -> int | None:
 
 
 def check_folder(cwd: str | os.PathLike[str]) -> str:
-    """The path of a folder, which need not be there.
-
-    Raises:
-        UsageError: If *cwd* is no path.
-    """
+    """The path of a folder, which need not be there."""
     try:
         return str(Path(cwd).expanduser().resolve())
     except (TypeError, RuntimeError) as error:

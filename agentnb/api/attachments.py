@@ -23,19 +23,11 @@ if TYPE_CHECKING:
 _DOTS_PER_INCH = 150
 LARGEST_FILE = 10 * 1024 * 1024
 """Bytes that are not a picture and go along with a prompt."""
-_BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif"}
 _METHODS = {"_repr_png_": "image/png", "_repr_jpeg_": "image/jpeg"}
 
 
 def attachment_of(value: Any) -> MessageAttachment:
     r"""The attachment that shows *value* to the agent.
-
-    Args:
-        value: A figure of matplotlib, or one of its axes; an image of PIL or IPython, or anything else with a picture
-            for Jupyter; bytes; a path; or any other object, which is described in text (:func:`describe`).
-
-    Raises:
-        UsageError: If it is a path and nothing is there, or bytes that are too many.
 
     Example:
         >>> attachment_of(3).model_representation
@@ -69,17 +61,12 @@ def _drawn(value: Any) -> dict[str, Any] | None:
         figure.savefig(drawn, format="png", dpi=_DOTS_PER_INCH, bbox_inches="tight")
         return {"image/png": _base64(drawn.getvalue())}
     for method, kind in _METHODS.items():
-        shown = _called(value, method)
-        data = shown[0] if isinstance(shown, tuple) else shown
-        if data:
-            return {kind: data if isinstance(data, str) else _base64(data)}
-    shown = _called(value, "_repr_mimebundle_")
-    bundle = shown[0] if isinstance(shown, tuple) else shown
+        if data := _called(value, method):
+            return {kind: _base64(data)}
+    bundle = _called(value, "_repr_mimebundle_")
     if not isinstance(bundle, dict):
         return None
-    found = {
-        kind: data if isinstance(data, str) else _base64(data) for kind, data in bundle.items() if kind in PICTURES
-    }
+    found = {kind: _base64(data) for kind, data in bundle.items() if kind in PICTURES}
     if found:
         return found
     return bundle if chart_of({"data": bundle}) is not None else None
@@ -97,8 +84,10 @@ def _figure(value: Any) -> Any:
 
 
 def _called(value: Any, method: str) -> Any:
+    """What *method* gives, without the metadata beside it; None where there is no such method."""
     found = getattr(value, method, None) if callable(getattr(type(value), method, None)) else None
-    return found() if found is not None else None
+    shown = found() if found is not None else None
+    return shown[0] if isinstance(shown, tuple) else shown
 
 
 def _of_bytes(data: bytes, label: str = "bytes") -> MessageAttachment:
@@ -142,9 +131,8 @@ def picture_type(data: bytes) -> str | None:
         >>> picture_type(b"\x89PNG\r\n\x1a\n...")
         'image/png'
     """
-    if data.startswith(b"RIFF"):
-        return "image/webp" if data[8:12] == b"WEBP" else None
-    return next((kind for begin, kind in _BEGINNINGS.items() if data.startswith(begin)), None)
+    kind = next((kind for kind, begin in PICTURES.items() if data.startswith(begin)), None)
+    return None if kind == "image/webp" and data[8:12] != b"WEBP" else kind
 
 
 def _text(data: bytes) -> str | None:
@@ -162,5 +150,5 @@ def _with_note(described: SimpleMessageAttachment, *notes: str) -> MessageAttach
     return replace(described, model_representation=text, meta={LEFT_OUT: list(notes)})
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+def _base64(data: bytes | str) -> str:
+    return data if isinstance(data, str) else base64.b64encode(data).decode()

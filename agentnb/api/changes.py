@@ -180,11 +180,7 @@ class ChangeTable(Table, Rows[Change]):
 
 
 def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
-    """What turn *turn_id* changed, or the whole conversation; waits until that is known.
-
-    Raises:
-        ChangesError: If what the turn changed could not be found out.
-    """
+    """What turn *turn_id* changed, or the whole conversation; waits until that is known."""
     in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
     return conversation.host.loop.call(_read, conversation, turn_id)
 
@@ -244,13 +240,7 @@ def carry_out(
     onwards: bool = False,
     choices: Mapping[str, Choice] | None = None,
 ) -> ChangeTable:
-    """Undo, redo or keep; gives the changes that this was done with.
-
-    Raises:
-        UsageError: If an item is no change, or nothing is called so.
-        ChangesError: If it cannot be done.
-        SessionError: If a turn runs in the workspace.
-    """
+    """Undo, redo or keep; gives the changes that this was done with."""
     wanted = tuple(map(_id_of, items))
     for path, choice in (choices or {}).items():
         if choice not in ("mine", "theirs"):

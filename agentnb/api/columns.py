@@ -69,11 +69,7 @@ class MarkdownTable(TextTable):
 
 
 class Rows(Sequence[T]):
-    """Some rows, which cannot be changed.
-
-    Args:
-        rows: Them.
-    """
+    """Some rows, which cannot be changed."""
 
     def __init__(self, rows: Iterable[T] = ()) -> None:
         self._rows = tuple(rows)

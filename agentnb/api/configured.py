@@ -47,11 +47,6 @@ def configured(
     """What the arguments of :func:`agentnb.start` mean, checked.
 
     Where None, *mcp_servers* and *components* are as the settings say.
-
-    Raises:
-        UnknownAgent: If the catalogue has no such agent.
-        AgentNotFound: If its command is not installed.
-        UsageError: If *command*, *cwd*, *mcp_servers*, *components* or *directories* makes no sense.
     """
     given = check_environment(env)
     if agent is not None:
@@ -111,14 +106,7 @@ def _spec(name: str) -> AgentSpec:
 
 
 def check_kernel(host: Host) -> None:
-    """Make sure that agents of *host* can be given access to a kernel.
-
-    Args:
-        host: The host.
-
-    Raises:
-        UsageError: If no IPython shell runs here.
-    """
+    """Make sure that agents of *host* can be given access to a kernel."""
     if host.environment.shell is None:
         raise UsageError(
             "Agents cannot be given access to a kernel: no IPython runs here.", hint="Leave kernel_tools out."
@@ -126,20 +114,12 @@ def check_kernel(host: Host) -> None:
 
 
 def folders_of(directories: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """More folders to work in, absolute.
-
-    Raises:
-        UsageError: If one is not a folder.
-    """
+    """More folders to work in, absolute."""
     return [folder_of(directory, "directories") for directory in folders(directories)]
 
 
 def folder_of(given: str | os.PathLike[str] | None, name: str) -> Path:
-    """The folder *given* as the argument *name*, absolute and resolved; the current one where None.
-
-    Raises:
-        UsageError: If it is none.
-    """
+    """The folder *given* as the argument *name*, absolute and resolved; the current one where None."""
     try:
         folder = Path(given if given is not None else os.getcwd()).expanduser().resolve()  # noqa: PTH109 - kept as the kernel has it
     except FileNotFoundError:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 import reprlib
 import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.api.cell_place import cell_place
-from agentnb.kernel.error_summary import summarize_error
+from agentnb.comm.lab import current_notebook
+from agentnb.kernel.error_summary import Place, summarize_error
 from agentnb.state import SimpleMessageAttachment
 
 if TYPE_CHECKING:
@@ -19,26 +20,19 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 8_000
 HEAD_ROWS = 8
 HEAD_ITEMS = 20
+_CELL = re.compile(r"In ?\[(?P<count>\d+)\]")
 
 
 def describe(value: Any, name: str | None = None) -> SimpleMessageAttachment:
     r"""An attachment that shows *value* to the agent.
-
-    Args:
-        value: Any object. A frame is shown by shape, columns and head; an array by shape, dtype and a summary; a
-            function or class by its source; an error by its frames, causes and values; anything else by its repr.
-        name: What the user calls it; by default its own name or its type's.
-
-    Returns:
-        The attachment, at most :data:`MAX_CHARACTERS` characters of text.
 
     Example:
         >>> describe([1, 2, 3], "xs").model_representation
         'xs: list, length 3\n[1, 2, 3]'
     """
     label = name or getattr(value, "__name__", None) or type(value).__name__
-    head, body = _describe(value)
-    text = f"{label}: {head}\n{body}"
+    body = next((body for fits, body in _BODIES if fits(value)), _repr)
+    text = f"{label}: {summarize(value)}\n{_guarded(body, value)}"
     if len(text) > MAX_CHARACTERS:
         text = f"{text[:MAX_CHARACTERS]}\n… cut at {MAX_CHARACTERS:,} characters"
     return SimpleMessageAttachment(label=label, display_kind="variable", model_representation=text)
@@ -51,17 +45,6 @@ def summarize(value: Any) -> str:
         >>> summarize({"a": 1})
         'dict, length 1'
     """
-    return _describe_head(value)
-
-
-def _describe(value: Any) -> tuple[str, str]:
-    for fits, body in _BODIES:
-        if fits(value):
-            return _describe_head(value), _guarded(body, value)
-    return _describe_head(value), _guarded(_repr, value)
-
-
-def _describe_head(value: Any) -> str:
     kind = type(value)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     shape = getattr(value, "shape", None)
@@ -113,14 +96,11 @@ def _source(value: Any) -> str:
         return repr(value)
 
 
-def _mapping(value: dict[Any, Any]) -> str:
-    shown = {key: value[key] for key in islice(value, HEAD_ITEMS)}
-    more = f"\n… and {len(value) - HEAD_ITEMS} more" if len(value) > HEAD_ITEMS else ""
-    return f"{_repr(shown)}{more}"
-
-
-def _sequence(value: Any) -> str:
-    shown = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
+def _container(value: Any) -> str:
+    if isinstance(value, dict):
+        shown: Any = {key: value[key] for key in islice(value, HEAD_ITEMS)}
+    else:
+        shown = type(value)(islice(value, HEAD_ITEMS)) if type(value) in (list, tuple, set, frozenset) else value
     more = f"\n… and {len(value) - HEAD_ITEMS} more" if len(value) > HEAD_ITEMS else ""
     return f"{_repr(shown)}{more}"
 
@@ -133,12 +113,23 @@ def _repr(value: Any) -> str:
     return short.repr(value)
 
 
-def _text(value: str) -> str:
-    return value
-
-
 def _error(value: BaseException) -> str:
     return summarize_error(value, cell_of=cell_place, script=_script()).text
+
+
+def cell_place(file: str, shell: Any = None) -> Place | None:
+    """The cell that IPython has compiled under a file name; None where it is none."""
+    if shell is None:
+        get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+        shell = get() if get is not None else None
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    match = _CELL.search(named[1]) if named else None
+    if match is None:
+        return None
+    count = int(match["count"])
+    notebook = current_notebook()
+    cell = next((each for each in notebook.cells if each.count == count), None) if notebook is not None else None
+    return Place(count, cell.id if cell else None)
 
 
 def _script() -> Path | None:
@@ -151,8 +142,7 @@ _BODIES: tuple[tuple[Callable[[Any], bool], Callable[[Any], str]], ...] = (
     (lambda value: isinstance(value, BaseException), _error),
     (_is_frame, _frame),
     (_is_array, _array),
-    (lambda value: isinstance(value, str), _text),
-    (lambda value: isinstance(value, dict), _mapping),
-    (lambda value: isinstance(value, list | tuple | set | frozenset), _sequence),
+    (lambda value: isinstance(value, str), str),
+    (lambda value: isinstance(value, dict | list | tuple | set | frozenset), _container),
     (_is_source, _source),
 )

@@ -197,18 +197,13 @@ def history(
     """
     if search != "":
         check_text("search", search, example='search="residuals"')
-    check_count("limit", limit)
+    which = _which(limit, folder, agent=agent, since=since, until=until, state=state, archived=archived)
     host = current_host()
-    which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
-    which |= {"until": check_moment("until", until), "state": _check_state(state), "archived": bool(archived)}
-    if agent is not None:
-        check_text("agent", agent, example='agent="eliza"')
     if host.recorder is None:
         return SessionTable(note=LOG_OFF)
     recorder = recorder_of(host)
-    which |= recorder.here() if here else {}
-    if folder is not None:
-        which["cwd"] = check_folder(folder)
+    if here:
+        which = {**recorder.here(), **which}
     return _table(recorder.store, search, which, host.conversations, recorder.note)
 
 
@@ -222,21 +217,25 @@ def kept(
     archived: bool = False,
     limit: int = LISTED,
 ) -> SessionTable:
-    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`.
-
-    Raises:
-        UsageError: As :func:`history`.
-        LogError: As :func:`history`.
-    """
+    """The same for a shell, where no kernel runs; the arguments are those of :func:`history`."""
     path = log_location()
     if path is None:
         return SessionTable(note=LOG_OFF)
+    which = _which(limit, folder, agent=agent, since=since, state=state or "", archived=archived)
+    return _table(Store(path, new_id()), search, which, (), "")
+
+
+def _which(limit: int, folder: str | os.PathLike[str] | None, **given: Any) -> Which:
+    """Which sessions are wanted, checked; those of every folder where *folder* is None."""
     check_count("limit", limit)
-    which: Which = {"limit": limit, "agent": agent, "since": check_moment("since", since)}
-    which |= {"state": _check_state(state or ""), "archived": archived}
+    if given["agent"] is not None:
+        check_text("agent", given["agent"], example='agent="eliza"')
+    which: Which = {"limit": limit, "agent": given["agent"], "state": _check_state(given["state"])}
+    which |= {"since": check_moment("since", given.get("since")), "until": check_moment("until", given.get("until"))}
+    which["archived"] = bool(given["archived"])
     if folder is not None:
         which["cwd"] = check_folder(folder)
-    return _table(Store(path, new_id()), search, which, (), "")
+    return which
 
 
 def _table(store: Store, search: str, which: Which, here: Container[str], note: str) -> SessionTable:
@@ -402,14 +401,7 @@ def forget(session: str | SessionRow) -> SessionRow:
 def change_kept(
     wanted: str, *, title: str | None, pinned: bool | None, archived: bool | None, duplicated: bool, deleted: bool
 ) -> str:
-    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so.
-
-    Raises:
-        UsageError: As :func:`update_session`.
-        UnknownSession: As :func:`update_session`.
-        SessionError: If a kernel has it open, and it is to be renamed or deleted.
-        LogError: As :func:`update_session`.
-    """
+    """The same for a shell, where no kernel runs. Says what was done to the session whose id begins so."""
     path = log_location()
     if path is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")

@@ -31,14 +31,6 @@ class CountedInterrupts:
 
     The handler before is put back on leaving, always: Python's default one would end the kernel while its loop waits.
 
-    Args:
-        on_interrupt: Gets the number of interrupts so far, between any two instructions: it must take no lock.
-        always: True if that replaces any handler; else it is left so where SIGINT raises nothing (a shell ignores it
-            for what it starts in the background, and that is inherited).
-
-    Attributes:
-        count: How many there have been.
-
     Example:
         >>> with CountedInterrupts() as interrupts:
         ...     interrupts.count

@@ -20,25 +20,7 @@ if TYPE_CHECKING:
 
 
 class Policy(NamedTuple):
-    """The rules in force, and the last decisions.
-
-    Attributes:
-        rules: In the order in which they count: the user's, the answers for the session and the turn, the project's.
-        bypass: Agents that need not ask.
-        sensitive: Patterns on top of the built-in ones.
-        headless: What happens to questions that nobody can answer.
-        folder: The workspace.
-        trusted: Whether the user trusts it; else nothing holds there that the user's file allows.
-        trusted_folders: The folders that the user trusts.
-        mode: The session's mode; None without a session.
-        warnings: What is wrong with the files.
-        records: The last decisions, oldest first.
-        user_file: The user's policy file.
-        project_file: The project's policy file.
-        log_file: The log of decisions.
-        cell_review: Whether you review a change of a notebook's cell before it is made (``"first"``) or ``"after"``.
-        confine: Agents that a file says are confined, or are not, by name; the project's file narrows yours.
-    """
+    """The rules in force, and the last decisions."""
 
     rules: tuple[InForce, ...]
     bypass: tuple[str, ...]
@@ -58,12 +40,7 @@ class Policy(NamedTuple):
 
 
 def policy(session: Session | None = None, last: int = 10) -> Policy:
-    """The policy that holds in *session*, or for sessions to be started in the current folder.
-
-    Args:
-        session: A session; its answers, folder and mode count.
-        last: How many of the last decisions to tell.
-    """
+    """The policy that holds in *session*, or for sessions to be started in the current folder."""
     host = current_host()
     return host.loop.call(lambda: _policy(host, session, last))
 

@@ -254,12 +254,7 @@ class QuestionTable(Table, tuple[Question, ...]):
 
 
 def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
-    """The questions that are open now, permission requests first.
-
-    Args:
-        conversation: Whose.
-        do: Carries an action out, made on the host's thread.
-    """
+    """The questions that are open now, permission requests first."""
 
     def rehearse(call_id: str) -> Rehearsal:
         late = AgentError(
@@ -278,10 +273,6 @@ class CallbackPermissions:
     """Answers permission requests with a function of the user's (`agentnb.host.permissions.grants`).
 
     What the function does wrong denies the request, and is told in the transcript.
-
-    Args:
-        function: The function.
-        timeout: Seconds that it may take.
     """
 
     def __init__(self, function: PermissionCallback, timeout: float) -> None:

@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import ssl
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agentnb.comm.frontend import current_frontend
@@ -182,18 +182,11 @@ def serve(
             hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or say insecure=True.",
         )
     frontend = current_frontend()
-    options: dict[str, Any] = {
-        "address": host,
-        "port": port,
-        "tls": tls,
-        "name": name,
-        "rights": tuple(rights),
-        "token": token,
-        "hosts": frozenset(hosts),
-        "origins": frozenset(origins),
-    }
-    begun = current_host().loop.submit(start(current_host(), frontend.service, **options))
-    served, token = begun.result(START_SECONDS)
+    begun = start(
+        current_host(), frontend.service, address=host, port=port, tls=tls, name=name, rights=tuple(rights),
+        token=token, hosts=frozenset(hosts), origins=frozenset(origins),
+    )  # fmt: skip
+    served, token = current_host().loop.submit(begun).result(START_SECONDS)
     server = _servers[current_host().host_id] = Server(served, name, token)
     atexit.register(server.close)
     return server

@@ -186,14 +186,7 @@ def storage() -> Storage:
 
 
 def kept_storage(*, measure: bool = True) -> Storage:
-    """The same for a shell, where no kernel runs.
-
-    Args:
-        measure: Whether to measure; a damaged log cannot be measured before it is repaired.
-
-    Raises:
-        LogError: If the log is off or cannot be read.
-    """
+    """The same for a shell, where no kernel runs."""
     path = log_location()
     if path is None:
         raise LogUnavailable(LOG_OFF, hint="Unset AGENTNB_LOG.")

@@ -66,12 +66,7 @@ class ToolCall(NamedTuple):
 
 
 def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
-    """The tool call that *state* is.
-
-    Args:
-        state: The tool call.
-        terminals: The terminals of its chat.
-    """
+    """The tool call that *state* is."""
     details = state.details
     content = (details.content if details else None) or ()
     shown = {each.id: each for each in terminals}

@@ -132,13 +132,7 @@ def usage(
 
 
 def kept_usage(by: By = "day", *, limit: int = LISTED, session: str | None = None, **which: Any) -> UsageTable:
-    """The same for a shell, where no kernel runs; the arguments are those of :func:`usage`.
-
-    Raises:
-        UsageError: As :func:`usage`.
-        UnknownSession: As :func:`usage`.
-        LogError: As :func:`usage`.
-    """
+    """The same for a shell, where no kernel runs; the arguments are those of :func:`usage`."""
     asked = _checked(by, limit, **which)
     path = log_location()
     if path is None:

@@ -31,15 +31,7 @@ def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, tit
 def in_time(
     host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False
 ) -> T:
-    """What comes of *work* on the host's thread; not to be called there.
-
-    Args:
-        host: The host.
-        work: What to do.
-        timeout: Seconds to wait, at most.
-        late: Raised where it takes longer.
-        gives_up: True if the work is cancelled then; else it goes on.
-    """
+    """What comes of *work* on the host's thread; not to be called there."""
     future = host.loop.submit(work)
     try:
         return future.result(timeout)

@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from agentnb.kernel.cell_names import LONGEST_TAG, MOST_TAGS
+from agentnb.kernel.code_runner import CellStep
 
 LAB_TARGET = "agentnb.lab"
 SIDEBAR_TARGET = "agentnb.sidebar"
@@ -39,7 +40,6 @@ _Bounded = Annotated[str, msgspec.Meta(max_length=LONGEST_CELL)]
 _CellId = Annotated[str, msgspec.Meta(max_length=256)]
 _Tag = Annotated[str, msgspec.Meta(max_length=LONGEST_TAG)]
 _Tags = Annotated[tuple[_Tag, ...], msgspec.Meta(max_length=MOST_TAGS)]
-_Kind = Literal["code", "markdown", "raw"]
 
 
 class CellParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -92,36 +92,6 @@ class NotebookParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     read_only: bool = False
     first: int = 0
     cells: Annotated[tuple[CellParams, ...], msgspec.Meta(max_length=MOST_CELLS)] | None = None
-
-
-class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """One step of a change of several cells.
-
-    Attributes:
-        action: ``insert``, ``replace``, ``delete`` or ``move`` the cell.
-        cell_id: The cell; for ``insert`` the id that it gets.
-        kind: The new cell's type.
-        new_kind: For ``replace``: the type that the cell gets; absent: its own.
-        expected_kind: For ``replace``: the type that the cell must have now; absent: any.
-        source: The new text.
-        expected: The text that the cell must have now, for ``replace``, ``delete`` and ``move``; absent: any.
-        tags: For ``insert`` and ``replace``: the tags that the cell gets; absent: none, or its own.
-        expected_tags: For ``replace``: the tags that the cell must have now; absent: any.
-        below: For ``insert`` and ``move``: the cell above it.
-        index: For ``insert`` and ``move``: its place from 0, where *below* is absent or gone.
-    """
-
-    action: Literal["insert", "replace", "delete", "move"]
-    cell_id: str
-    kind: _Kind = "code"
-    new_kind: _Kind | None = None
-    expected_kind: _Kind | None = None
-    source: str = ""
-    expected: str | None = ""
-    tags: tuple[str, ...] | None = None
-    expected_tags: tuple[str, ...] | None = None
-    below: str | None = None
-    index: int = 0
 
 
 class EditParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

@@ -11,12 +11,11 @@ import binascii
 import difflib
 import json
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from agentnb.ipython.markdown import PICTURE_TYPES, printable
+from agentnb.kernel.output_text import without_colours
 from agentnb.state import (
     ActiveTurn,
     ContentRefResponsePart,
@@ -62,7 +61,6 @@ SHORTEST_RUN = 2_000
 _MINUTE = 60
 _FENCE = 3
 """How many backticks begin a block of code at least."""
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LANGUAGES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".md": "markdown", ".json": "json"}
 _ENDINGS = {
     "max_tokens": "Answer cut off: the model's token limit was reached.",
@@ -72,22 +70,19 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(NamedTuple):
     """Markdown that the agent wrote."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Thinking:
+class Thinking(NamedTuple):
     """The agent's thinking, as Markdown."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """Text to be shown as it is, in a programming language or none, with a label above it or none."""
 
     text: str
@@ -95,15 +90,13 @@ class Code:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(NamedTuple):
     """Names of files."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Words of ours, with a text or a name of the agent's behind them or none."""
 
     words: str
@@ -111,32 +104,28 @@ class Note:
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture: its type, such as ``image/png``, and its data in base64."""
 
     kind: str
     data: str
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """One ACP content block of this kind, as blocks."""
 
     kind: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Folded:
+class Folded(NamedTuple):
     """Blocks that are shown when the line that names them is opened."""
 
     line: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool call: what it is and how it went in one line, why it was denied or failed, and what it shows."""
 
     line: str
@@ -145,23 +134,20 @@ class Tool:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The agent's plan."""
 
     entries: tuple[PlanEntry, ...]
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How the turn ended, where that is worth saying."""
 
     words: str
     is_error: bool
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """The tokens that the turn used, in words."""
 
     words: str
@@ -446,12 +432,7 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 def verbatim(text: str) -> str:
     """*text* as a block of code shows it: printable, without a terminal's escape sequences, not too long."""
-    return shortened(printable(without_escapes(text)))
-
-
-def without_escapes(text: str) -> str:
-    """*text* without a terminal's escape sequences."""
-    return _ESCAPES.sub("", text)
+    return shortened(printable(without_colours(text)))
 
 
 def _words(text: StringOrMarkdown | None) -> str:

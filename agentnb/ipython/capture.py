@@ -5,7 +5,6 @@ What is replaced (stdout, the display hook, the publisher, the traceback) asks t
 
 from __future__ import annotations
 
-import base64
 import builtins
 import contextlib
 import contextvars
@@ -15,6 +14,7 @@ import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from agentnb.ipython.cell_outputs import encoded
 from agentnb.kernel.code_runner import Failure
 from agentnb.kernel.output_text import without_colours
 
@@ -75,7 +75,7 @@ class Sink:
     def show(self, bundle: dict[str, Any]) -> None:
         """Take what is displayed."""
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append({kind: _encoded(value) for kind, value in bundle.items()})
+            self.shown.append({kind: encoded(value) for kind, value in bundle.items()})
 
 
 class _Echo:
@@ -106,10 +106,6 @@ def copied(write: Callable[[str], object]) -> Iterator[None]:
         for stream in streams:
             stack.enter_context(_replaced(stream, "echo", _Echo(stream.echo, write)))
         yield
-
-
-def _encoded(value: Any) -> Any:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 class _Stream:

@@ -164,7 +164,7 @@ def _is_figure(bundle: Mapping[str, Any]) -> bool:
 
 def _bounded(kind: str, value: Any) -> Any:
     """What is kept of a displayed value; of a picture that is too large only its size in bytes."""
-    value = _encoded(value)  # ipykernel publishes bytes
+    value = encoded(value)  # ipykernel publishes bytes
     if isinstance(value, str):
         if kind in PICTURES:
             return value if len(value) <= _LARGEST_PICTURE else len(value) * 3 // 4
@@ -173,7 +173,7 @@ def _bounded(kind: str, value: Any) -> Any:
 
 
 def _result(bundle: Mapping[str, Any], kind: str = "execute_result") -> dict[str, Any]:
-    return {"output_type": kind, "data": {name: _encoded(value) for name, value in bundle.items()}}
+    return {"output_type": kind, "data": {name: encoded(value) for name, value in bundle.items()}}
 
 
 def _stream(kept: Any) -> dict[str, Any]:
@@ -181,5 +181,6 @@ def _stream(kept: Any) -> dict[str, Any]:
     return {"output_type": "stream", "name": name, "text": [*kept.bundle.get("stream", ())]}
 
 
-def _encoded(value: Any) -> Any:
+def encoded(value: Any) -> Any:
+    """A displayed value as JSON has it: bytes in base64."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value

@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 
 @magics_class
 class AgentMagics(Magics):
-    """The magics of one shell.
-
-    Args:
-        shell: The IPython shell.
-        settings: What ``%config Agentnb`` sets.
-        tabs: The sessions.
-
-    Attributes:
-        is_loaded_by_chat: Whether no cell has loaded the magics: the notebook lacks ``%load_ext agentnb``.
-    """
+    """The magics of one shell."""
 
     shell: Any
 
@@ -200,7 +191,7 @@ class AgentMagics(Magics):
         Without NAME it is the current tab.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
-        from agentnb.ipython.manage import ALONE, OTHER_WORDS, commands
+        from agentnb.ipython.manage import ALONE, NEEDED, OTHER_WORDS, commands
 
         command, _, rest = line.strip().partition(" ")
         if not command:
@@ -215,6 +206,9 @@ class AgentMagics(Magics):
             raise UsageError(f"%agents has no command {command!r}.", hint=hint)
         if command in ALONE and rest.strip():
             raise UsageError(f"%agents {command} takes nothing more, not {rest.strip()!r}.", hint="`%agents?` has all.")
+        if command in NEEDED and not rest.strip():
+            what, hint = NEEDED[command]
+            raise UsageError(f"%agents {command} needs {what}.", hint=hint)
         return action(self.tabs, rest.strip().strip("\"'"))
 
     def show(self, turn: Turn) -> None:

@@ -61,8 +61,6 @@ def _restart(tabs: Tabs, name: str) -> Note:
 
 
 def _resume(tabs: Tabs, tab_id: str) -> Note:
-    if not tab_id:
-        raise UsageError("%agents resume needs a session's id.", hint="`%agents history` lists them.")
     session = tabs.adopt(resume(tab_id))
     return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
@@ -110,8 +108,6 @@ def _untrust(tabs: Tabs, folder: str) -> Note:
 
 
 def _delete(_: Tabs, tab_id: str) -> Note:
-    if not tab_id:
-        raise UsageError("%agents delete wants a session's id.", hint="`%agents history` lists them.")
     gone = forget(tab_id)
     return Note(f"Deleted {gone.title!r} from the log: {gone.turns} turn{'s' if gone.turns != 1 else ''}.")
 
@@ -129,24 +125,18 @@ def _kept(tabs: Tabs, words: str) -> AgentSessions:
 
 def _open(tabs: Tabs, words: str) -> Note:
     session_id, _, agent = words.partition(" ")
-    if not session_id:
-        raise UsageError("%agents open wants a session's id.", hint="`%agents kept` lists those of the agent.")
     session = tabs.take_up(tabs.agent_of(agent.strip() or None), session_id)
     return Note(f"Opened {session.title!r} in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
 def _erase(tabs: Tabs, words: str) -> Note:
     session_id, _, agent = words.partition(" ")
-    if not session_id:
-        raise UsageError("%agents erase wants a session's id.", hint="`%agents kept` lists those of the agent.")
     name = tabs.agent_of(agent.strip() or None)
     delete_session(session_id, name, cwd=tabs.cwd)
     return Note(f"{name} has forgotten the session {session_id!r}.")
 
 
 def _logout(_: Tabs, name: str) -> Note:
-    if not name:
-        raise UsageError("%agents logout wants an agent's name.", hint="`%agents known` lists them.")
     logout(name)
     return Note(f"Logged out of {name}.")
 
@@ -251,6 +241,15 @@ def _of_plugin(plugin: str, magic: Magic) -> Callable[[Tabs, str], Any]:
 
     return run
 
+
+NEEDED = {
+    "resume": ("a session's id", "`%agents history` lists them."),
+    "delete": ("a session's id", "`%agents history` lists them."),
+    "open": ("a session's id", "`%agents kept` lists those of the agent."),
+    "erase": ("a session's id", "`%agents kept` lists those of the agent."),
+    "logout": ("an agent's name", "`%agents known` lists them."),
+}
+"""What must stand behind a command, and how to get it."""
 
 ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
 """Commands behind which nothing stands."""

@@ -70,25 +70,14 @@ class Scope:
     """What mentions can name."""
 
     variables: Mapping[str, Any]
-    cells: Sequence[str] = ()
-    outputs: Mapping[int, str] = field(default_factory=dict)
-    cwd: Path = field(default_factory=Path.cwd)
+    cells: Sequence[str]
+    outputs: Mapping[int, str]
+    cwd: Path
+    represent: Callable[[Any, str], str | None]
+    errors: CellErrors
+    known_outputs: KnownOutputs
+    quotes: Callable[[int], str | None]
     notebook: Notebook | None = field(default_factory=current_notebook)
-    represent: Callable[[Any, str], str | None] = represented
-    errors: CellErrors | None = None
-    known_outputs: KnownOutputs | None = None
-    quotes: Callable[[int], str | None] = lambda _: None
-
-    def outputs_of(self, cells: Sequence[tuple[int | None, str | None]]) -> list[Sequence[Mapping[str, Any]]]:
-        """The outputs of *cells*, each given by its execution count and its id."""
-        if self.known_outputs is not None:
-            return self.known_outputs.of(cells)
-        texts = [self.outputs.get(count) if count else None for count, _ in cells]
-        return [[{"output_type": "execute_result", "data": {"text/plain": text}}] if text else [] for text in texts]
-
-    def error_of(self, count: int | None) -> str | None:
-        """What is told of the error of the cell with an execution count."""
-        return self.known_outputs.error_of(count) if self.known_outputs is not None else None
 
     def cell_id(self, count: int) -> str | None:
         """The id of the cell with an execution count, as far as a page tells it."""
@@ -164,8 +153,7 @@ def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[Messa
     if base in scope.variables:
         return [_variable(base, place, scope)]
     if name in {"error", "plot"}:
-        last = scope.errors.last if scope.errors else None
-        return [_error(name, last, place)] if name == "error" else _plot(place, scope)
+        return [_error(name, scope.errors.last, place)] if name == "error" else _plot(place, scope)
     if path := _existing(name, scope):
         return [_file(path, name, place, scope)]
     raise _unknown(name, scope)
@@ -180,7 +168,7 @@ def _numbered(name: str, place: TextRange | None, scope: Scope) -> Sequence[Mess
     if match := _OUTPUT.fullmatch(name):
         return _output(int(match["number"]), place, scope)
     if match := _ERROR.fullmatch(name):
-        return [_error(name, scope.errors.of(int(match["number"])) if scope.errors else None, place)]
+        return [_error(name, scope.errors.of(int(match["number"])), place)]
     match = _QUOTE.fullmatch(name)
     text = scope.quotes(int(match["number"])) if match else None
     return None if text is None else with_outputs(name, text, (), place)
@@ -212,7 +200,7 @@ def _real_cells(
 ) -> list[MessageAttachment]:
     """Cells of the notebook with their outputs; each is an attachment of its own."""
     shown = cells[:MOST_SELECTED]
-    outputs = scope.outputs_of([(cell.count, cell.id if cell.kind == "code" else None) for cell in shown])
+    outputs = scope.known_outputs.of([(cell.count, cell.id if cell.kind == "code" else None) for cell in shown])
     found = several(
         with_outputs(
             name if number == 1 else f"{name} {number}",
@@ -220,7 +208,7 @@ def _real_cells(
             outputs[number - 1],
             place,
             heading=output_heading(cell.count),
-            error=scope.error_of(cell.count),
+            error=scope.known_outputs.error_of(cell.count),
             cut="The cell's source is cut." if cell.cut else "",
         )
         for number, cell in enumerate(shown, 1)
@@ -236,10 +224,10 @@ def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttach
 
 def _cell(number: int, place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     source = f"In [{number}]:\n{_source(number, 'cell', scope)}"
-    (outputs,) = scope.outputs_of([(number, None)])
+    (outputs,) = scope.known_outputs.of([(number, None)])
     cut = "The cell's source is cut." if len(source) > LONGEST_CELLS else ""
     text = source[:LONGEST_CELLS] + "\n… (cut)" if cut else source
-    heading, error = output_heading(number), scope.error_of(number)
+    heading, error = output_heading(number), scope.known_outputs.error_of(number)
     return with_outputs(f"cell:{number}", text, outputs, place, heading=heading, error=error, cut=cut)
 
 
@@ -247,15 +235,15 @@ def _output(number: int, place: TextRange | None, scope: Scope) -> list[MessageA
     cell_id = scope.cell_id(number)
     if cell_id is None:
         _source(number, "output", scope)
-    (outputs,) = scope.outputs_of([(number, cell_id)])
+    (outputs,) = scope.known_outputs.of([(number, cell_id)])
     if not outputs:
         raise UnknownMention(f"@output:{number}: In [{number}] has no output.", hint="Run the cell, or name another.")
-    heading, error = output_heading(number), scope.error_of(number)
+    heading, error = output_heading(number), scope.known_outputs.error_of(number)
     return with_outputs(f"output:{number}", "", outputs, place, heading=heading, error=error)
 
 
 def _plot(place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
-    outputs = scope.known_outputs.latest_figure(scope.cell_id) if scope.known_outputs is not None else ()
+    outputs = scope.known_outputs.latest_figure(scope.cell_id)
     if not outputs:
         hint = "Run the cell that draws it; @output:3 attaches all that cell [3] shows."
         raise UnknownMention(

@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
+from msgspec.structs import asdict
 
 from agentnb.api.describe import describe, summarize
-from agentnb.comm import lab_messages
 from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditedParams, EditParams
 from agentnb.comm.open_notebooks import file_of, named_notebook, open_notebooks
@@ -117,16 +116,9 @@ class ShellCodeRunner:
         # A cell that waits for this turn is the kernel's first: what is run now is run behind it.
         wait = edit.action == "run" and not self._job_queue.has_waiter
         fit = _fit(edit.notebook, {edit.cell_id} if edit.cell_id is not None else ())
-        asked = EditParams(
-            id="",
-            action=edit.action,
-            cell_id=edit.cell_id,
-            source=edit.source,
-            expected=edit.expected,
-            expected_is_cut=edit.expected_is_cut,
-            kind=edit.kind,
-            wait=wait,
-        )
+        fields = asdict(edit)
+        del fields["notebook"]
+        asked = EditParams(id="", wait=wait, **fields)
         done = await lab().edit(asked, RUN_SECONDS if wait else ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
@@ -155,9 +147,8 @@ class ShellCodeRunner:
         exact: bool = False,
     ) -> Mapping[str, str | None]:
         """Ask the page that shows *notebook*."""
-        told = tuple(msgspec.convert(step, lab_messages.CellStep, from_attributes=True) for step in steps)
         fit = _fit(notebook, {each for step in steps for each in (step.cell_id, step.below) if each is not None})
-        asked = EditParams(id="", action="change", steps=told, exact=exact, file_hashes=file_hashes)
+        asked = EditParams(id="", action="change", steps=tuple(steps), exact=exact, file_hashes=file_hashes)
         done = await lab().edit(asked, ANSWER_SECONDS, notebook=fit)
         if done.error is not None:
             raise UsageError(done.error)
@@ -201,22 +192,14 @@ def _named(cell_id: str) -> str:
 
 
 def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
-    cells = tuple(
-        CellView(
-            cell_id=cell.id,
-            kind=cell.kind,
-            source=cell.source,
-            count=cell.count,
-            output=outputs.get(cell.id, ""),
-            cut=cell.cut,
-            tags=cell.tags,
-            editable=cell.editable,
-            deletable=cell.deletable,
-        )
-        for cell in told.cells
-    )
+    cells: list[CellView] = []
+    for cell in told.cells:
+        fields = asdict(cell)
+        cells.append(CellView(cell_id=fields.pop("id"), output=outputs.get(cell.id, ""), **fields))
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first, read_only=told.read_only)
+    return NotebookView(
+        name=told.path, path=path, live=True, cells=tuple(cells), start=told.first, read_only=told.read_only
+    )
 
 
 def _variable(name: str, value: Any) -> Variable:

@@ -50,11 +50,7 @@ def sidebar(session: Session | None = None) -> None:
 
 
 class _Asking:
-    """One call's wait for a page.
-
-    Args:
-        session: What the fallback shows first.
-    """
+    """One call's wait for a page."""
 
     def __init__(self, session: Session | None) -> None:
         self._session = session

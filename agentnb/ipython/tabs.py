@@ -80,31 +80,16 @@ class Tabs:
         """Open a new tab and make it the current one."""
         if name in self.all():
             raise UsageError(f"A tab is called {name!r} already.", hint="Choose another name, or leave out -n.")
-        mode: Any = permissions or self.settings.permissions
-        session = self._started(
-            agent,
-            cwd=self.cwd,
-            permissions=mode,
-            title=name,
-            mcp_servers=self.settings.mcp_servers or (),
-            kernel_tools=kernel or self.settings.kernel_tools,
-        )
+        mode, kernel_tools = permissions or self.settings.permissions, kernel or self.settings.kernel_tools
+        session = self._started(agent, title=name, permissions=mode, kernel_tools=kernel_tools)
         self._names[session.tab_id] = name or self._free_name(session.agent)
         self._current = session.tab_id
         return session
 
     def take_up(self, agent: str | None, session_id: str) -> Session:
         """Open one of an agent's own sessions in a tab, and make that the current one."""
-        mode: Any = self.settings.permissions
-        session = self._started(
-            agent,
-            cwd=self.cwd,
-            permissions=mode,
-            mcp_servers=self.settings.mcp_servers or (),
-            kernel_tools=self.settings.kernel_tools,
-            session=session_id,
-        )
-        return self.adopt(session)
+        own = {name: getattr(self.settings, name) for name in ("permissions", "kernel_tools")}
+        return self.adopt(self._started(agent, session=session_id, **own))
 
     def copy(self, name: str | None, copied: str | None = None) -> Session:
         """Copy a tab, and make the copy the current one."""
@@ -123,7 +108,7 @@ class Tabs:
 
     def _started(self, agent: str | None, **options: Any) -> Session:
         with self.settings.named_agent(agent) as name:
-            return _start(name, **options)
+            return _start(name, cwd=self.cwd, mcp_servers=self.settings.mcp_servers or (), **options)
 
     def adopt(self, session: Session) -> Session:
         """Make a session that was opened elsewhere the current one."""

@@ -28,11 +28,11 @@ from agentnb.ipython.blocks import (
     Usage,
     turn_blocks,
     verbatim,
-    without_escapes,
 )
 from agentnb.ipython.fences import Fences, html_code, html_text
 from agentnb.ipython.markdown import harmless, harmless_line, printable
 from agentnb.ipython.plain import without_parts
+from agentnb.kernel.output_text import without_colours
 from agentnb.state import UnknownResponsePart
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _strings(value: Any) -> Iterator[str]:
     """Every string in state or in JSON, as it may be shown."""
     if isinstance(value, str):
         yield printable(value)
-        yield printable(without_escapes(value))
+        yield printable(without_colours(value))
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield str(key)

@@ -94,8 +94,22 @@ class Edited(msgspec.Struct, frozen=True, kw_only=True):
     current: str | None = None
 
 
-class CellStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a change of several cells."""
+class CellStep(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """One step of a change of several cells.
+
+    Attributes:
+        action: ``insert``, ``replace``, ``delete`` or ``move`` the cell.
+        cell_id: The cell; for ``insert`` the id that it gets.
+        kind: The new cell's type.
+        new_kind: For ``replace``: the type that the cell gets; absent: its own.
+        expected_kind: For ``replace``: the type that the cell must have now; absent: any.
+        source: The new text.
+        expected: The text that the cell must have now, for ``replace``, ``delete`` and ``move``; absent: any.
+        tags: For ``insert`` and ``replace``: the tags that the cell gets; absent: none, or its own.
+        expected_tags: For ``replace``: the tags that the cell must have now; absent: any.
+        below: For ``insert`` and ``move``: the cell above it.
+        index: For ``insert`` and ``move``: its place from 0, where *below* is absent or gone.
+    """
 
     action: Literal["insert", "replace", "delete", "move"]
     cell_id: str

@@ -23,7 +23,8 @@ from agentnb.kernel.value_text import clipped, fenced, masked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+"""The types of pictures that agents take, and how each begins."""
 CHARTS = re.compile(r"application/vnd\.(?:plotly|vega|vegalite)\.v\d+[.+]json")
 FIGURES = (*PICTURES, "image/svg+xml")
 LARGEST_PICTURE = 3 * 1024 * 1024
@@ -54,7 +55,7 @@ _SHAPES = (
     re.compile(r"(\d[\d,]{0,15}) rows × (\d[\d,]{0,9}) columns"),  # pandas
     re.compile(r"shape: \((\d[\d_,]{0,15}), (\d[\d_,]{0,9})\)"),  # polars
 )
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def ends(text: str) -> str:
@@ -64,8 +65,8 @@ def ends(text: str) -> str:
 
 
 def without_colours(text: str) -> str:
-    """*text* without what tells a terminal about colours."""
-    return _COLOURS.sub("", text)
+    """*text* without a terminal's escape sequences, which tell it about colours and more."""
+    return _ESCAPES.sub("", text)
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,8 +222,7 @@ def is_picture(data: str, kind: str) -> bool:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
         return False
-    begins = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
-    return start.startswith(begins[kind])
+    return start.startswith(PICTURES[kind])
 
 
 def picture_tokens(data: str, kind: str) -> int:

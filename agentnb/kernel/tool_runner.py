@@ -8,7 +8,7 @@ import dataclasses
 import fnmatch
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.cell_changes import CellOrder
     from agentnb.kernel.changes import KernelChanges
-    from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, Edited, NotebookView
+    from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, CodeWork, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_watch import NameChange
     from agentnb.ports import Tool, ToolSession
@@ -210,7 +210,7 @@ class ToolRunner:
 
     @contextlib.asynccontextmanager
     async def _running(
-        self, call: Call, work: _Progress, stop: Callable[[], bool]
+        self, call: Call, work: CodeWork | _CellRun, stop: Callable[[], bool]
     ) -> AsyncIterator[Callable[[Result], Result]]:
         """While *call* runs code it can be stopped, and its progress is told; give the result to the value."""
 
@@ -230,7 +230,7 @@ class ToolRunner:
             following.cancel()
             self._stops.remove(entry)
 
-    async def _follow(self, call: Call, work: _Progress) -> None:
+    async def _follow(self, call: Call, work: CodeWork | _CellRun) -> None:
         """Tell how the code stands, again and again, where that is other than before."""
         told: tuple[int, str] | None = None
         seconds = PROGRESS_SECONDS
@@ -465,16 +465,6 @@ class ToolRunner:
         """The result of *look*, called on the main thread because the user's objects need not be thread-safe."""
         work = self._runner.look(look)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=self.look_seconds)
-
-
-class _Progress(Protocol):
-    """Code that runs, or is about to."""
-
-    @property
-    def started_at(self) -> int | None: ...
-
-    @property
-    def printed(self) -> str: ...
 
 
 class _CellRun:

@@ -64,11 +64,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class Deviation:
-    """Deviations from a cassette as the reason why a test failed (pytest's ``longrepr``).
-
-    Args:
-        texts: What deviated.
-    """
+    """Deviations from a cassette as the reason why a test failed (pytest's ``longrepr``)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._text = "\n".join(texts)

@@ -29,16 +29,7 @@ _SETTLED_S, _FINISHED_S, _TICK_S = 10.0, 30.0, 0.02
 
 
 class PytestCassettes:
-    """The cassettes of one run of pytest.
-
-    Args:
-        record: Whether they are recorded anew.
-
-    Attributes:
-        deviations: What deviated from a cassette, here or in another process, in order.
-        is_unreported: Whether some of that is in no test's report.
-        recorded: The notebooks whose cassettes were recorded.
-    """
+    """The cassettes of one run of pytest."""
 
     def __init__(self, *, record: bool) -> None:
         self.record = record
@@ -61,11 +52,7 @@ class PytestCassettes:
         return self.record or cassette.exists() or answers_of(cassette).exists()
 
     def demand(self, notebook: Path) -> None:
-        """Make sure that *notebook* is there and has a cassette, or is to get one.
-
-        Raises:
-            UsageError: If not.
-        """
+        """Make sure that *notebook* is there and has a cassette, or is to get one."""
         if not notebook.is_file():
             hint = "A relative path begins in the folder of the test's file."
             raise UsageError(f"{notebook}: there is no such notebook.", hint=hint)
@@ -73,11 +60,7 @@ class PytestCassettes:
             raise UsageError(f"{cassette_of(notebook)}: there is no cassette for this notebook.", hint=RERECORD)
 
     def claim(self, path: Path, test: str) -> None:
-        """Say that the cassette at *path* is that of *test*.
-
-        Raises:
-            UsageError: If it is another test's.
-        """
+        """Say that the cassette at *path* is that of *test*."""
         owner = self._owners.setdefault(str(path).casefold(), test)
         if owner != test:
             raise UsageError(f"{owner} and {test} would share {path}.", hint="Give one of them another name.")
@@ -128,11 +111,7 @@ class PytestCassettes:
         return said
 
     def check(self, cassette: Path) -> None:
-        """Make sure that all was as recorded.
-
-        Raises:
-            CassetteMismatch: If something was not.
-        """
+        """Make sure that all was as recorded."""
         if found := self.news(cassette):
             raise CassetteMismatch("\n".join(found))
 

@@ -24,20 +24,17 @@ get_comm_manager().register_target("probe", see)
 
 
 def test_a_prompt_gives_one_markdown_output_and_the_turn(kernel: RunningKernel) -> None:
-    """A prompt gives one markdown output and the turn."""
     result = kernel.run("turn = %agent /say **Hello** <b>\nturn.text, turn.stop_reason")
     assert ["**Hello** &lt;b>"] == result.displayed()
     assert ["('**Hello** <b>', 'end_turn')"] == result.values
 
 
 def test_a_prompt_may_end_in_a_question_mark_and_hold_any_sign(shared_kernel: RunningKernel) -> None:
-    """A prompt may end in a question mark and hold any sign."""
     result = shared_kernel.run("x = 5\n%agent /say it's {x} \"or $x\" 'or so?")
     assert ["it's {x} \"or $x\" 'or so?"] == result.displayed()
 
 
 def test_the_turn_is_the_value_of_the_cell_and_is_shown_once(kernel: RunningKernel) -> None:
-    """The turn is the value of the cell and is shown once."""
     first = kernel.run("%agent /say Hi")
     assert (["Hi"], []) == (first.displayed(), first.values)
     assert ["'Hi'"] == kernel.run("_.text").values
@@ -45,7 +42,6 @@ def test_the_turn_is_the_value_of_the_cell_and_is_shown_once(kernel: RunningKern
 
 
 def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel: RunningKernel) -> None:
-    """A whole cell is a prompt and the turn is bound to a name."""
     result = shared_kernel.run("%%agent -o turn\n/say one\ntwo")
     assert ["one\ntwo"] == result.displayed()
     assert ["'one\\ntwo'"] == shared_kernel.run("turn.text").values
@@ -65,19 +61,16 @@ def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel:
     ],
 )
 def test_it_works_wherever_code_can_stand(cell: str, kernel: RunningKernel) -> None:
-    """It works wherever code can stand."""
     result = kernel.run(cell)
     assert ("ok", ["Hi"]) == (result.status, result.displayed()), result.error
 
 
 def test_its_output_can_be_captured(shared_kernel: RunningKernel) -> None:
-    """Its output can be captured."""
     assert [] == shared_kernel.run("%%capture out\n%agent /say Hi").displayed()
     assert ["'Hi'"] == shared_kernel.run("out.outputs[0].data['text/markdown']").values
 
 
 def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKernel) -> None:
-    """A variable that is mentioned goes to the agent."""
     shared_kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
     found = shared_kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
     assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == found
@@ -125,21 +118,18 @@ def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
 
 
 def test_permission_is_denied_where_nobody_can_be_asked_and_the_output_says_so(shared_kernel: RunningKernel) -> None:
-    """Permission is denied where nobody can be asked and the output says so."""
     (shown,) = shared_kernel.run("%agent /ask edit").displayed()
     assert "**Permission denied.** No front end is attached to ask" in shown
     assert 'permissions="allow"' in shown
 
 
 def test_permission_can_be_given_beforehand(shared_kernel: RunningKernel) -> None:
-    """Permission can be given beforehand."""
     (shown,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
     assert "Permission denied" not in shown
     assert "completed · allowed: " in shown
 
 
 def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> None:
-    """The same turn gives the same output."""
     cell = "%agent -n /tool execute"
     assert shared_kernel.run(cell).outputs[1:] == shared_kernel.run(cell).outputs[1:]
 
@@ -161,7 +151,6 @@ def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: s
 def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_follow_in_order(
     kernel: RunningKernel,
 ) -> None:
-    """A message of the page arrives while a cell awaits and queued cells follow in order."""
     kernel.run(f"order = []{NOTICE}")
     running = kernel.send(UNTIL_OPENED)
     queued = [kernel.send(f"order.append({number})") for number in range(3)]
@@ -172,7 +161,6 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
 
 
 def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel) -> None:
-    """What a cell prints after a click is still its own."""
     kernel.run(NOTICE)
     running = kernel.send(f"{UNTIL_OPENED}\nprint('after', len(seen))")
     kernel.until_busy(running)
@@ -181,14 +169,12 @@ def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel
 
 
 def test_a_turn_in_the_background_leaves_the_kernel_free(shared_kernel: RunningKernel) -> None:
-    """A turn in the background leaves the kernel free."""
     result = shared_kernel.run("turn = %agent -b /slow 20 20")
     assert "in the background" in result.displayed("text/plain")[0]
     assert ["'complete'"] == shared_kernel.run("(await turn).state").values
 
 
 def test_a_turn_that_takes_too_long_is_cancelled(shared_kernel: RunningKernel) -> None:
-    """A turn that takes too long is cancelled."""
     result = shared_kernel.run("%agent --timeout 0.3 -o turn /slow 500 50")
     assert [
         "TurnTimeout: The turn did not end in 0.3 s and was cancelled. Give it more with --timeout."
@@ -213,7 +199,6 @@ def test_a_turn_that_takes_too_long_is_cancelled(shared_kernel: RunningKernel) -
 def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
     cell: str, parts: list[str], shared_kernel: RunningKernel
 ) -> None:
-    """What goes wrong is one clear line and the kernel goes on."""
     result = shared_kernel.run(cell)
     assert "error" == result.status
     text, *summary = result.traceback
@@ -223,7 +208,6 @@ def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
 
 
 def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) -> None:
-    """Tabs are opened listed used and closed."""
     shared_kernel.run("%agent /say one")
     shared_kernel.run("%agent -t other /say two")
     rows = shared_kernel.run(
@@ -240,7 +224,6 @@ def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) ->
 
 
 def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
-    """The manual and the settings are there."""
     manual = kernel.send("%agent?")
     kernel.finish(manual)
     page = kernel.results[manual].reply["payload"][0]["data"]["text/plain"]
@@ -251,7 +234,6 @@ def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
 
 
 def test_loading_twice_and_unloading_leave_the_shell_as_it_was(kernel: RunningKernel) -> None:
-    """Loading twice and unloading leave the shell as it was."""
     state = "ip = get_ipython(); t = ip.input_transformer_manager.token_transformers; x = ip.input_transformers_post"
     kernel.run("import agentnb\n" + state)
     assert ["(5, 1)"] == kernel.run("agentnb.load_ipython_extension(ip)\nlen(t), len(x)").values
@@ -274,7 +256,6 @@ def test_loading_twice_and_unloading_leave_the_shell_as_it_was(kernel: RunningKe
     ],
 )
 def test_completion_knows_agents_options_and_mentions(code: str, wanted: str, shared_kernel: RunningKernel) -> None:
-    """Completion knows agents options and mentions."""
     shared_kernel.run("numbers = [1]")
     reply = shared_kernel.client.complete(code, reply=True, timeout=30)["content"]
     assert wanted in reply["matches"]

@@ -31,7 +31,7 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
     assert "Deleted 'dogs' from the log: 2 turns" in kernel.run(f"%agents delete {kernel.run(row).stdout}").values[0]
     assert kernel.run("%agents logout eliza").error.startswith("NotOffered: ELIZA does not offer to log out.")
     for command in ("open", "erase", "delete", "logout"):
-        assert kernel.run(f"%agents {command}").error.startswith(f"UsageError: %agents {command} wants")
+        assert kernel.run(f"%agents {command}").error.startswith(f"UsageError: %agents {command} needs")
 
 
 def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kernel: RunningKernel) -> None:
-    """The live view is replaced in place by the record at the end."""
     outputs = [
         output for output in shared_kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]
     ]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("prompt", ["/say Hi", "-b /hang", "-b /slow 500 100"])
 @pytest.mark.parametrize("end", ["shutdown", "restart", "kill"])
 def test_no_process_is_left_when_the_kernel_ends(end: str, prompt: str, kernel: RunningKernel) -> None:
-    """No process is left when the kernel ends."""
     assert "ok" == kernel.run(f"%agent /say Hello\n%agent {prompt}", console=True).status
     below = kernel.descendants()
     assert below

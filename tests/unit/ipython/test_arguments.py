@@ -33,7 +33,6 @@ from agentnb.ipython.arguments import Arguments, parse
     ],
 )
 def test_options_come_before_the_prompt(line: str, expected: dict[str, Any]) -> None:
-    """Options come before the prompt."""
     prompt = "Why doesn't {x} cost $5?" if line.startswith("Why doesn't") else "Why?"
     assert Arguments(prompt=prompt, **expected) == parse(line)
 
@@ -49,12 +48,10 @@ def test_options_come_before_the_prompt(line: str, expected: dict[str, Any]) -> 
     ],
 )
 def test_dashes_and_quotes_in_the_prompt_are_just_text(line: str, prompt: str) -> None:
-    """Dashes and quotes in the prompt are just text."""
     assert prompt == parse(line).prompt
 
 
 def test_the_cell_follows_what_stands_on_its_first_line() -> None:
-    """The cell follows what stands on its first line."""
     assert "Look:\nline 1\n  -a line 2" == parse("-n Look:", "line 1\n  -a line 2\n").prompt
 
 
@@ -79,7 +76,6 @@ def test_the_cell_follows_what_stands_on_its_first_line() -> None:
     ],
 )
 def test_what_makes_no_sense_is_named_with_its_remedy(line: str, parts: list[str]) -> None:
-    """What makes no sense is named with its remedy."""
     with pytest.raises(UsageError) as raised:
         parse(line)
     assert [] == [part for part in parts if part not in str(raised.value)]
@@ -87,14 +83,12 @@ def test_what_makes_no_sense_is_named_with_its_remedy(line: str, parts: list[str
 
 @given(st.text())
 def test_after_two_dashes_any_text_is_the_prompt(text: str) -> None:
-    """After two dashes any text is the prompt."""
     if text.strip():
         assert text.strip() == parse(f"-- {text}").prompt
 
 
 @given(st.text())
 def test_any_line_is_understood_or_refused_in_words(text: str) -> None:
-    """Any line is understood or refused in words."""
     try:
         understood = bool(parse(text).prompt)
     except UsageError as error:

@@ -11,7 +11,7 @@ import pytest
 from agentnb.comm.lab_messages import FailedParams
 from agentnb.errors import UnknownMention, UsageError
 from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, expanded, failed_prompt, text_of
-from agentnb.ipython.mentions import Scope, attachments
+from agentnb.ipython.mentions import attachments, scope_of
 from agentnb.ipython.shell_mentions import ShellMentions
 from agentnb.kernel.tools import TOOLS
 from tests.unit.kernel.notebook_page import NotebookPage
@@ -35,7 +35,8 @@ def errors(shell: Any) -> CellErrors:
 
 
 def attached(prompt: str, shell: Any, **variables: Any) -> list[tuple[str, str | None]]:
-    scope = Scope(variables=variables, errors=errors_of(shell), notebook=None)
+    shell.user_ns.update(variables)
+    scope = scope_of(shell, Path.cwd())
     return [(each.label, getattr(each, "model_representation", None)) for each in attachments(prompt, [], scope)]
 
 

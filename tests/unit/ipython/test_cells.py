@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from agentnb.comm.notebook import Notebook, NotebookCell
 from agentnb.errors import UnknownMention
 from agentnb.ipython.cells import LONGEST
-from agentnb.ipython.mentions import MOST_SELECTED, Scope, attachments
+from agentnb.ipython.mentions import MOST_SELECTED, attachments
 from agentnb.state import SimpleMessageAttachment
+from tests.unit.ipython.scopes import scope_with
 
 CELLS = (
     NotebookCell(id="a", kind="markdown", count=None, source="# Title"),
@@ -24,7 +25,7 @@ NOTEBOOK = Notebook(path="n.ipynb", active="c", selection="never", cells=CELLS)
 def attached(mention: str, tmp_path: Path, notebook: Notebook | None = NOTEBOOK, **variables: object) -> str:
     """The text that a mention attaches."""
     cells, outputs = ("", "old", "old", "x = 2"), {3: "two"}
-    scope = Scope(variables=variables, cells=cells, outputs=outputs, cwd=tmp_path, notebook=notebook)
+    scope = scope_with(tmp_path, variables, cells, outputs, notebook)
     (found,) = attachments(f"Look at {mention}!", [], scope)
     assert isinstance(found, SimpleMessageAttachment)
     return found.model_representation or ""
@@ -76,11 +77,10 @@ def test_without_a_page_the_error_says_how_to_get_one(name: str, tmp_path: Path)
 
 def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -> None:
     """Each an attachment of its own, with its outputs, in the notebook's order; else the active one."""
-    scope = Scope(variables={}, outputs={3: "two"}, cwd=tmp_path, notebook=replace(NOTEBOOK, selection=""))
+    scope = scope_with(tmp_path, {}, outputs={3: "two"}, notebook=replace(NOTEBOOK, selection=""))
     assert [each.label for each in attachments("@selection", [], scope)] == ["selection"]
-    both = Scope(
-        variables={}, outputs={3: "two"}, cwd=tmp_path, notebook=replace(NOTEBOOK, selection="", selected=("b", "a"))
-    )
+    selected = replace(NOTEBOOK, selection="", selected=("b", "a"))
+    both = scope_with(tmp_path, {}, outputs={3: "two"}, notebook=selected)
     found = [(each.label, getattr(each, "model_representation", "")) for each in attachments("@selection", [], both)]
     assert found == [
         ("selection", "Markdown cell:\n# Title"),
@@ -94,7 +94,7 @@ def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> No
         NotebookCell(id=f"c{n}", kind="markdown", count=None, source=str(n)) for n in range(MOST_SELECTED + 5)
     )
     selected = tuple(each.id for each in cells)
-    scope = Scope(variables={}, cwd=tmp_path, notebook=Notebook(path="n", selected=selected, cells=cells))
+    scope = scope_with(tmp_path, {}, notebook=Notebook(path="n", selected=selected, cells=cells))
     *_, last = attachments("@selection", [], scope)
     assert getattr(last, "model_representation", "") == "5 more cells are selected; left out."
 

@@ -108,7 +108,6 @@ def is_harmless_place(element: str, value: str) -> bool:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_known_attack_survives_any_renderer(attack: str) -> None:
-    """No known attack survives any renderer."""
     check(harmless(attack))
     check(harmless_line(attack))
     check(f"<details><summary>{html_text(attack)}</summary>\n\n{harmless(attack)}\n\n</details>")
@@ -117,14 +116,12 @@ def test_no_known_attack_survives_any_renderer(attack: str) -> None:
 @given(TEXTS)
 @settings(max_examples=400, deadline=None)
 def test_no_text_makes_anything_that_runs_or_loads(text: str) -> None:
-    """No text makes anything that runs or loads."""
     check(harmless(text))
 
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
-    """No text swallows what follows it."""
     fences = Fences.around([first, second])
     document = f"{harmless(first, fences)}\n\n<div>mark</div>\n\n{harmless(second, fences)}\n\n<div>end</div>"
     check(document)
@@ -135,7 +132,6 @@ def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
 @given(ORDINARY, st.sampled_from(["", "python", "html"]))
 @settings(deadline=None)
 def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> None:
-    """Code in a fence reads as it was written."""
     marks = "`" * (max(map(len, re.findall("`+", code)), default=2) + 3)
     markdown = harmless(f"before\n\n{marks}{language}\n{code}\n{marks}\n\nafter")
     for renderer in ("commonmark", "mistune"):
@@ -145,7 +141,6 @@ def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> No
 @pytest.mark.parametrize("inside", ["- {}", "1. {}", "> {}", "- > {}"])
 @pytest.mark.parametrize("code", ["x = 1", "if a < b:", "<script>alert(1)</script>", "a[1](x) ![y](z)", "`b`"])
 def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code: str) -> None:
-    """Code inside lists and quotes reads as it was written."""
     first = inside.format("```python")
     rest = re.sub(r"[^\s>]", " ", inside.format(""))
     markdown = harmless(f"{first}\n{rest}{code}\n{rest}```")
@@ -157,7 +152,6 @@ def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code:
     "code", ["a < b", "<b>", "x[1](y)", "List[int]", "a*b_c*d", "$HOME", "`` ` ``".strip("` ") or "`"]
 )
 def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
-    """Code in a line reads as it was written."""
     markdown = harmless(f"see `` {code} `` there")
     for renderer, source in pages(markdown).items():
         assert (renderer, f"see {code} there") == (renderer, "".join(Page(source).text).strip())
@@ -180,7 +174,6 @@ def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
     ],
 )
 def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
-    """Ordinary markdown stays as it is."""
     assert expected == harmless(text)
 
 
@@ -200,7 +193,6 @@ def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
     ],
 )
 def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, expected: str | None) -> None:
-    """A link leads to the web to mail or to a relative place."""
     assert expected == safe_url(target)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentnb.errors import OutsideWorkspace, UnknownMention
 from agentnb.ipython.mentions import LONGEST_CELLS, Scope, attachments
 from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment
+from tests.unit.ipython.scopes import scope_with
 
 NAMES = {"df": [1, 2], "model": "m", "größe": 3, "_x": 1}
 
@@ -22,7 +23,7 @@ def scope(tmp_path: Path) -> Scope:
     (tmp_path / "data" / "train.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     (tmp_path / "my notes.md").write_text("notes", encoding="utf-8")
     (tmp_path / "README").write_text("read me", encoding="utf-8")
-    return Scope(variables=NAMES, cells=("", "x = 1", "x"), outputs={2: "1"}, cwd=tmp_path)
+    return scope_with(tmp_path, NAMES, ("", "x = 1", "x"), {2: "1"})
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,6 @@ def scope(tmp_path: Path) -> Scope:
 def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
     prompt: str, labels: list[str], scope: Scope
 ) -> None:
-    """A mention is an at sign at the start of a word outside of code."""
     assert labels == [found.label for found in attachments(prompt, [], scope)]
 
 
@@ -65,26 +65,22 @@ def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
     ],
 )
 def test_what_does_not_exist_is_named_with_what_comes_close(prompt: str, parts: list[str], scope: Scope) -> None:
-    """What does not exist is named with what comes close."""
     with pytest.raises(UnknownMention) as raised:
         attachments(f"See {prompt}", [], scope)
     assert [] == [part for part in parts if part not in str(raised.value)]
 
 
 def test_a_file_outside_of_the_workspace_is_refused(scope: Scope) -> None:
-    """A file outside of the workspace is refused."""
     with pytest.raises(OutsideWorkspace, match="outside of the workspace"):
         attachments("@../", [], scope)
 
 
 def test_names_given_by_option_are_attached_once(scope: Scope) -> None:
-    """Names given by option are attached once."""
     found = attachments("@df", ["df", "model", "data/train.csv"], scope)
     assert ["df", "model", "data/train.csv"] == [attachment.label for attachment in found]
 
 
 def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(scope: Scope) -> None:
-    """A variable is shown by type and head and says where it is mentioned."""
     (found,) = attachments("One\ntwo @df.", [], scope)
     assert isinstance(found, SimpleMessageAttachment)
     assert found.range is not None
@@ -98,7 +94,6 @@ def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(sco
 
 
 def test_a_file_goes_by_its_address(scope: Scope) -> None:
-    """A file goes by its address."""
     (found,) = attachments("@data/train.csv", [], scope)
     assert isinstance(found, MessageResourceAttachment)
     expected = ((scope.cwd / "data/train.csv").as_uri(), 8, "text/csv")
@@ -106,11 +101,10 @@ def test_a_file_goes_by_its_address(scope: Scope) -> None:
 
 
 def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: Scope) -> None:
-    """Cells come with their results and the oldest are left out first."""
     (found,) = attachments("@cells", [], scope)
     assert isinstance(found, SimpleMessageAttachment)
     assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == found.model_representation
-    long = Scope(variables={}, cells=("", "old" * 10, "y" * LONGEST_CELLS), cwd=scope.cwd)
+    long = scope_with(scope.cwd, {}, ("", "old" * 10, "y" * LONGEST_CELLS))
     (cut,) = attachments("@cells", [], long)
     assert isinstance(cut, SimpleMessageAttachment)
     assert "old" not in (cut.model_representation or "")
@@ -118,9 +112,8 @@ def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: 
 
 @given(st.text(alphabet="@ab.:/\\`\"'~ \n()"))
 def test_any_prompt_is_understood_or_refused_in_words(prompt: str) -> None:
-    """Any prompt is understood or refused in words."""
     try:
-        understood = attachments(prompt, [], Scope(variables={"a": 1}, cwd=Path(__file__).parent)) is not None
+        understood = attachments(prompt, [], scope_with(Path(__file__).parent, {"a": 1})) is not None
     except (UnknownMention, OutsideWorkspace) as error:
         understood = bool(error.hint)
     assert understood

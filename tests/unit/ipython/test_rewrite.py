@@ -140,33 +140,28 @@ CASES = [
 
 @pytest.mark.parametrize(("cell", "expected"), CASES)
 def test_a_cell_becomes_the_python_that_the_table_says(cell: str, expected: str) -> None:
-    """A cell becomes the python that the table says."""
     assert expected == transformed(cell)
 
 
 @pytest.mark.parametrize("cell", [cell for cell, _ in CASES])
 def test_rewriting_twice_changes_nothing_more(cell: str) -> None:
-    """Rewriting twice changes nothing more."""
     once = transformed(cell)
     assert once == awaited(once)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_and_wide_characters_before_the_call_are_kept(end: str) -> None:
-    """Line ends and wide characters before the call are kept."""
     source = f"'é🙂\u2028'; x = 1{end}{s('a')}{end}"
     assert source.replace(s("a"), a("a")) == awaited(source)
 
 
 @given(st.text())
 def test_any_text_passes_unharmed(source: str) -> None:
-    """Any text passes unharmed."""
     assert source == awaited(source)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1))
 def test_any_prompt_on_one_line_arrives_as_it_was_typed(prompt: str) -> None:
-    """Any prompt on one line arrives as it was typed."""
     if prompt.strip() in {"", "?", "??"} or prompt.rstrip().endswith("\\"):
         return
     call = ast.parse(transformed(f"%agent {prompt}")).body[0]

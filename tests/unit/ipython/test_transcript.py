@@ -82,7 +82,6 @@ def denied(**more: Any) -> ToolCallResponsePart:
 
 
 def test_parts_stand_in_the_order_they_came() -> None:
-    """Parts stand in the order they came."""
     made = turn(ReasoningResponsePart(id="p1", content="Hm."), text("One."), tool(), text("Two."))
     places = [transcript(made).index(word) for word in ("Hm.", "One.", "Edit", "Two.")]
     assert sorted(places) == places
@@ -95,13 +94,11 @@ def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> N
 
 
 def test_thinking_is_folded() -> None:
-    """Thinking is folded."""
     expected = "<details><summary>Thinking</summary>\n\nHm.\n\n</details>"
     assert expected == transcript(turn(ReasoningResponsePart(id="p1", content="Hm.")))
 
 
 def test_a_tool_call_is_folded_with_its_places_input_and_output() -> None:
-    """A tool call is folded with its places input and output."""
     details = ToolCallDetails(
         kind="edit",
         locations=(ToolCallLocation(path="/work/src/fit.py", line=3),),
@@ -120,14 +117,12 @@ def test_a_tool_call_is_folded_with_its_places_input_and_output() -> None:
 
 
 def test_a_terminal_shows_its_command_output_and_exit_code_without_escape_sequences() -> None:
-    """A terminal shows its command output and exit code without escape sequences."""
     terminal = TerminalView(id="x", command="make", output="\x1b[31mred\x1b[0m\n", exit_code=2, exited=True)
     made = turn(tool(details=ToolCallDetails(content=(ToolTerminalContent(terminal_id="x"),))))
     assert "```console\n$ make\nred\n[exit code 2]\n```" in transcript(made, terminals=[terminal])
 
 
 def test_who_allowed_and_who_denied_is_told() -> None:
-    """Who allowed and who denied is told."""
     assert "completed · allowed: Allow once" in transcript(turn(tool(selected_option=ONCE)))
     made = transcript(turn(denied(selected_option=NEVER, reason_message="denied: no front end is attached to ask")))
     assert "denied: Reject" in made
@@ -135,7 +130,6 @@ def test_who_allowed_and_who_denied_is_told() -> None:
 
 
 def test_a_plan_is_a_list_of_boxes() -> None:
-    """A plan is a list of boxes."""
     entries = (
         PlanEntry(content="Read", status="completed"),
         PlanEntry(content="Write\n# now", status="in_progress"),
@@ -146,7 +140,6 @@ def test_a_plan_is_a_list_of_boxes() -> None:
 
 
 def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
-    """A picture is kept and a drawing that can hold script is not."""
     png = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     assert f"![picture](data:image/png;base64,{PIXEL})" == transcript(turn(ContentResponsePart(id="p", block=png)))
     for why, block in {
@@ -175,12 +168,10 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
     ],
 )
 def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str, Any], expected: str) -> None:
-    """How a turn ended is told unless it ended as it should."""
     assert expected == transcript(turn(**ending))
 
 
 def test_a_turn_that_waits_or_runs_has_a_record_too() -> None:
-    """A turn that waits or runs has a record too."""
     assert "*Waiting in the queue.*" == transcript(None)
     assert "So far" == transcript(ActiveTurn(id="t", message=MESSAGE, response_parts=(text("So far"),)))
 
@@ -194,7 +185,6 @@ def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> No
 
 
 def test_an_unknown_update_is_shown_and_not_dropped() -> None:
-    """An unknown update is shown and not dropped."""
     made = transcript(turn(RawResponsePart(id="p", name="new_<b>", payload={"x": "```</details>"})))
     assert '"x": "```&lt;' not in made
     assert '````json\n{\n  "x": "```</details>"\n}\n````' in made
@@ -203,7 +193,6 @@ def test_an_unknown_update_is_shown_and_not_dropped() -> None:
 
 @given(TEXTS, TEXTS)
 def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two: str) -> None:
-    """Whatever an agent writes anywhere its record is harmless."""
     details = ToolCallDetails(
         kind=one,
         locations=(ToolCallLocation(path=two),),
@@ -242,14 +231,12 @@ def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
 
 
 def test_plain_text_has_no_markup_of_ours() -> None:
-    """Plain text has no markup of ours."""
     made = turn(ReasoningResponsePart(id="p", content="Hm."), tool(), text("*Done*"), usage=UsageInfo(output_tokens=3))
     assert "(thinking) Hm.\n\n[Edit `fit.py` · tool · completed]\n\n*Done*\n\nTokens: 3 out" == plain_text(made)
 
 
 @given(st.lists(st.text(alphabet="ab\n", min_size=1), min_size=1, max_size=6), st.lists(st.integers(0, 20), max_size=8))
 def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], stops: list[int]) -> None:
-    """Text read while it grows is the text read at the end."""
     reader, read = GrowingText(), ""
     for stop in sorted(stops):
         shown, left = [], stop
@@ -264,7 +251,6 @@ def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], 
 
 
 def test_a_running_tool_call_is_read_once_it_has_settled() -> None:
-    """A running tool call is read once it has settled."""
     running = ToolCallRunningState(
         tool_call_id="c1", tool_name="t", display_name="T", invocation_message="", confirmed="not-needed"
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.comm import lab_messages
 from agentnb.comm.lab import lab
 
 if TYPE_CHECKING:
@@ -150,8 +149,7 @@ class NotebookPage:
 
     def changed(self, steps: Sequence[CellStep]) -> dict[str, str | None]:
         """Does *steps*, all or none; what is other than they expect, by cell."""
-        told = [msgspec.convert(each, lab_messages.CellStep, from_attributes=True) for each in steps]
-        answer = self._change({"steps": msgspec.to_builtins(told)})
+        answer = self._change({"steps": msgspec.to_builtins(steps)})
         return {each["cellId"]: each["current"] for each in answer["conflicts"]}
 
     def _change(self, edit: dict[str, Any]) -> dict[str, Any]:

@@ -143,24 +143,28 @@ def test_an_agent_without_pictures_gets_a_sentence_and_the_card_the_picture(tool
 WAITS = "import time\nprint('\\x1b[31mbegun\\x1b[0m')\ntry:\n    time.sleep(600)\nfinally:\n    gone = 1"
 
 
+def stopped_once_it_has_printed(tools: Tools, code: str, times: int = 1) -> list[dict[str, Any]]:
+    """The results of *code*, begun so many times and stopped once when the first has printed something."""
+
+    async def stopped() -> list[dict[str, Any]]:
+        running = [asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code})) for _ in range(times)]
+        await asyncio.to_thread(tools.printed.wait)
+        assert tools.tool_runner.stop(call_words("run_code", {"code": code}))
+        return await asyncio.gather(*running)
+
+    return tools.during(stopped())
+
+
 def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
     """What it has printed so far is told, with its colours; the agent hears who stopped it."""
-    call = call_words("run_code", {"code": WAITS})
-
-    async def stopped_once_it_has_printed() -> dict[str, Any]:
-        running = asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": WAITS}))
-        await asyncio.to_thread(tools.printed.wait)
-        assert tools.tool_runner.stop(call)
-        return await running
-
-    result = tools.during(stopped_once_it_has_printed())
+    (result,) = stopped_once_it_has_printed(tools, WAITS)
     assert result["isError"]
     assert result["content"][0]["text"].startswith("begun\nThe code was stopped by the user. The turn goes on.")
     assert (tools.shell.user_ns["gone"], tools.interrupts) == (1, 0)
     during, end = tools.progress[0], tools.progress[-1]
     assert during.content == (ToolTextContent(text="\x1b[31mbegun\x1b[0m\n"),)
     assert (during.ended_at, (end.ended_at or 0) >= end.started_at) == (None, True)
-    assert not tools.tool_runner.stop(call)
+    assert not tools.tool_runner.stop(call_words("run_code", {"code": WAITS}))
     assert tools.text("run_code", code="gone") == "1"
 
 
@@ -191,15 +195,7 @@ def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
         "        while time.monotonic() < end: pass\n"
         "slow = Slow()\ndel slow\nwhile True: pass"
     )
-    call = call_words("run_code", {"code": code})
-
-    async def stopped_in_the_finalizer() -> dict[str, Any]:
-        running = asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code}))
-        await asyncio.to_thread(tools.printed.wait)
-        assert tools.tool_runner.stop(call)
-        return await running
-
-    result = tools.during(stopped_in_the_finalizer())
+    (result,) = stopped_once_it_has_printed(tools, code)
     assert result["content"][0]["text"].startswith("begun\nThe code was stopped by the user.")
     assert "Exception ignored" not in capsys.readouterr().err
 
@@ -207,14 +203,7 @@ def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
 def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
     """The one behind it begins as if nothing had been."""
     code = "runs = globals().get('runs', 0) + 1\nprint('begun', flush=True)\nwhile runs == 1:\n    pass"
-
-    async def stopped_once_the_first_has_printed() -> list[dict[str, Any]]:
-        both = [asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code})) for _ in range(2)]
-        await asyncio.to_thread(tools.printed.wait)
-        assert tools.tool_runner.stop(call_words("run_code", {"code": code}))
-        return await asyncio.gather(*both)
-
-    results = tools.during(stopped_once_the_first_has_printed())
+    results = stopped_once_it_has_printed(tools, code, times=2)
     assert [each["isError"] for each in results] == [True, False]
     assert tools.shell.user_ns["runs"] == 2
 

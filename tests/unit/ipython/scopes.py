@@ -1,0 +1,25 @@
+"""What prompts can mention in a shell that has run some cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from agentnb.comm.notebook import Notebook
+from agentnb.ipython.mentions import Scope, scope_of
+
+
+def scope_with(
+    cwd: Path,
+    variables: Mapping[str, Any],
+    cells: Sequence[str] = (),
+    outputs: Mapping[int, str] | None = None,
+    notebook: Notebook | None = None,
+) -> Scope:
+    """The scope of a shell with these variables and cells, the first of them unused, and their values as texts."""
+    history = SimpleNamespace(input_hist_raw=[*cells], output_hist_reprs=outputs or {})
+    shell: Any = SimpleNamespace(user_ns=variables, history_manager=history, execution_count=len(cells))
+    return replace(scope_of(shell, cwd), notebook=notebook)
