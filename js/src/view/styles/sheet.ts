@@ -4,6 +4,7 @@ import changes from "./changes.css";
 import chat from "./chat.css";
 import code from "./code.css";
 import container from "./container.css";
+import controls from "./controls.css";
 import diff from "./diff.css";
 import foot from "./foot.css";
 import forms from "./forms.css";
@@ -20,6 +21,7 @@ import turn from "./turn.css";
 // In this order: what stands later counts.
 const CSS = [
   base,
+  controls,
   markdown,
   code,
   parts,
