@@ -13,6 +13,7 @@ import meter from "./meter.css";
 import parts from "./parts.css";
 import permission from "./permission.css";
 import plan from "./plan.css";
+import preferences from "./preferences.css";
 import tabs from "./tabs.css";
 import tools from "./tools.css";
 import transcript from "./transcript.css";
@@ -22,6 +23,7 @@ import turn from "./turn.css";
 const CSS = [
   base,
   controls,
+  preferences,
   markdown,
   code,
   parts,
