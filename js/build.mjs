@@ -11,7 +11,7 @@ import { bundledPackages, FILE, licences } from "./licences.mjs";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** In bytes, minified and gzipped. */
 const LIMITS = {
-  "widget.js": { minified: 298 * 1024, gzipped: 100 * 1024 },
+  "widget.js": { minified: 296 * 1024, gzipped: 100 * 1024 },
   "panel.js": { minified: 2 * 1024, gzipped: 1024 },
   // Fetched when they are needed; the history and the agents have their own copies of Preact.
   "highlighting.js": { minified: 96 * 1024, gzipped: 32 * 1024 },
@@ -20,7 +20,7 @@ const LIMITS = {
   "attention.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "cell-changes.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "batch.js": { minified: 6 * 1024, gzipped: 3 * 1024 },
-  "pairing.js": { minified: 2 * 1024, gzipped: 1024 },
+  "pairing.js": { minified: 3 * 1024, gzipped: 2 * 1024 },
   "walkthrough.js": { minified: 4 * 1024, gzipped: 2 * 1024 },
   "preview.js": { minified: 8 * 1024, gzipped: 3 * 1024 },
   "agents.js": { minified: 40 * 1024, gzipped: 16 * 1024 },

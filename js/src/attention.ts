@@ -7,8 +7,9 @@
  */
 import type { effect, ReadonlySignal } from "@preact/signals";
 import { isObject } from "./state/object";
-import type { ActiveTurn, AgentInfo, SessionSummary } from "./state/types.gen";
+import type { AgentInfo, SessionSummary } from "./state/types.gen";
 import { chatChannel, isInTerminal } from "./view/identity";
+import { pendingCalls } from "./view/permission-answer";
 import { line } from "./view/plain";
 import { isArchived, isIdle, isRead, needsAnswer } from "./view/status";
 import type { Store } from "./view/store";
@@ -138,18 +139,12 @@ function nameOf(agents: readonly AgentInfo[], { provider }: SessionSummary): str
 function questionsOf(store: Store, resource: string, since: number, agent: string): Call[] {
   const channel = store.session(resource).value?.defaultChat ?? chatChannel(resource);
   const chat = store.chat(channel).value;
-  const ids = [...pendingCalls(chat?.activeTurn), ...(chat?.inputRequests ?? []).map(({ id }) => id)];
+  const turn = chat?.activeTurn;
+  const calls = pendingCalls(turn).map(({ toolCallId }) => `${turn?.id} ${toolCallId}`);
+  const ids = [...calls, ...(chat?.inputRequests ?? []).map(({ id }) => id)];
   const text = `${agent} needs your answer`;
   if (ids.length) return ids.map((id) => ({ id: `${resource} ${id}`, since: 0, resource, text }));
   return chat ? [{ id: `${resource} asks`, since, resource, text }] : [];
-}
-
-function pendingCalls(turn: ActiveTurn | null | undefined): string[] {
-  return (turn?.responseParts ?? []).flatMap((part) =>
-    part.kind === "toolCall" && part.toolCall.status === "pending-confirmation"
-      ? [`${turn?.id} ${part.toolCall.toolCallId}`]
-      : [],
-  );
 }
 
 const ERROR = 2;

@@ -5,6 +5,7 @@ import { table } from "../state/object";
 import type { ChatState, Turn } from "../state/types.gen";
 import { useView } from "./context";
 import { toolTitle } from "./parts/tool-body";
+import { pendingCalls } from "./permission-answer";
 import { line } from "./plain";
 import type { AnyTurn } from "./store";
 
@@ -36,10 +37,5 @@ export function useAnnouncements(chat: ChatState | undefined, agent: string): vo
 }
 
 export function questions(turn: AnyTurn | undefined | null): [id: string, title: string][] {
-  const found: [string, string][] = [];
-  for (const part of turn?.responseParts ?? []) {
-    if (part.kind !== "toolCall" || part.toolCall.status !== "pending-confirmation") continue;
-    found.push([`${turn?.id} ${part.toolCall.toolCallId}`, toolTitle(part.toolCall)]);
-  }
-  return found;
+  return pendingCalls(turn).map((call) => [`${turn?.id} ${call.toolCallId}`, toolTitle(call)]);
 }

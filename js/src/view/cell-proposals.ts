@@ -3,10 +3,10 @@
  * answers one there answers the card in the chat, in every window, and the other way round: it is the same question.
  */
 import { effect, type Signal, signal } from "@preact/signals";
-import { onOffer } from "../notebooks";
 import type { ChatState, ToolCallPendingConfirmationState } from "../state/types.gen";
+import { watchOffers } from "./followers";
 import { chatChannel } from "./identity";
-import { confirmation, narrowest, optionsOf } from "./permission-answer";
+import { confirmation, narrowest, optionsOf, pendingCalls } from "./permission-answer";
 import { line } from "./plain";
 import { isArchived, needsAnswer } from "./status";
 import { type CellProposal, isOver, type Store } from "./store";
@@ -28,12 +28,9 @@ export function proposalId(chat: string, turnId: string, toolCallId: string): st
 /** Follows all conversations until the function that it returns is called. */
 export function followProposals(store: Store): () => void {
   let last = "";
-  const offers = signal(0);
-  const unlisten = onOffer(() => {
-    offers.value += 1;
-  });
   const view = new CellView(store, "cell-proposals");
-  const follow = effect(() => {
+  const [offers, unlisten] = watchOffers();
+  const end = effect(() => {
     offers.value;
     const isHere = !isOver(store.connection.value);
     const waiting = store.root.value?.sessions?.filter((one) => !isArchived(one) && needsAnswer(one.status)) ?? [];
@@ -46,8 +43,8 @@ export function followProposals(store: Store): () => void {
     notebook.propose(proposals);
   });
   return () => {
-    follow();
     unlisten();
+    end();
     view.close();
     if (last) store.notebook?.propose?.([]);
   };
@@ -56,13 +53,7 @@ export function followProposals(store: Store): () => void {
 function proposalsOf(store: Store, session: string): CellProposal[] {
   const channel = store.session(session).value?.defaultChat ?? chatChannel(session);
   const chat = store.chat(channel).value;
-  return chat ? pending(chat).flatMap((one) => proposalOf(store, chat, one) ?? []) : [];
-}
-
-function pending(chat: ChatState): ToolCallPendingConfirmationState[] {
-  return (chat.activeTurn?.responseParts ?? []).flatMap((part) =>
-    part.kind === "toolCall" && part.toolCall.status === "pending-confirmation" ? [part.toolCall] : [],
-  );
+  return chat ? pendingCalls(chat.activeTurn).flatMap((one) => proposalOf(store, chat, one) ?? []) : [];
 }
 
 function proposalOf(

@@ -56,3 +56,9 @@ export const PlaceContext = createContext<Place>({ session: "", chat: "" });
 export function usePlace(): Place {
   return useContext(PlaceContext);
 }
+
+/** The folder that the conversation's agent works in, as a `file:` address. */
+export function useWorkspace(): string | undefined {
+  const { store } = useView();
+  return store.session(usePlace().session).peek()?.summary.workingDirectory;
+}

@@ -2,7 +2,7 @@
  * What follows all conversations of a store without a view: each is a module that is fetched when there is something to
  * follow.
  */
-import { effect, signal } from "@preact/signals";
+import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { AttentionContext } from "../attention";
 import type { CellChangesContext } from "../cell-changes";
 import { onOffer } from "../notebooks";
@@ -11,6 +11,15 @@ import { isIdle } from "./status";
 import { isOver, type Store } from "./store";
 
 type Follow<C> = (context: C) => () => void;
+
+/** Another value each time that a notebook is offered, and what ends that. */
+export function watchOffers(): [offers: ReadonlySignal<number>, unlisten: () => void] {
+  const offers = signal(0);
+  const unlisten = onOffer(() => {
+    offers.value += 1;
+  });
+  return [offers, unlisten];
+}
 
 /** Fetches the module `name` as soon as `isWanted`, which signals can change, and lets it follow from then on. */
 function follow<C>(store: Store, name: string, context: C, isWanted: () => boolean): () => void {
@@ -32,10 +41,7 @@ function follow<C>(store: Store, name: string, context: C, isWanted: () => boole
 
 /** Has the changes of cells that were made without a question shown in the cells, where the notebook can. */
 export function followCellChanges(store: Store): () => void {
-  const offers = signal(0);
-  const unlisten = onOffer(() => {
-    offers.value += 1;
-  });
+  const [offers, unlisten] = watchOffers();
   const end = follow<CellChangesContext>(store, "cell-changes", { store, effect, offers }, () => {
     offers.value;
     const sessions = store.root.value?.sessions ?? [];
@@ -64,10 +70,7 @@ export function followAttention(store: Store): () => void {
 
 /** Has the settings shown in the editor of the front end, where it has one, from the first connection to the kernel's end. */
 export function followSettings(store: Store): () => void {
-  const offers = signal(0);
-  const unlisten = onOffer(() => {
-    offers.value += 1;
-  });
+  const [offers, unlisten] = watchOffers();
   let over: AbortController | undefined;
   const end = effect(() => {
     offers.value;

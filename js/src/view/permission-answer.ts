@@ -1,5 +1,6 @@
 /** What answers a permission request: its options, and the action that chooses one. */
 import type { Action, ConfirmationOption, ToolCallPendingConfirmationState } from "../state/types.gen";
+import type { AnyTurn } from "./store";
 
 /** For how many milliseconds a question that has just appeared takes no answer. */
 export const INERT_FOR = 500;
@@ -8,6 +9,13 @@ const PLAIN_OPTIONS: readonly ConfirmationOption[] = [
   { id: "", label: "Allow", kind: "approve" },
   { id: "", label: "Reject", kind: "deny" },
 ];
+
+/** The tool calls of a turn that wait for an answer. */
+export function pendingCalls(turn: AnyTurn | null | undefined): ToolCallPendingConfirmationState[] {
+  return (turn?.responseParts ?? []).flatMap((part) =>
+    part.kind === "toolCall" && part.toolCall.status === "pending-confirmation" ? [part.toolCall] : [],
+  );
+}
 
 /** The options of a question; plain ones where the agent names none. */
 export function optionsOf(call: ToolCallPendingConfirmationState): readonly ConfirmationOption[] {

@@ -11,11 +11,12 @@ import { InputRequests } from "./input-request";
 import { ConnectionBanner, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
 import { TurnChanges } from "./parts/change-set";
+import { pendingCalls } from "./permission-answer";
 import { duration } from "./plain";
 import { StopButton } from "./prompt";
 import { Refusals } from "./rejected-actions";
 import { agentName } from "./tabs";
-import { Answer, endNote, needsAnswer, TurnEnd, useSilence } from "./turn";
+import { Answer, endNote, TurnEnd, useSilence } from "./turn";
 
 const PAGE = 100;
 
@@ -55,7 +56,7 @@ export function TurnView({ channel, turnId }: { channel: string; turnId: string 
 
 function Running({ turn, agent, asked }: { turn: ActiveTurn; agent: string; asked: boolean }) {
   const elapsed = useElapsed(turn);
-  const asks = asked || needsAnswer(turn);
+  const asks = asked || pendingCalls(turn).length > 0;
   const silence = useSilence();
   return (
     <>

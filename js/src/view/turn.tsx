@@ -20,6 +20,7 @@ import { Part, partId, partKey } from "./parts/part";
 import { writtenPlan } from "./parts/plan";
 import { State } from "./parts/tool";
 import { kindIcon } from "./parts/tool-body";
+import { pendingCalls } from "./permission-answer";
 import { count, duration, line } from "./plain";
 import type { AnyTurn } from "./store";
 import { answerLines, callsOf, runTitle } from "./tool-runs";
@@ -112,7 +113,7 @@ function Working({ turn }: { turn: ActiveTurn }) {
   const { store } = useView();
   const { chat } = usePlace();
   const silence = useSilence();
-  if (needsAnswer(turn) || store.chat(chat).peek()?.inputRequests?.length) return null;
+  if (pendingCalls(turn).length > 0 || store.chat(chat).peek()?.inputRequests?.length) return null;
   return (
     <div class="row working">
       <span class="dots" aria-hidden="true">
@@ -130,10 +131,6 @@ function Working({ turn }: { turn: ActiveTurn }) {
 export function useSilence(): string {
   const { store } = useView();
   return line(store.session(usePlace().session).value?.summary.activity, 60);
-}
-
-export function needsAnswer(turn: ActiveTurn): boolean {
-  return turn.responseParts.some((part) => part.kind === "toolCall" && part.toolCall.status === "pending-confirmation");
 }
 
 export function TurnEnd({ turn }: { turn: Turn }) {

@@ -12,6 +12,7 @@ import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
 import { useAfter } from "../use-work";
 import { AgentSessions } from "./agent-sessions";
+import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { isHistoryKey } from "./key";
@@ -75,7 +76,6 @@ function History({ context }: { context: HistoryContext }) {
   const root = useRoot(context.root);
   const { found, more, again, refresh } = useList(request, query);
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
-  const [isSure, setSure] = useState(false);
   const [isStorage, setStorage] = useState(false);
   const [troubles, setTroubles] = useState<Readonly<Record<string, string>>>({});
   const [opening, setOpening] = useState<string>();
@@ -141,7 +141,6 @@ function History({ context }: { context: HistoryContext }) {
   const chosenOnes = shown.filter(({ uri }) => chosen?.has(uri));
   const endChoosing = () => {
     setChosen(undefined);
-    setSure(false);
     box.current?.focus();
   };
   const removeChosen = () => {
@@ -228,55 +227,22 @@ function History({ context }: { context: HistoryContext }) {
         <TextButton onClick={() => setStorage(true)}>Storage</TextButton>
       </div>
       {chosen && (
-        <div class="banner plain-banner" role="group" aria-label="Selected conversations">
-          <span class="cut">
-            {isSure ? `Delete ${several(chosenOnes.length)}?` : `${count(chosenOnes.length)} selected`}
-          </span>
-          <span class="spacer" />
-          {!isSure && <Button onClick={() => setChosen(new Set(deletable.map(({ uri }) => uri)))}>Select all</Button>}
-          {!isSure && (
-            <Button disabled={chosenOnes.length === 0} onClick={() => void archiveChosen()}>
-              {query.show === "archived" ? "Unarchive" : "Archive"}
-            </Button>
-          )}
-          <Button
-            class="danger"
-            disabled={chosenOnes.length === 0}
-            onClick={() => (isSure ? removeChosen() : setSure(true))}
-          >
-            {isSure ? "Delete" : "Delete…"}
-          </Button>
-          <Button onClick={endChoosing}>Cancel</Button>
-        </div>
+        <Selection
+          number={chosenOnes.length}
+          archive={query.show === "archived" ? "Unarchive" : "Archive"}
+          onAll={() => setChosen(new Set(deletable.map(({ uri }) => uri)))}
+          onArchive={() => void archiveChosen()}
+          onDelete={removeChosen}
+          onCancel={endChoosing}
+        />
       )}
-      {deletion.undoable.map(({ id, conversations }) => {
-        const what = conversations.length === 1 ? line(conversations[0]?.title, 60) : several(conversations.length);
-        return (
-          <div key={id} class="banner plain-banner">
-            <span class="cut">Deleted {conversations.length === 1 ? `“${what}”` : what}</span>
-            <span class="spacer" />
-            <Button
-              data-undo={id}
-              aria-label={`Undo: keep ${what}`}
-              onClick={() => {
-                deletion.undo(id);
-                announce(`${what} ${conversations.length === 1 ? "is" : "are"} kept.`);
-                box.current?.focus();
-              }}
-            >
-              Undo
-            </Button>
-          </div>
-        );
-      })}
-      {deletion.progress && (
-        <div class="banner plain-banner">
-          <span class="cut">
-            Deleted {count(deletion.progress.done)} of {several(deletion.progress.total)}
-          </span>
-          <progress aria-label="Deleting" max={deletion.progress.total} value={deletion.progress.done} />
-        </div>
-      )}
+      <Deletions
+        deletion={deletion}
+        onKept={(sentence) => {
+          announce(sentence);
+          box.current?.focus();
+        }}
+      />
       <div class="history-list" ref={list} onScroll={onScroll} aria-busy={found.isBusy}>
         {found.note && <p class="note">{line(found.note, 2000)}</p>}
         {found.left > 0 && (
@@ -364,10 +330,6 @@ function Empty({ query, onChange }: { query: Query; onChange: (query: Query) => 
       {isNarrowed && <Button onClick={() => onChange({ ...query, ...NOTHING_NARROWED })}>Remove filters</Button>}
     </div>
   );
-}
-
-function several(number: number): string {
-  return `${count(number)} ${number === 1 ? "conversation" : "conversations"}`;
 }
 
 function doneBy({ title, pinned, archived }: Change): string {

@@ -1,6 +1,6 @@
 /** What a research found in a package's source: each finding with its place, which opens to the line. */
 import type { ToolCallCitation, ToolCallResearch } from "../../state/types.gen";
-import { usePlace, useView } from "../context";
+import { useView, useWorkspace } from "../context";
 import { Button } from "../controls";
 import { Fold } from "../fold";
 import { Markdown } from "../markdown/markdown";
@@ -30,9 +30,8 @@ export function Citations({ id, research }: { id: string; research: ToolCallRese
 
 function Cited({ id, citation }: { id: string; citation: ToolCallCitation }) {
   const { store } = useView();
-  const { session } = usePlace();
   const { place, path } = citation;
-  const folder = store.session(session).peek()?.summary.workingDirectory;
+  const folder = useWorkspace();
   const openFile = store.notebook?.openFile;
   return (
     <Fold id={id} className="citation" head={<code>{line(place, 200)}</code>}>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { table } from "../../state/object";
-import { usePlace, useView } from "../context";
+import { useWorkspace } from "../context";
 import { Fold } from "../fold";
 import { Icon, Spacer } from "../icons";
 import { memo } from "../memo";
@@ -48,9 +48,7 @@ const CHIPS: Record<string, string> = table({ created: "new", deleted: "deleted"
 
 /** A file and what changed in it. */
 export function Changed({ id, path, kind, change, open = false, label, children }: ChangedProps) {
-  const { store } = useView();
-  const { session } = usePlace();
-  const cwd = store.session(session).peek()?.summary.workingDirectory;
+  const cwd = useWorkspace();
   const body = change ? <Hunks change={change} /> : children;
   const head = (
     <>

@@ -1,7 +1,7 @@
 /** The files that a turn changed: each with its change to unfold, and to be taken along. */
 import { useMemo } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
-import { usePlace, useView } from "../context";
+import { usePlace, useView, useWorkspace } from "../context";
 import { Fold } from "../fold";
 import { IconButton } from "../icons";
 import { memo } from "../memo";
@@ -15,9 +15,7 @@ import { Changed } from "./diff";
 const OPEN = 5;
 
 export const Files = memo(({ turn }: { turn: Turn }) => {
-  const { store } = useView();
-  const { session } = usePlace();
-  const cwd = store.session(session).peek()?.summary.workingDirectory;
+  const cwd = useWorkspace();
   const files = useMemo(() => changes(turn.responseParts, cwd), [turn.responseParts, cwd]);
   const id = `${turn.id} files`;
   if (files.length === 0) return null;

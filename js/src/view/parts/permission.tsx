@@ -14,7 +14,7 @@ import { obstaclesOf, proposalId } from "../cell-proposals";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
-import { confirmation, isLasting, narrowest, optionsOf } from "../permission-answer";
+import { confirmation, isLasting, narrowest, optionsOf, pendingCalls } from "../permission-answer";
 import { line } from "../plain";
 import { Preview } from "./preview";
 import { Text, textOf } from "./text";
@@ -200,11 +200,10 @@ function useAlike(turnId: string, call: ToolCallPendingConfirmationState): ToolC
   const state = cadence.paced(store.chat(chat));
   const like = call.risk?.like;
   const find = () =>
-    ((like && state.value?.activeTurn) || undefined)?.responseParts.flatMap((part) => {
-      const one = part.kind === "toolCall" ? part.toolCall : undefined;
-      if (one?.status !== "pending-confirmation" || one.risk?.like !== like || !mild(one)) return [];
-      return proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value ? [] : [one];
-    }) ?? [];
+    pendingCalls(like ? state.value?.activeTurn : undefined).filter(
+      (one) =>
+        one.risk?.like === like && mild(one) && !(proposalId(chat, turnId, one.toolCallId) in obstaclesOf(store).value),
+    );
   // Drawn again when the questions change, not at every word that the agent says meanwhile.
   const ids = useComputed(() =>
     find()

@@ -4,6 +4,7 @@ import changes from "./changes.css";
 import chat from "./chat.css";
 import code from "./code.css";
 import container from "./container.css";
+import controls from "./controls.css";
 import diff from "./diff.css";
 import foot from "./foot.css";
 import forms from "./forms.css";
@@ -12,6 +13,7 @@ import meter from "./meter.css";
 import parts from "./parts.css";
 import permission from "./permission.css";
 import plan from "./plan.css";
+import preferences from "./preferences.css";
 import tabs from "./tabs.css";
 import tools from "./tools.css";
 import transcript from "./transcript.css";
@@ -20,6 +22,8 @@ import turn from "./turn.css";
 // In this order: what stands later counts.
 const CSS = [
   base,
+  controls,
+  preferences,
   markdown,
   code,
   parts,
