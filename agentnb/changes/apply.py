@@ -28,7 +28,7 @@ from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, Outsid
 from agentnb.open_without_links import open_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.changes.model import Choice
@@ -264,6 +264,7 @@ class Planner:
         emptied = self._emptied(going, needed)
         made = self._missing(needed, {each.path for each in removed})
         plan.changes += self._changes([*removed, *written], emptied, made)
+        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
         for each in removed:
             if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state
@@ -321,6 +322,13 @@ class Planner:
                     emptied.append(each)
                     gone.add(each)
         return emptied
+
+    def _filled(self, needed: set[str], made: list[str]) -> Iterator[str]:
+        """The empty folders that get something, or stay although they would go."""
+        for each in sorted(needed.difference(made)):
+            with os.scandir(self._workspace / each) as entries:
+                if next(entries, None) is None:
+                    yield each
 
     def _missing(self, needed: set[str], removed: set[str]) -> list[str]:
         """Folders that are needed and do not exist once the files and links *removed* are gone, the uppermost first."""
