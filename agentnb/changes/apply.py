@@ -151,8 +151,10 @@ class Planner:
     # ------------------------------------------------------------ deciding
 
     def _is_done(self, step: Step, entry: Entry | None) -> bool:
+        if step.target == FOLDER:  # one that is there stays: others may want it gone
+            return entry is None and step.base == FOLDER
         if step.target is not None:
-            return step.target.mode != "folder" and self.is_at(step.target, step.path, entry)
+            return self.is_at(step.target, step.path, entry)
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
