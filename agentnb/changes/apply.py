@@ -61,6 +61,11 @@ class Wish(NamedTuple):
     mode: Mode | None
     content: bytes
 
+    @property
+    def is_going(self) -> bool:
+        """True if what is there has to go first: everything but a folder that stays one."""
+        return self.entry is not None and not (self.entry.mode == "folder" and self.mode == "folder")
+
 
 class Planner:
     """Plans the operations that bring files to other versions; it writes nothing in the workspace."""
@@ -213,7 +218,7 @@ class Planner:
 
     def _blocked(self, wishes: list[Wish], choices: Mapping[str, Choice]) -> list[Conflict]:
         """Files to write where a folder with other files stands, or below what is a file or link."""
-        going = {each.path for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))}
+        going = {each.path for each in wishes if each.is_going}
         written = {each.path for each in wishes if each.mode not in {None, "folder"}}
         found = []
         for each in wishes:
@@ -258,12 +263,12 @@ class Planner:
 
     def _operations(self, wishes: list[Wish]) -> Plan:
         plan = Plan()
-        going = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
+        going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
         written = [each for each in wishes if each.mode not in {None, "folder"}]
         needed = {above for each in wishes if each.mode is not None for above in folders_above(each.path)}
         needed |= {each.path for each in wishes if each.mode == "folder"}
-        emptied = self._emptied(going, needed)
+        emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
         plan.changes += self._changes([*removed, *written], emptied, made)
         plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
@@ -312,13 +317,11 @@ class Planner:
         blob = self._write(wish.content)
         return None if wish.mode is None else Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
 
-    def _emptied(self, going: list[Wish], needed: set[str]) -> list[str]:
+    def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
         """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""
-        gone = {each.path for each in going if each.entry is not None and each.entry.mode != "folder"}
-        found = {above for each in going for above in folders_above(each.path)}
-        found |= {each.path for each in going if each.entry is not None and each.entry.mode == "folder"}
-        emptied = []
-        for each in sorted(found - needed, key=lambda each: each.count("/"), reverse=True):
+        gone, emptied = {*removed}, []
+        above = going.union(*map(folders_above, going)) - removed
+        for each in sorted(above - needed, key=lambda each: each.count("/"), reverse=True):
             with contextlib.suppress(OSError), os.scandir(self._workspace / each) as entries:
                 if all(f"{each}/{entry.name}" in gone for entry in entries):
                     emptied.append(each)
@@ -369,8 +372,3 @@ def conflict(conflicts: list[Conflict]) -> FilesConflict:
         hint="Choose a side for each: mine keeps the file as it is, theirs takes the other version.",
         conflicts=tuple(conflicts),
     )
-
-
-def _is_replaced(wish: Wish) -> bool:
-    """Whether what is there has to go first: everything but a folder that holds the wished files."""
-    return wish.entry is not None and not (wish.entry.mode == "folder" and wish.mode == "folder")
