@@ -28,7 +28,7 @@ from agentnb.errors import ChangesError, ContentNotStored, FilesConflict, Outsid
 from agentnb.open_without_links import open_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agentnb.changes.model import Choice
@@ -60,6 +60,11 @@ class Wish(NamedTuple):
     entry: Entry | None
     mode: Mode | None
     content: bytes
+
+    @property
+    def is_going(self) -> bool:
+        """True if what is there has to go first: everything but a folder that stays one."""
+        return self.entry is not None and not (self.entry.mode == "folder" and self.mode == "folder")
 
 
 class Planner:
@@ -151,8 +156,10 @@ class Planner:
     # ------------------------------------------------------------ deciding
 
     def _is_done(self, step: Step, entry: Entry | None) -> bool:
+        if step.target == FOLDER:  # one that is there stays: others may want it gone
+            return entry is None and step.base == FOLDER
         if step.target is not None:
-            return step.target.mode != "folder" and self.is_at(step.target, step.path, entry)
+            return self.is_at(step.target, step.path, entry)
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
     def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
@@ -211,7 +218,7 @@ class Planner:
 
     def _blocked(self, wishes: list[Wish], choices: Mapping[str, Choice]) -> list[Conflict]:
         """Files to write where a folder with other files stands, or below what is a file or link."""
-        going = {each.path for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))}
+        going = {each.path for each in wishes if each.is_going}
         written = {each.path for each in wishes if each.mode not in {None, "folder"}}
         found = []
         for each in wishes:
@@ -256,14 +263,15 @@ class Planner:
 
     def _operations(self, wishes: list[Wish]) -> Plan:
         plan = Plan()
-        going = [each for each in wishes if each.entry is not None and (each.mode is None or _is_replaced(each))]
+        going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
         written = [each for each in wishes if each.mode not in {None, "folder"}]
         needed = {above for each in wishes if each.mode is not None for above in folders_above(each.path)}
         needed |= {each.path for each in wishes if each.mode == "folder"}
-        emptied = self._emptied(going, needed)
+        emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
         plan.changes += self._changes([*removed, *written], emptied, made)
+        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
         for each in removed:
             if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state
@@ -309,18 +317,23 @@ class Planner:
         blob = self._write(wish.content)
         return None if wish.mode is None else Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
 
-    def _emptied(self, going: list[Wish], needed: set[str]) -> list[str]:
+    def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
         """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""
-        gone = {each.path for each in going if each.entry is not None and each.entry.mode != "folder"}
-        found = {above for each in going for above in folders_above(each.path)}
-        found |= {each.path for each in going if each.entry is not None and each.entry.mode == "folder"}
-        emptied = []
-        for each in sorted(found - needed, key=lambda each: each.count("/"), reverse=True):
+        gone, emptied = {*removed}, []
+        above = going.union(*map(folders_above, going)) - removed
+        for each in sorted(above - needed, key=lambda each: each.count("/"), reverse=True):
             with contextlib.suppress(OSError), os.scandir(self._workspace / each) as entries:
                 if all(f"{each}/{entry.name}" in gone for entry in entries):
                     emptied.append(each)
                     gone.add(each)
         return emptied
+
+    def _filled(self, needed: set[str], made: list[str]) -> Iterator[str]:
+        """The empty folders that get something, or stay although they would go."""
+        for each in sorted(needed.difference(made)):
+            with os.scandir(self._workspace / each) as entries:
+                if next(entries, None) is None:
+                    yield each
 
     def _missing(self, needed: set[str], removed: set[str]) -> list[str]:
         """Folders that are needed and do not exist once the files and links *removed* are gone, the uppermost first."""
@@ -359,8 +372,3 @@ def conflict(conflicts: list[Conflict]) -> FilesConflict:
         hint="Choose a side for each: mine keeps the file as it is, theirs takes the other version.",
         conflicts=tuple(conflicts),
     )
-
-
-def _is_replaced(wish: Wish) -> bool:
-    """Whether what is there has to go first: everything but a folder that holds the wished files."""
-    return wish.entry is not None and not (wish.entry.mode == "folder" and wish.mode == "folder")

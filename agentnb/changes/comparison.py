@@ -14,7 +14,11 @@ from agentnb.errors import ChangesError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.changes.engine import Differences, Engine
+    from agentnb.changes.copy_engine import CopyEngine
+    from agentnb.changes.git_engine import GitEngine
+    from agentnb.changes.model import Differences
+
+    Engine = GitEngine | CopyEngine
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

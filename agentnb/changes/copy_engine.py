@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.changes.coverage import Look
-    from agentnb.changes.engine import Differences
     from agentnb.changes.folder_scan import FolderScan
+    from agentnb.changes.model import Differences
 
 MOST_FILES = 20_000
 """Files of a workspace; with more, only named files are covered."""

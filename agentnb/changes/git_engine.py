@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.changes.coverage import Look
-    from agentnb.changes.engine import Differences
     from agentnb.changes.git_program import InstalledGit
+    from agentnb.changes.model import Differences
 
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _BATCH = 5_000  # paths that one run of git adds, between two looks at the clock

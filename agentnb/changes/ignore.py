@@ -6,7 +6,9 @@ that failed is only ever tried again from the last ``*``.
 
 from __future__ import annotations
 
+import fnmatch
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 MOST_BYTES = 1024**2
@@ -76,55 +78,18 @@ def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
 
 
 def matches_name(pattern: str, name: str) -> bool:
-    r"""Whether a wildcard pattern matches a name: ``*``, ``?``, ``[a-z]``, ``\``."""
-    if not any(each in pattern for each in "*?[\\"):
-        return pattern == name
-    if pattern[0] == "*" and not any(each in pattern[1:] for each in "*?[\\"):
-        return name.endswith(pattern[1:])
-    at = begin = 0
-    star = again = -1
-    while begin < len(name):
-        if at < len(pattern) and pattern[at] == "*":
-            star, again = at, begin
-            at += 1
-            continue
-        after = _one(pattern, at, name[begin]) if at < len(pattern) else None
-        if after is not None:
-            at, begin = after, begin + 1
-        elif star >= 0:
-            again += 1
-            at, begin = star + 1, again
-        else:
-            return False
-    return pattern[at:].strip("*") == ""
+    r"""True if a wildcard pattern matches a name: ``*``, ``?``, ``[a-z]``, ``\``."""
+    return _expression(pattern).match(name) is not None
 
 
-def _one(pattern: str, at: int, character: str) -> int | None:
-    """Where the pattern goes on if its part at *at* matches *character*; None if it does not."""
-    if pattern[at] == "?":
-        return at + 1
-    if pattern[at] == "\\" and at + 1 < len(pattern):
-        return at + 2 if pattern[at + 1] == character else None
-    if pattern[at] == "[":
-        end = pattern.find("]", at + (3 if pattern[at + 1 : at + 2] in {"!", "^"} else 2))
-        if end > 0:
-            return end + 1 if _in_class(pattern[at + 1 : end], character) else None
-    return at + 1 if pattern[at] == character else None
-
-
-def _in_class(inside: str, character: str) -> bool:
-    negated = inside[:1] in {"!", "^"}
-    inside = inside[1:] if negated else inside
-    found = False
-    at = 0
-    while at < len(inside):
-        if inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
-            found = found or inside[at] <= character <= inside[at + 2]
-            at += 3
-        else:
-            found = found or inside[at] == character
-            at += 1
-    return found != negated
+@lru_cache(maxsize=10_000)
+def _expression(pattern: str) -> re.Pattern[str]:
+    """*pattern* as a regular expression, which never tries a ``*`` again that a later one follows (:mod:`fnmatch`)."""
+    plain = re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], pattern)
+    try:
+        return re.compile(fnmatch.translate(plain.replace("[^", "[!")))
+    except re.error:  # Python before 3.10.5, of a range like z-a
+        return re.compile(r"(?!)")
 
 
 def _rule(line: str) -> Rule | None:

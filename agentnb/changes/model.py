@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Mode: TypeAlias = Literal["file", "executable", "link", "folder"]
-"""What a path is; ``folder`` is an empty one, since other folders follow from what is in them."""
+"""What a path is. Two snapshots differ in empty folders only; a ``folder`` with files follows from them."""
 
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 
@@ -53,7 +53,10 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 FOLDER = Version(mode="folder")
-"""An empty folder."""
+"""A folder; what is in it is listed by itself."""
+
+Differences: TypeAlias = dict[str, tuple[Version | None, Version | None]]
+"""Paths with their earlier and later version; None where there is none."""
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from agentnb.changes.comparison import Engine
     from agentnb.changes.coverage import HashedFile
-    from agentnb.changes.engine import Engine
     from agentnb.changes.model import Choice
 
 EngineName: TypeAlias = Literal["auto", "git", "copy"]
@@ -205,7 +205,7 @@ class ChangeStore:
         *,
         absent: AbstractSet[str] | None = None,
     ) -> tuple[FileChange, ...]:
-        """Bring paths from one version to another, all or none; gives all that changed, folders too.
+        """Bring paths from one version to another, all or none; gives all that changed, and folders that were empty.
 
         A path that is at a step's base gets its target; one that is at its target is left alone; otherwise texts are
         merged (base, what is there, target). Nothing outside of the workspace is written, and nothing through a link.

@@ -7,8 +7,10 @@ of line at the end, belong to the line, so bytes come back as they were.
 
 from __future__ import annotations
 
+import difflib
 from bisect import bisect_left
 from codecs import getincrementaldecoder
+from collections import deque
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -77,11 +79,13 @@ def unified(before: bytes, after: bytes, old_name: str, new_name: str) -> str:
     if old is None or new is None:
         return f"Binary files {old_name} and {new_name} differ\n" if before != after else ""
     lines = [f"--- {old_name}\n", f"+++ {new_name}\n"]
-    for hunk in _hunks(_edits(old, new), len(old), len(new)):
-        first, last = hunk[0], hunk[-1]
-        spans = _span(first[0], last[1]), _span(first[2], last[3])
-        lines.append(f"@@ -{spans[0]} +{spans[1]} @@\n")
-        lines += _hunk_lines(hunk, old, new)
+    for hunk in _Matcher(old, new).get_grouped_opcodes(_CONTEXT):
+        (_, low, _, other_low, _), (_, _, high, _, other_high) = hunk[0], hunk[-1]
+        lines.append(f"@@ -{_span(low, high)} +{_span(other_low, other_high)} @@\n")
+        for kind, begin, end, other_begin, other_end in hunk:
+            is_same = kind == "equal"
+            lines += [_shown(" " if is_same else "-", line) for line in old[begin:end]]
+            lines += [] if is_same else [_shown("+", line) for line in new[other_begin:other_end]]
     return "".join(lines) if len(lines) > 2 else ""  # noqa: PLR2004 - more than the head
 
 
@@ -183,45 +187,15 @@ def _once(lines: Sequence[bytes]) -> dict[bytes, int]:
     return {line: at for line, at in seen.items() if line not in twice}
 
 
-def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int, int]]:
-    """What differs: lines from, to in the one text; from, to in the other."""
-    at = other = 0
-    for begin, other_begin, size in [*matches(old, new), (len(old), len(new), 0)]:
-        if begin > at or other_begin > other:
-            yield at, begin, other, other_begin
-        at, other = begin + size, other_begin + size
+class _Matcher(SequenceMatcher[bytes]):
+    """Groups lines as :mod:`difflib` does, by our matches."""
 
+    def __init__(self, old: Sequence[bytes], new: Sequence[bytes]) -> None:
+        super().__init__(None, [], [])
+        self._blocks = [difflib.Match(*each) for each in [*matches(old, new), (len(old), len(new), 0)]]
 
-def _hunks(
-    edits: Iterator[tuple[int, int, int, int]], size: int, other_size: int
-) -> Iterator[list[tuple[int, int, int, int]]]:
-    """Edits that are near one another, with what is equal around and between them."""
-    hunk: list[tuple[int, int, int, int]] = []
-    for edit in edits:
-        if hunk and edit[0] - hunk[-1][1] <= 2 * _CONTEXT:
-            hunk += [(hunk[-1][1], edit[0], hunk[-1][3], edit[2]), edit]
-            continue
-        if hunk:
-            yield _with_end(hunk, size, other_size)
-        near = min(_CONTEXT, edit[0])
-        hunk = [(edit[0] - near, edit[0], edit[2] - near, edit[2]), edit]
-    if hunk:
-        yield _with_end(hunk, size, other_size)
-
-
-def _with_end(hunk: list[tuple[int, int, int, int]], size: int, other_size: int) -> list[tuple[int, int, int, int]]:
-    last = hunk[-1]
-    near = min(_CONTEXT, size - last[1], other_size - last[3])
-    return [*hunk, (last[1], last[1] + near, last[3], last[3] + near)]
-
-
-def _hunk_lines(hunk: list[tuple[int, int, int, int]], old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[str]:
-    for number, (low, high, other_low, other_high) in enumerate(hunk):
-        if number % 2 == 0:  # equal and other parts take turns
-            yield from (_shown(" ", line) for line in old[low:high])
-        else:
-            yield from (_shown("-", line) for line in old[low:high])
-            yield from (_shown("+", line) for line in new[other_low:other_high])
+    def get_matching_blocks(self) -> list[difflib.Match]:
+        return self._blocks
 
 
 def _shown(sign: str, line: bytes) -> str:
@@ -238,31 +212,29 @@ def _span(low: int, high: int) -> str:
 def _regions(
     base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
 ) -> Iterator[tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]]:
-    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3)."""
-    edits = sorted([(*each, 0) for each in _edits(base, left)] + [(*each, 1) for each in _edits(base, right)])
-    at = [0, 0, 0]  # in base, left, right
-    number = 0
-    while number < len(edits):
-        low, high = edits[number][0], edits[number][1]
-        group = []
-        # Edits that touch are one: who changed two neighbouring lines may have meant them together.
-        while number < len(edits) and (edits[number][0] <= high):
-            group.append(edits[number])
-            high = max(high, edits[number][1])
-            number += 1
-        same = low - at[0]
-        if same:
-            yield base[at[0] : low], base[at[0] : low], base[at[0] : low]
-        ends = [_end_of(group, side, at[side + 1] + same, low, high) for side in (0, 1)]
-        yield left[at[1] + same : ends[0]], right[at[2] + same : ends[1]], base[low:high]
-        at = [high, *ends]
-    yield left[at[1] :], right[at[2] :], base[at[0] :]
+    """Parts of the three texts that belong together, in order: mine, theirs, base (diff3).
+
+    Edits that touch are in one part: who changed two neighbouring lines may have meant them together.
+    """
+    at = mine = theirs = 0
+    for begin, mine_begin, theirs_begin, size in [*_common(base, left, right), (len(base), len(left), len(right), 0)]:
+        yield left[mine:mine_begin], right[theirs:theirs_begin], base[at:begin]
+        same = base[begin : begin + size]
+        yield same, same, same
+        at, mine, theirs = begin + size, mine_begin + size, theirs_begin + size
 
 
-def _end_of(group: list[tuple[int, int, int, int, int]], side: int, begin: int, low: int, high: int) -> int:
-    """Where the base's lines *low* to *high* end in one side, which has them from *begin*."""
-    grown = sum((other_high - other_low) - (b - a) for a, b, other_low, other_high, whose in group if whose == side)
-    return begin + (high - low) + grown
+def _common(
+    base: Sequence[bytes], left: Sequence[bytes], right: Sequence[bytes]
+) -> Iterator[tuple[int, int, int, int]]:
+    """The parts that all three texts have: where they begin in each, and how many lines they are."""
+    ones, others = deque(matches(base, left)), deque(matches(base, right))
+    while ones and others:
+        (one, mine, size), (other, theirs, other_size) = ones[0], others[0]
+        begin, end = max(one, other), min(one + size, other + other_size)
+        if begin < end:
+            yield begin, mine + begin - one, theirs + begin - other, end - begin
+        (ones if one + size == end else others).popleft()
 
 
 def _ended(lines: Sequence[bytes]) -> list[bytes]:

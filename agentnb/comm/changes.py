@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.content_refs import RANGE
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, UsageError
-from agentnb.host.changes.contents import piece_for_page, versions
+from agentnb.host.changes.contents import range_for_page, versions
 from agentnb.state import ErrorInfo
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def read(conversation: Conversation, params: fm.ReadChangeParams) -> tuple
     item = changesets.item(changesets.turn_of(params.changeset), params.id)
     if item is None:
         raise UsageError(f"The change set has no change {params.id!r}.", hint="Look at it again.")
-    piece = await piece_for_page(
+    piece = await range_for_page(
         conversation.changes,
         item,
         params.side,

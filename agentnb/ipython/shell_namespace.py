@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentnb.kernel.code_runner import CellWatch
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_watch import NameChange
+    from agentnb.kernel.variable_changes import NameChange
 
 
 LATE_SECONDS = 5.0

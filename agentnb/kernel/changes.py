@@ -19,8 +19,7 @@ from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
 from agentnb.kernel.value_fingerprint import fingerprint
 from agentnb.kernel.value_text import summarize_value
-from agentnb.kernel.variable_changes import VariableRecord, is_at, is_untouched
-from agentnb.kernel.variable_watch import Binding
+from agentnb.kernel.variable_changes import Binding, NameChange, is_at, is_untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
     from agentnb.kernel.variable_changes import VariableChange
-    from agentnb.kernel.variable_watch import NameChange
 
 Choice = Literal["mine", "theirs"]
 """What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
@@ -59,7 +57,7 @@ class _Turn:
         self.cells: dict[str, CellRecord] = {}
         self.orders: dict[str, tuple[CellOrder, CellOrder]] = {}
         """By notebook: the cells before the first and after the last change of their order."""
-        self.variables: dict[str, VariableRecord] = {}
+        self.variables: dict[str, NameChange] = {}
         self.ended = False
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
@@ -186,13 +184,13 @@ class KernelChanges:
                 self._add(turn.variables, change)
         self._tell_if_late(turn)
 
-    def _add(self, variables: dict[str, VariableRecord], change: NameChange) -> None:
+    def _add(self, variables: dict[str, NameChange], change: NameChange) -> None:
         earlier = variables.pop(change.name, None)
-        merged = change if earlier is None or earlier.kept or earlier.undone else earlier.change.merged(change)
+        merged = change if earlier is None or earlier.kept or earlier.undone else earlier.merged(change)
         if merged is None:
             self._release(_bindings(earlier))
             return
-        variables[change.name] = VariableRecord(merged)
+        variables[change.name] = merged
         self._release(each for each in _bindings(earlier) if each not in (merged.before, merged.after))
         if merged.rebound and merged.before is not None:
             self._hold(merged.before)
@@ -254,15 +252,13 @@ class KernelChanges:
         work = runner.look(rebind)
         return await self._job_queue.run(work, self._owner, patience=self.patience, timeout=REBIND_SECONDS)
 
-    def _chosen(
-        self, turn_id: str, ids: Sequence[str], *, undone: bool
-    ) -> tuple[list[CellRecord], list[VariableRecord]]:
+    def _chosen(self, turn_id: str, ids: Sequence[str], *, undone: bool) -> tuple[list[CellRecord], list[NameChange]]:
         """The cells and variables with *ids* that are not undone (or redone) yet."""
         what = "redone" if undone else "undone"
         with self._lock:
             turn = self._turns.get(turn_id, _Turn())
             cells, variables = [], []
-            known: dict[str, CellRecord | VariableRecord] = {each.id: each for each in turn.variables.values()}
+            known: dict[str, CellRecord | NameChange] = {each.id: each for each in turn.variables.values()}
             for named in ids:
                 found = turn.cells.get(named) or known.get(named)
                 if found is None:
@@ -273,7 +269,7 @@ class KernelChanges:
                     continue
                 if (refusal := found.refusal) is not None:
                     raise ChangesError(f"{found.name!r} cannot be {what}. {refusal}")
-                if isinstance(found, VariableRecord):
+                if isinstance(found, NameChange):
                     variables.append(found)
                 else:
                     cells.append(found)
@@ -346,7 +342,7 @@ class KernelChanges:
     def _rebind(
         self,
         namespace: Namespace,
-        variables: Sequence[VariableRecord],
+        variables: Sequence[NameChange],
         choices: Mapping[str, Choice],
         *,
         check: bool = False,
@@ -376,7 +372,7 @@ class KernelChanges:
                 variable.reverse(source)
             return tuple(variable.id for variable, _ in ready)
 
-    def _replaced(self, variable: VariableRecord, names: Mapping[str, Any]) -> Binding | None:
+    def _replaced(self, variable: NameChange, names: Mapping[str, Any]) -> Binding | None:
         """What the name is bound to now, held so that it can be bound again."""
         if variable.target is not None:
             variable.target.contents = fingerprint(variable.target.value)
@@ -422,11 +418,11 @@ def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, 
     return names
 
 
-def _bindings(variable: VariableRecord | None) -> Iterable[Binding]:
-    return () if variable is None else filter(None, (variable.change.before, variable.change.after))
+def _bindings(variable: NameChange | None) -> Iterable[Binding]:
+    return () if variable is None else filter(None, (variable.before, variable.after))
 
 
-def _conflict(variable: VariableRecord, names: Mapping[str, Any]) -> KernelConflict:
+def _conflict(variable: NameChange, names: Mapping[str, Any]) -> KernelConflict:
     name = variable.name
     source, target = variable.source, variable.target
     return KernelConflict(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agentnb.kernel.rehearsal_result import Rehearsal
-    from agentnb.kernel.variable_watch import NameChange
+    from agentnb.kernel.variable_changes import NameChange
 
 T = TypeVar("T")
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.changes import KernelChanges
     from agentnb.kernel.code_runner import CellView, CodeRunner, CodeWatch, CodeWork, Edited, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_watch import NameChange
+    from agentnb.kernel.variable_changes import NameChange
     from agentnb.ports import Tool, ToolSession
 
     Result = dict[str, Any]

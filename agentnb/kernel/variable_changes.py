@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_text import ValueSummary, difference
+from agentnb.kernel.object_size import estimated_size
+from agentnb.kernel.value_fingerprint import fingerprint, is_primitive
+from agentnb.kernel.value_text import ValueSummary, difference, summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from agentnb.kernel.variable_watch import Binding, NameChange
 
 Status = Literal["added", "changed", "deleted"]
 
@@ -35,38 +36,128 @@ class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str | None = None
 
 
-class VariableRecord:
-    """One changed variable of one turn."""
+class Binding:
+    """What a name was bound to. The object is held until :meth:`let_go`."""
 
-    def __init__(self, change: NameChange) -> None:
-        self.change = change
+    def __init__(self, name: str, value: Any) -> None:
+        self.summary: ValueSummary = summarize_value(value, name)
+        self.size = 0
+        self.contents: object | None = None
+        self._held: tuple[Any, ...] = (value,)
+        self._weak: weakref.ref[Any] | None = None
+        with contextlib.suppress(TypeError):
+            self._weak = weakref.ref(value)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether the object is still there, held or because something else refers to it."""
+        return bool(self._held) or (self._weak is not None and self._weak() is not None)
+
+    @property
+    def value(self) -> Any:
+        """The object."""
+        found = self._held[0] if self._held else self._weak() if self._weak is not None else None
+        if found is None and not self._held:
+            raise LookupError
+        return found
+
+    def hold(self) -> None:
+        """Hold the object from now on, where it is still there."""
+        if not self._held and self.is_available:
+            self._held = (self.value,)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the object stays because of this."""
+        return bool(self._held)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a weak reference says if the object is still there."""
+        return self._weak is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether another object can be told from this one."""
+        return self.is_held or self.is_followed
+
+    def let_go(self) -> tuple[Any, ...]:
+        """Hold the object no longer; returns what was held, to be freed on the main thread."""
+        held, self._held = self._held, ()
+        return held
+
+    def measure(self) -> int:
+        """Estimate the object's size."""
+        if self.is_available:
+            self.size = estimated_size(self.value)
+        return self.size
+
+    def is_of(self, value: Any) -> bool:
+        """Whether *value* is this very object, or a number or text that equals it."""
+        if not self.is_available:
+            return False
+        return same(self.value, value)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether both are one object, or equal numbers or texts of one type."""
+    return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
+
+
+class NameChange:
+    """What code did to one name, and whether that is undone or kept."""
+
+    def __init__(
+        self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
+    ) -> None:
+        self.name = name
+        self.before = before
+        self.after = after
+        self.rebound = rebound
+        self.in_place = in_place
         self.undone = False
         self.kept = False
 
     @property
-    def name(self) -> str:
-        """The variable's name."""
-        return self.change.name
+    def description(self) -> str:
+        """The name and what was done to it, such as ``df changed`` or ``xs changed in place``."""
+        if not self.rebound:
+            return f"{self.name} changed in place"
+        return f"{self.name} {'added' if self.before is None else 'deleted' if self.after is None else 'changed'}"
+
+    def merged(self, later: NameChange) -> NameChange | None:
+        """This and a later change of the name as one; None where all is as before.
+
+        Where somebody else bound the name in between, only the later change counts: undone, it gives back what they
+        bound.
+        """
+        if not _is_one(self.after, later.before):
+            return later
+        in_place = self.in_place or (later.in_place and not self.rebound)
+        rebound = (self.rebound or later.rebound) and not _is_one(self.before, later.after)
+        if not rebound and not in_place:
+            return None
+        return NameChange(self.name, self.before, later.after, rebound=rebound, in_place=in_place)
 
     @property
     def id(self) -> str:
         """The change's id."""
-        return variable_id(self.change.name)
+        return variable_id(self.name)
 
     @property
     def source(self) -> Binding | None:
         """The object that undo (or redo) expects the name to be bound to: what the turn (or undo) left."""
-        return self.change.before if self.undone else self.change.after
+        return self.before if self.undone else self.after
 
     @property
     def target(self) -> Binding | None:
         """The object that undo (or redo) binds the name to."""
-        return self.change.after if self.undone else self.change.before
+        return self.after if self.undone else self.before
 
     @property
     def refusal(self) -> str | None:
         """Why it cannot be undone, or redone."""
-        if not self.change.rebound:
+        if not self.rebound:
             return _IN_PLACE
         if self.kept:
             return _KEPT
@@ -79,28 +170,33 @@ class VariableRecord:
     def reverse(self, replaced: Binding | None) -> None:
         """Note that it was undone, or redone: the name is bound to the target now, and was bound to *replaced*."""
         if self.undone:
-            self.change.before = replaced
+            self.before = replaced
         else:
-            self.change.after = replaced
+            self.after = replaced
         self.undone = not self.undone
 
     def as_change(self) -> VariableChange:
         """The change as it is shown."""
-        change = self.change
-        before = None if change.before is None else change.before.summary
-        after = None if change.after is None else change.after.summary
+        before = None if self.before is None else self.before.summary
+        after = None if self.after is None else self.after.summary
         refusal = self.refusal
         return VariableChange(
-            id=variable_id(change.name),
-            name=change.name,
+            id=self.id,
+            name=self.name,
             status="added" if before is None else "deleted" if after is None else "changed",
             before=None if before is None else before.text,
             after=None if after is None else after.text,
             detail=_detail(before, after),
             undoable=refusal is None,
             undone=self.undone,
-            reason=refusal if refusal is not None else _PARTLY if change.in_place else None,
+            reason=refusal if refusal is not None else _PARTLY if self.in_place else None,
         )
+
+
+def _is_one(one: Binding | None, other: Binding | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return other.is_available and one.is_of(other.value)
 
 
 def variable_id(name: str) -> str:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import contextlib
 import time
 import types
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
 from agentnb.kernel.object_size import estimated_size
-from agentnb.kernel.value_fingerprint import base_class, fingerprint, is_primitive
-from agentnb.kernel.value_text import ValueSummary, summarize_value
+from agentnb.kernel.value_fingerprint import base_class, fingerprint
+from agentnb.kernel.variable_changes import Binding, NameChange, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,114 +30,6 @@ LONGEST_LOOK_SECONDS = 2.0
 """And time in all: a busy machine takes longer, and so does an array that lies in a file far away."""
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
-
-
-class Binding:
-    """What a name was bound to. The object is held until :meth:`let_go`."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.summary: ValueSummary = summarize_value(value, name)
-        self.size = 0
-        self.contents: object | None = None
-        self._held: tuple[Any, ...] = (value,)
-        self._weak: weakref.ref[Any] | None = None
-        with contextlib.suppress(TypeError):
-            self._weak = weakref.ref(value)
-
-    @property
-    def is_available(self) -> bool:
-        """Whether the object is still there, held or because something else refers to it."""
-        return bool(self._held) or (self._weak is not None and self._weak() is not None)
-
-    @property
-    def value(self) -> Any:
-        """The object."""
-        found = self._held[0] if self._held else self._weak() if self._weak is not None else None
-        if found is None and not self._held:
-            raise LookupError
-        return found
-
-    def hold(self) -> None:
-        """Hold the object from now on, where it is still there."""
-        if not self._held and self.is_available:
-            self._held = (self.value,)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the object stays because of this."""
-        return bool(self._held)
-
-    @property
-    def is_followed(self) -> bool:
-        """Whether a weak reference says if the object is still there."""
-        return self._weak is not None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether another object can be told from this one."""
-        return self.is_held or self.is_followed
-
-    def let_go(self) -> tuple[Any, ...]:
-        """Hold the object no longer; returns what was held, to be freed on the main thread."""
-        held, self._held = self._held, ()
-        return held
-
-    def measure(self) -> int:
-        """Estimate the object's size."""
-        if self.is_available:
-            self.size = estimated_size(self.value)
-        return self.size
-
-    def is_of(self, value: Any) -> bool:
-        """Whether *value* is this very object, or a number or text that equals it."""
-        if not self.is_available:
-            return False
-        return same(self.value, value)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether both are one object, or equal numbers or texts of one type."""
-    return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
-
-
-class NameChange:
-    """What code did to one name."""
-
-    def __init__(
-        self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
-    ) -> None:
-        self.name = name
-        self.before = before
-        self.after = after
-        self.rebound = rebound
-        self.in_place = in_place
-
-    @property
-    def description(self) -> str:
-        """The name and what was done to it, such as ``df changed`` or ``xs changed in place``."""
-        if not self.rebound:
-            return f"{self.name} changed in place"
-        return f"{self.name} {'added' if self.before is None else 'deleted' if self.after is None else 'changed'}"
-
-    def merged(self, later: NameChange) -> NameChange | None:
-        """This and a later change of the name as one; None where all is as before.
-
-        Where somebody else bound the name in between, only the later change counts: undone, it gives back what they
-        bound.
-        """
-        if not _is_one(self.after, later.before):
-            return later
-        in_place = self.in_place or (later.in_place and not self.rebound)
-        rebound = (self.rebound or later.rebound) and not _is_one(self.before, later.after)
-        if not rebound and not in_place:
-            return None
-        return NameChange(self.name, self.before, later.after, rebound=rebound, in_place=in_place)
-
-
-def _is_one(one: Binding | None, other: Binding | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return other.is_available and one.is_of(other.value)
 
 
 class VariableWatch:

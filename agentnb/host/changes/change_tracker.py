@@ -501,8 +501,9 @@ def _between(change: FileChange, was: frozenset[str], now: frozenset[str]) -> It
 
 
 def _folders(changes: Iterable[FileChange]) -> set[str]:
-    """The paths that may be folders before or after *changes*."""
-    paths = {path for each in changes for path in each.paths}
+    """The paths that *changes* may have made or removed as folders: another content does not."""
+    moved = (each for each in changes if each.was or {None, FOLDER} & {each.before, each.after})
+    paths = {path for each in moved for path in each.paths}
     return paths.union(*map(folders_above, paths))
 
 

@@ -27,7 +27,7 @@ LONGEST_VERSION = 200_000
 """Bytes of a conflict's version that are given as text."""
 
 
-class Piece(NamedTuple):
+class ContentRange(NamedTuple):
     """A range of a content.
 
     Attributes:
@@ -43,9 +43,9 @@ class Piece(NamedTuple):
     is_binary: bool
 
 
-async def piece_for_page(
+async def range_for_page(
     tracker: ChangeTracker, item: Item, side: Side, patterns: Patterns, *, first: int, length: int
-) -> Piece:
+) -> ContentRange:
     """A range of one side of *item*, as far as it may be given to a page: nothing that may hold secrets.
 
     Of a notebook's file it is the text of its cells, but for what is in the workspace now.
@@ -71,9 +71,9 @@ async def piece_for_page(
         if item.file is None:
             raise UsageError("Only files can be read as they are now.", hint="Look at the notebook.")
         found = for_page(snippet(Workspace(tracker.workspace), item.file.path, offset=first, length=length), patterns)
-        return _piece(found.data, found.size, first, found.data)
+        return _content_range(found.data, found.size, first, found.data)
     content = _readable(item.name, await _content(tracker, item, after=side == "after"))
-    return _piece(content[first : first + length], len(content), first, content)
+    return _content_range(content[first : first + length], len(content), first, content)
 
 
 async def versions(tracker: ChangeTracker, refused: FilesConflict) -> list[dict[str, Any]]:
@@ -106,8 +106,8 @@ def _readable(name: str, content: bytes) -> bytes:
     return cells
 
 
-def _piece(data: bytes, size: int, first: int, beginning: bytes) -> Piece:
-    return Piece(data, size, first + len(data) < size, not begins_as_text(beginning))
+def _content_range(data: bytes, size: int, first: int, beginning: bytes) -> ContentRange:
+    return ContentRange(data, size, first + len(data) < size, not begins_as_text(beginning))
 
 
 def _told(store: ChangeStore, conflict: Conflict) -> dict[str, Any]:

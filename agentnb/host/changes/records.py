@@ -210,8 +210,9 @@ def _folders(turn: TurnRecord) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _above(turn: TurnRecord) -> set[str]:
-    paths = (path for item in turn.items if item.file is not None for path in item.file.paths)
-    return {folder for path in paths for folder in folders_above(path)}
+    """The folders above the files of *turn*, but for those that are changes themselves."""
+    paths = {path for item in turn.items if item.file is not None for path in item.file.paths}
+    return {folder for path in paths for folder in folders_above(path)} - paths
 
 
 def _undone_at(turn: TurnRecord, folder: str, times: Mapping[tuple[str, str], float]) -> float | None:

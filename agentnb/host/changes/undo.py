@@ -240,21 +240,20 @@ class Undo:
             return []
         keys = {each.key for each in selected}
         after = tracker.record.with_states(keys, "open")
-        absent, exact = after.absent_folders, set[str]()
+        absent = after.absent_folders
         remaining = {each.key: each for each in selected}
         groups: list[list[Step]] = []
         for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
             chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
             if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
                 steps = [step for change in reversed(undone.files) for step in change.backward]
-                exact |= after.paths(undone.items)
                 others = (each.items for each in tracker.record.undone if each.time == undone.time)
                 needed = after.paths(key for items in others for key in items if key not in keys)
                 groups.append([each for each in steps if each.target is not None or each.path not in needed])
             else:
                 groups += _forward(chosen, absent)
         groups += _forward([*remaining.values()], absent)
-        changed = await self._apply(groups, choices, absent - _above(exact))
+        changed = await self._apply(groups, choices, absent)
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
@@ -420,7 +419,7 @@ def _applied(
             done.append(changes)
     except AgentnbError:
         for changes in reversed(done):
-            store.apply([step for change in changes for step in change.backward], absent=frozenset())
+            store.apply([step for change in changes for step in change.backward])
         raise
     return tuple(change for changes in done for change in changes)
 

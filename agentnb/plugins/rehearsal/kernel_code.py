@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentnb.ipython.capture import Sink
-    from agentnb.kernel.variable_watch import NameChange
+    from agentnb.kernel.variable_changes import NameChange
 
 MOST_VARIABLES = 100
 LONGEST_VALUE = 300

@@ -155,10 +155,9 @@ class Undos(RuleBasedStateMachine):
         changes, before, after, _ = self.turns[-1]
         undone = self.store.apply([step for each in changes for step in each.backward])
         assert leafs(self.workspace) == before
-        if number % 2:
-            self.store.apply([step for each in undone for step in each.backward], absent=frozenset())
-        else:
-            self.store.apply([step for each in changes for step in each.forward])
+        taken_back = [step for each in undone for step in each.backward]
+        done_again = [step for each in changes for step in each.forward]
+        self.store.apply(taken_back if number % 2 else done_again)
         assert leafs(self.workspace) == after
 
     @rule(number=numbers)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom
-from agentnb.changes.model import Choice, folders_above
+from agentnb.changes.model import FOLDER as FOLDER_VERSION
+from agentnb.changes.model import Choice, FileChange, folders_above
 from agentnb.errors import ChangesError, FilesConflict
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
@@ -325,6 +327,32 @@ def play(host: Host, seed: int, steps: int) -> int:
             step()
         host.loop.submit(machine.conversation.close()).result(PATIENCE)
     return steps
+
+
+def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_empty_ones_come_back(
+    host: Host, tmp_path: Path
+) -> None:
+    """Such a record names no folders but empty ones."""
+    loop, workspace = host.loop, tmp_path.resolve()
+    conversation: Conversation = loop.call(lambda: host.open(custom(["nothing"], name="nothing"), cwd=workspace))
+    (workspace / "empty").mkdir()
+    message = Message(text="x", origin=MessageOrigin(kind="user"))
+    loop.submit(conversation.turns.begin_unprompted("turn", message)).result(PATIENCE)
+    (workspace / "new").mkdir()
+    (workspace / "new/x").write_text("1")
+    (workspace / "empty/x").write_text("1")
+    loop.call(lambda: conversation.turns.complete("turn"))
+    tracker = conversation.changes
+    loop.submit(tracker.compared("turn")).result(PATIENCE)
+    turn = tracker.record.turns[0]
+    filled = FileChange(path="empty", before=FOLDER_VERSION)
+    item = replace(turn.items[0], id="file:empty", name="empty", file=filled)
+    old = replace(turn, items=(*turn.items, item), made_folders=None)
+    loop.submit(tracker.save(tracker.record.with_turn(old))).result(PATIENCE)
+    loop.submit(conversation.undo.do("undo")).result(PATIENCE)
+    assert [*workspace.rglob("*")] == [workspace / "empty"]
+    loop.submit(conversation.undo.do("redo")).result(PATIENCE)
+    assert sorted(each.name for each in workspace.rglob("*")) == ["empty", "new", "x", "x"]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
