@@ -134,7 +134,9 @@ def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
 ) -> None:
     """In Python nothing is written; a line of the file that names one is told with its place."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
-    with pytest.raises(UsageError, match="There is no component and no program called 'sparkle'. Shipped components: "):
+    with pytest.raises(
+        UsageError, match=r"There is no component and no program called 'sparkle'\. Shipped components: "
+    ):
         agentnb.settings().set("components", ["sparkle --fast"])
     assert [*tmp_path.iterdir()] == []
     path = tmp_path / "settings.toml"
