@@ -47,7 +47,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env environments static lab test check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
+.PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
 	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
@@ -169,6 +169,15 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# The tests of `map`, `eliza` and `local` lie beside the core's.
+CORE_TESTS = $(filter-out $(patsubst %,tests/unit/%/,plugins batch eliza local),$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
+
+test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
+	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(PYTEST) tests/unit/plugins/test_*.py --numprocesses $(MORE_WORKERS) $(PYTEST_ARGS)
+	for each in $(patsubst tests/unit/plugins/%/,%,$(wildcard tests/unit/plugins/*/)); do \
+		AGENTNB_PLUGINS=$$each $(PYTEST) tests/unit/plugins/$$each --numprocesses $(MORE_WORKERS) --dist loadfile $(PYTEST_ARGS) || exit 1; done
 
 test-pythons: $(OTHER_PYTHONS:%=test-python-%) ## how programs end, on newer Pythons where they are installed (1 min, with their environments)
 

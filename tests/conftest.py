@@ -41,6 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 "AGENTNB_CHROMIUM",
                 "AGENTNB_IPYKERNEL6",
                 "AGENTNB_PEERS",
+                "AGENTNB_PLUGINS",
                 "AGENTNB_REPLAYS",
                 "AGENTNB_SHARED",
             ):

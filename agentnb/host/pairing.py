@@ -155,6 +155,8 @@ class PairedClient:
         conversation, turns = self.conversation, self._turns
         if conversation is None or conversation.kernel is None or turns is None:
             return said(LEFT, failed=True)
+        if name not in kernel_tools():  # the program's own plug-ins may be others than the kernel's
+            return said(f"This kernel has no tool {name!r}.", failed=True)
         tool_runner = conversation.kernel.tool_runner()
         try:
             turn_id = await turns.enter()

@@ -13,7 +13,7 @@ from agentnb.agent.catalog import AgentSpec
 from tests.conftest import ROOT
 from tests.peers.agents import CACHE, Peer
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.conductor.conducted import conducted, proxy
+from tests.unit.plugins.chain.conducted import conducted, proxy
 
 pytestmark = pytest.mark.peers
 

@@ -17,7 +17,7 @@ from agentnb.host import Host
 from tests.peers.agents import FURTHER, PEERS
 from tests.peers.model import COMMAND
 from tests.peers.test_turns import SECONDS
-from tests.unit.api.test_confined_sessions import FETCH
+from tests.unit.plugins.sandbox.test_confined_sessions import FETCH
 
 WAY, WHY = way_here()
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(WAY is None, reason=WHY)]

@@ -30,11 +30,11 @@ FIRST = (
     "state/test_both_languages.py",
     "unit/test_linear_time.py",
     "rehearsal/test_command.py",  # waits
-    "code_intelligence/test_hostile_code.py",
+    "knowledge/test_hostile_code.py",
     "agent/test_process.py",  # waits
     "unit/test_typed_usage.py",
-    "conductor/test_last_messages.py",
-    "host/test_rehearsals.py",  # waits
+    "chain/test_last_messages.py",
+    "rehearsal/test_rehearsals.py",  # waits
     "api/test_history.py",
     "cassette/test_switch.py",
     "ipython/test_bounded_look.py",  # waits
@@ -43,7 +43,7 @@ FIRST = (
     "kernel/test_job_queue.py",  # waits
     "policy/test_dangerous.py",
     "rehearsal/test_inherited.py",
-    "code_intelligence/test_language_server.py",  # waits
+    "knowledge/test_language_server.py",  # waits
     "host/test_permissions.py",
     "cassette/test_files.py",
     "comm/test_history_arrangement.py",  # waits
@@ -60,12 +60,12 @@ FIRST = (
 )
 """What begins first, the longest before the others; what waits for programs stands between what only computes."""
 WITH_PROCESSES = {
-    "acp", "agent", "ahp", "api", "batch", "cassette", "changes", "checkup", "cli", "conductor", "eliza", "events",
-    "export", "host", "local", "log", "rehearsal",
+    "acp", "agent", "ahp", "api", "batch", "cassette", "chain", "changes", "checkup", "cli", "eliza", "events",
+    "export", "host", "local", "log", "plugins", "rehearsal", "sandbox",
 }  # fmt: skip
 """Folders whose tests start agents, kernels or git."""
 FILES_WITH_PROCESSES = {
-    "code_intelligence/test_code_service.py",
+    "knowledge/test_code_service.py",
     "comm/test_agent_sessions_of_page.py",
     "comm/test_chat_requests.py",
     "comm/test_frontend_threads.py",

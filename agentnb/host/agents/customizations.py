@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from agentnb.errors import UsageError
 from agentnb.kernel.tools import kernel_tools
 from agentnb.plugin_registry import plugins
 from agentnb.state import SessionCustomizationsChanged
@@ -70,7 +71,8 @@ _ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
 
 def decide(action: str, package: str, *, shown: str) -> None:
     """Do what the user chose about a package that a plug-in asked about. It looks at files: on a thread of its own."""
-    any(customizer.decide(action, package, shown=shown) for _, customizer in plugins().offers("customizers"))
+    if not any(customizer.decide(action, package, shown=shown) for _, customizer in plugins().offers("customizers")):
+        raise UsageError(f"No plug-in has asked about {package!r}.", hint="`agentnb plugins` lists those that work.")
 
 
 def _server(name: str, *tools: str) -> dict[str, Any]:

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from agentnb.agent.catalog import catalogue, find
-from agentnb.agent.confinement import Confine
 from agentnb.agent.installation import install_words
 from agentnb.agent.npm_settings import certificate_files, copy_without_logins, machine_settings
 from agentnb.agent.process import AgentProcess
 from agentnb.agent.registry import Runner
-from tests.unit.agent.test_confinement import needs_landlock
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")
 NPX = ("npx", "--prefix=/x", "opencode-ai")
@@ -76,24 +74,6 @@ def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_p
         "https-proxy=http://proxy.example.org:8080",
     ]
     assert certificate_files({}, tmp_path) == [str(ca)]
-
-
-@needs_npm
-@needs_landlock
-async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real npm, confined; it cannot read the file with the login."""
-    work = tmp_path / "work"
-    work.mkdir()
-    (tmp_path / ".npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")
-    for name in [each for each in os.environ if each.lower().startswith("npm_config_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    spec = find("eliza").__class__(name="n", title="N", command=("npm", "config", "get", "registry"))
-    said, ended = bytearray(), asyncio.Event()
-    process = await AgentProcess.spawn(spec, work, confine=Confine(), on_output=said.extend, on_end=ended.set)
-    await asyncio.wait_for(ended.wait(), 60)
-    await process.stop()
-    assert said.decode().strip() == "https://mirror.example.org/npm/"
 
 
 def test_start_and_install_give_the_same_version() -> None:

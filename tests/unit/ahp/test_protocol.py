@@ -168,14 +168,14 @@ def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session:
 
 
 def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_path: Path) -> None:
-    """Of the components that stand before it each is one, once the agent is there."""
-    session = agentnb.start("eliza", cwd=tmp_path, components=["rules"])
+    """Each MCP server that it gets is one, once the agent is there."""
+    session = agentnb.start("eliza", cwd=tmp_path, mcp_servers={"docs": {"command": "cat"}})
     client = connect(None, "me", session_of(session))
     session.prompt("/say on").wait()
     told = client.hear_action("session/customizationsChanged")["action"]["customizations"]
     known = client.snapshot(session_of(session))["customizations"]
     session.close()
-    assert ([each["name"] for each in told], known) == (["rules"], told)
+    assert ([each["name"] for each in told], known) == (["docs"], told)
 
 
 def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect: Connect, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.chain.components.shipped_components import shipped_components
-
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -232,7 +230,7 @@ print(serving())
 def test_a_setting_that_names_what_is_not_there_is_told_at_once_with_the_place_that_names_it(tmp_path: Path) -> None:
     """Your file, `ipython_config.py` and `%config`; the error of its use names the place, too."""
     path = tmp_path / "settings.toml"
-    path.write_text('# mine\ncomponents = ["rules", "sparkle"]\nmcp_servers = "none.json"\n', encoding="utf-8")
+    path.write_text('# mine\n\nmcp_servers = "none.json"\n', encoding="utf-8")
     code = f"""
 import os
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
@@ -252,13 +250,9 @@ use("Hello")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     at_load, later = done.stderr.split("loaded\n")
-    agent, components, servers = at_load.splitlines()
+    agent, servers = at_load.splitlines()
     assert agent.startswith(
         "c.Agentnb.agent in ipython_config.py: There is no agent called 'elisa'. Did you mean 'eliza'?"
-    )
-    assert components == (
-        f"{path}, line 2, components: There is no component and no program called 'sparkle'. "
-        f"Shipped components: {', '.join(shipped_components())}. Any other is a command."
     )
     assert servers.startswith(f"{path}, line 3, mcp_servers: 'none.json' is not a file.")
     assert later.startswith("%config Agentnb.agent: There is no agent called 'nope'.")
@@ -270,7 +264,7 @@ use("Hello")
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("agent", "nope"), ("warm", ["eliza", "nope"]), ("components", ["sparkle --fast"]), ("cwd", "/no/such/folder")],
+    [("agent", "nope"), ("warm", ["eliza", "nope"]), ("cwd", "/no/such/folder")],
 )
 @pytest.mark.parametrize("here", [True, False])
 def test_python_refuses_a_setting_that_names_what_is_not_there(
@@ -290,6 +284,6 @@ except agentnb.UnknownAgent as error:
 print(os.listdir({str(tmp_path)!r}), agentnb.settings().problems)
 """
     (said, left), problems = tell(code)
-    missing = {"cwd": "'/no/such/folder' is not a folder", "components": "no program called 'sparkle'"}
+    missing = {"cwd": "'/no/such/folder' is not a folder"}
     assert missing.get(name, "There is no agent called 'nope'") in said
     assert (left, problems) == ("[] ()", "")

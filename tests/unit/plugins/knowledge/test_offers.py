@@ -11,7 +11,7 @@ import pytest
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.skills.offers import SkillOffer
-from tests.unit.package_skills.test_skills import TEXT, Site
+from tests.unit.plugins.knowledge.test_skills import TEXT, Site
 
 
 class ImportingSite(Site):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.conftest import ROOT
-from tests.unit.conductor.conducted import PROXY, SESSION
+from tests.unit.plugins.chain.conducted import PROXY, SESSION
 
 PYTHON = f"{sys.executable} -S"
 ECHO = f"{PYTHON} {ROOT / 'tests/agents/echo.py'}"

@@ -17,7 +17,7 @@ from agentnb.rpc import ACP, Connection
 from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
 
-PROXY = Path(__file__).parents[2] / "agents/proxy.py"
+PROXY = Path(__file__).parents[3] / "agents/proxy.py"
 SESSION = "session-1"
 
 

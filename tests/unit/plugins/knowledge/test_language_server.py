@@ -28,7 +28,7 @@ from agentnb.plugins.knowledge.code.notebook_module import CodeCell
 from agentnb.plugins.knowledge.code.records import CodePlace, Diagnostic
 from agentnb.plugins.knowledge.code.service import CodeService
 
-ODD = Path(__file__).parents[2] / "agents" / "language_server.py"
+ODD = Path(__file__).parents[3] / "agents" / "language_server.py"
 pytestmark = pytest.mark.slow
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from agentnb.agent.confinement import way_here
 from agentnb.plugins.rehearsal.command import rehearse_command
+from agentnb.plugins.sandbox.confinement import way_here
 from tests.conftest import ROOT
 
 _HERE = rehearse_command("true", "/")

@@ -16,7 +16,7 @@ from agentnb.plugins.chain.conductor.chain import Failure
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.conductor.conducted import proxy
+from tests.unit.plugins.chain.conducted import proxy
 
 
 class Unchanged(Component):

@@ -22,7 +22,7 @@ from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy
+from tests.unit.plugins.chain.conducted import SESSION, Client, conducted, proxy
 
 
 class Polite(Component):

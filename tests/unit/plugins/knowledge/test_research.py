@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import agentnb
 from agentnb.agent.catalog import custom, find
 from agentnb.api.session import Session
 from agentnb.errors import AgentError, UsageError
@@ -143,19 +142,6 @@ def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another
     assert question == "And now?"
     tell(lines, "return Free.")
     assert last.result(PATIENCE).text == "- Free."
-
-
-def test_a_research_ends_with_the_turn_that_asked_for_it(led: Led, tmp_path: Path) -> None:
-    """The user cancels the turn; the other conversation is cancelled, too."""
-    with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
-        turn = session.prompt("ask Why?")
-        question, lines = led.next()
-        assert question == "Why?"
-        tell(lines, "hang")
-        turn.cancel()
-        assert lines.readline() == "cancelled\n"
-        turn.wait(timeout=PATIENCE, check=False)
-        assert turn.stop_reason == "cancelled"
 
 
 def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.records import CodePlace
-from tests.unit.code_intelligence.test_code_service import places, service
+from tests.unit.plugins.knowledge.test_code_service import places, service
 
 SIGNS = st.sampled_from(
     [

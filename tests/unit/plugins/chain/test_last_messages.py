@@ -23,7 +23,7 @@ from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 from tests.conftest import ROOT
 from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.conductor.conducted import PROXY, SESSION, conducted, proxy
+from tests.unit.plugins.chain.conducted import PROXY, SESSION, conducted, proxy
 
 PYTHON = f"{sys.executable} -S"
 

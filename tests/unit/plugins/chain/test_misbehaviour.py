@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentnb.rpc_message import RpcError
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.conductor.conducted import SESSION, Client, conducted, proxy
+from tests.unit.plugins.chain.conducted import SESSION, Client, conducted, proxy
 
 HARMLESS = ("plain", "twice", "ids_as_text", "rubbish", "floods", "shouts")
 HARMFUL = (

@@ -1,0 +1,36 @@
+"""Commands that plug-ins add to the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.unit.cli.test_cli import run
+
+
+def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
+    """And a session that changed nothing is not found."""
+    env = {**os.environ, "AGENTNB_DATA_DIR": str(tmp_path)}
+    done = run("changes", env=env)
+    assert (done.returncode, done.stdout) == (0, "No conversation that is kept has changed anything.\n")
+    done = run("changes", "abc", env=env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No session whose id begins with 'abc'" in done.stderr
+
+
+def test_eliza_without_pipes() -> None:
+    """Eliza without pipes says who starts it."""
+    done = run("eliza")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "agentnb: eliza cannot start: stdin is no pipe. An ACP client starts it with pipes for stdin and stdout.\n"
+    )
+
+
+def test_eliza_with_closed_stdin() -> None:
+    """Eliza ends quietly when its stdin is closed."""
+    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
+        assert closed.stdout is not None
+        done = run("eliza", stdin=closed.stdout.fileno())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

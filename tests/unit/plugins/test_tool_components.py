@@ -1,0 +1,51 @@
+"""The components of the plug-in `chain` that give an agent a tool of the plug-in `knowledge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentnb
+from agentnb.plugins.chain.components.shipped_components import shipped
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.plugins.knowledge.test_research import Led, led, tell
+
+__all__ = ["led"]
+
+
+async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
+    """With the kernel tools' own words; what they cannot do they say in a sentence."""
+    tools = {each.name: each for component in shipped() for each in component.tools}
+    (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
+    for component in shipped():
+        await component.on_opened("s", {"cwd": str(tmp_path)})
+
+    async def said(name: str, **given: Any) -> tuple[str, bool]:
+        answer = await tools[name].call(given)
+        return answer["content"][0]["text"], answer.get("isError", False)
+
+    assert {"read_skill", "look_up_code", "research"} < tools.keys()
+    assert "Work well" in (await said("read_skill"))[0] or "jupyter-agentnb" in (await said("read_skill"))[0]
+    assert "model.py" in (await said("look_up_code", question="definition", file="model.py", symbol="fit"))[0]
+    outside = await said("look_up_code", question="definition", file="/etc/passwd", symbol="fit")
+    assert "outside the workspace" in outside[0]
+    assert (await said("research", question="How?", package="json"))[0].startswith("This program cannot be asked in a")
+    assert (await said("research", question="How?"))[0].startswith("research wants 'package'.")
+
+
+def test_a_research_ends_with_the_turn_that_asked_for_it(
+    led: Led, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user cancels the turn; the other conversation is cancelled, too."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
+    with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
+        turn = session.prompt("ask Why?")
+        question, lines = led.next()
+        assert question == "Why?"
+        tell(lines, "hang")
+        turn.cancel()
+        assert lines.readline() == "cancelled\n"
+        turn.wait(timeout=PATIENCE, check=False)
+        assert turn.stop_reason == "cancelled"
