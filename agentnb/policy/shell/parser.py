@@ -56,7 +56,12 @@ _REPAIRS = (
     # a file that is opened for reading and writing
     (re.compile(rb"(\d)<>"), rb"\1>"),
     # a here-string behind a file
-    (re.compile(rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+))"), rb"\2 \1"),
+    (
+        re.compile(
+            rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+)(?=[\s;&|)]|\Z))"
+        ),
+        rb"\2 \1",
+    ),
 )
 """Other spellings of what the grammar does not know, tried where it fails."""
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -98,6 +103,8 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
         raise Unreadable(f"It has {len(text)} characters, more than are looked through.")
     if "\0" in text:
         raise Unreadable("It holds a NUL character.")
+    if "\\\r\n" not in text:  # there the backslash takes the CR, and the line ends
+        text = text.replace("\r\n", "\n")
     source = _SURROGATES.sub("\ufffd", text).encode()
     try:
         return _script(source, dialect, depth)
@@ -352,8 +359,13 @@ class _Reader:
         operator, *values = (each for each in node.children if each.type != "file_descriptor")
         self._check_lines([operator, *values])
         sign = self._words.text(operator)
-        target, *words = self._words.words(values) or [Word(parts=(Text(value="-"),), source="-")]
-        return _Redirected((Redirect(operator=sign.removesuffix("-") or sign, target=target),), words, [], [])
+        words = self._words.words(values)
+        if sign.endswith("-"):
+            words.insert(0, Word(parts=(Text(value="-"),), source="-"))
+        if not words:
+            raise Unreadable(f"Nothing stands behind {sign!r}.")
+        redirect = Redirect(operator=sign.removesuffix("-"), target=words[0])
+        return _Redirected((redirect,), words[1:], [], [])
 
     def _document(self, node: Node) -> _Redirected:
         """A here-document, and what stands on its line."""
@@ -363,7 +375,7 @@ class _Reader:
             raise Unreadable("A here-document does not end.")
         operator = "<<-" if "<<-" in parts else "<<"
         target = self._words.text(start)
-        text = Word(parts=tuple(self._words.document(body, end, target, tabs=operator == "<<-")), source="")
+        text = Word(parts=tuple(self._words.document(start, body, end, tabs=operator == "<<-")), source="")
         redirect = Redirect(operator=operator, target=Word(parts=(), source=target), document=[text])
         rest = self._redirects([each for each in node.children if each.type in _REDIRECTS])
         line = [each for each in node.children if each.is_named and not each.type.startswith("heredoc_")]
