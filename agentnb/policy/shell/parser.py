@@ -16,6 +16,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from agentnb.policy.shell.spelling import leaves, plain_spelling, repaired_spelling
 from agentnb.policy.shell.tree import (
     Command,
     Compound,
@@ -40,30 +41,9 @@ __all__ = ["Dialect", "TooManyWords", "Unreadable", "parse"]
 Dialect: TypeAlias = Literal["bash", "posix"]
 
 _LONGEST = 20_000
-_LONGEST_REPAIRED = 8_000
-"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
-repaired one."""
 _DEEPEST = 24
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
-_REPAIRS = (
-    # `time` in front of a command that is no program
-    (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
-    # `python - <<EOF`
-    (re.compile(rb"([ \t])-(?=[ \t]*<<)"), rb"\1\\-"),
-    # `{a,b}` in a program's place
-    (re.compile(rb"(^|[;&|(\n][ \t]*)\{(?=[^ \t\n])"), rb"\1''{"),
-    # a file that is opened for reading and writing
-    (re.compile(rb"(\d)<>"), rb"\1>"),
-    # a here-string behind a file
-    (
-        re.compile(
-            rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+)(?=[\s;&|)]|\Z))"
-        ),
-        rb"\2 \1",
-    ),
-)
-"""Other spellings of what the grammar does not know, tried where it fails."""
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUOTING = frozenset({"string", "heredoc_body"})
 _RESERVED = frozenset({"{", "}", "then", "do", "done", "fi", "elif", "else", "esac", "!"})
@@ -85,14 +65,6 @@ _STATEMENTS = frozenset({"pipeline", "redirected_statement", "function_definitio
 _OPENED = frozenset({"list", "negated_command", "do_group", "elif_clause", "else_clause", "case_item"})
 _WITH_WORDS = frozenset({"for_statement", "case_statement", "case_item"})
 _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
-_PLAIN_SPELLINGS = {
-    "[[": "\\[[",
-    "&>": "& >",
-    "&>>": "& >>",
-    "function": "\\function",
-    "select": "\\select",
-}
-"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
 
 
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
@@ -111,10 +83,8 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
     except TooManyWords:
         raise
     except Unreadable:
-        repaired = source
-        for pattern, spelling in _REPAIRS:
-            repaired = pattern.sub(spelling, repaired)
-        if repaired == source or len(source) > _LONGEST_REPAIRED:
+        repaired = repaired_spelling(source)
+        if repaired == source:
             raise
         return _script(repaired, dialect, depth)
 
@@ -122,7 +92,7 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
 def _script(source: bytes, dialect: Dialect, depth: int) -> Script:
     """The script that *source* is, as the grammar and the checks read it."""
     root = _tree(source)
-    if dialect == "posix" and (plain := _plain_spelling(source, root)) != source:
+    if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
         source, root = plain, _tree(plain)
     if root.has_error:
         raise Unreadable("It is not a script that a shell would take.")
@@ -145,17 +115,6 @@ def _tree(source: bytes) -> Node:
     return Parser(_language()).parse(source).root_node
 
 
-def _leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """The tokens of *node*, in order; nodes of the kinds *whole* are one token."""
-    rest = [node]
-    while rest:
-        each = rest.pop()
-        if each.children and each.type not in whole:
-            rest += reversed(each.children)
-        else:
-            yield each
-
-
 def _check_gaps(source: bytes, root: Node) -> None:
     """Raises Unreadable where something that a shell would see is in no token."""
     if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
@@ -164,7 +123,7 @@ def _check_gaps(source: bytes, root: Node) -> None:
     while rest:
         node = rest.pop()
         end = node.start_byte
-        for leaf in _leaves(node, _QUOTING):
+        for leaf in leaves(node, _QUOTING):
             if not _GAP.fullmatch(source[end : leaf.start_byte]):
                 raise Unreadable("It has signs between its words that are none of a script.")
             if leaf.type == "comment" and not _begins_word(source[: leaf.start_byte]):
@@ -178,19 +137,6 @@ def _begins_word(before: bytes) -> bool:
     while before.endswith(b"\\\n"):
         before = before[:-2]
     return not before or before[-1:] in b" \t\n;&|()<>"
-
-
-def _plain_spelling(source: bytes, root: Node) -> bytes:
-    """*source* as a plain shell reads it: what only bash knows is escaped."""
-    for leaf in reversed(list(_leaves(root))):
-        spelling = _PLAIN_SPELLINGS.get(leaf.type)
-        if leaf.type == "ansi_c_string":
-            spelling = "\\" + source[leaf.start_byte : leaf.end_byte].decode()
-        elif leaf.type in {"((", "))"} and leaf.parent is not None and leaf.parent.type == "compound_statement":
-            spelling = " ".join(leaf.type)
-        if spelling is not None:
-            source = source[: leaf.start_byte] + spelling.encode() + source[leaf.end_byte :]
-    return source
 
 
 class _Redirected(NamedTuple):

@@ -130,6 +130,7 @@ def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[
             "a <<'E'x\nb\nE\n",
             "a -b$ c",
             "$ a",
+            "exec 3<>f; echo $';{\\'' ; rm -rf x #'",
             "a \\\r\nb",
             "a\rb",
             "a\vb",
