@@ -26,6 +26,7 @@ _IN_BACKTICKS = re.compile(r"\\([$`\\])")
 _IN_QUOTED_BACKTICKS = re.compile(r'\\([$`\\"])')
 _ENDS_OF_WORDS = frozenset({b" ", b"\t", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BARE_DOLLAR = re.compile(r"\s*\$\s")
 _STARTS_EXPANSION = re.compile(r"[\w({\[@*#?$!'-]")
 _SPECIAL = re.compile(r"[\s;&|<>()'\"`$]")
 _HIDDEN = re.compile(r"\$[({\['\"]|`|[<>]\(")
@@ -188,7 +189,7 @@ class WordReader:
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
         """What stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
         parts: list[Part] = []
-        for node in (each for each in nodes if each.children):
+        for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
             blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
             parts += [self._quoted_text(start, node.start_byte + blanks, quote), *self._parts(node, quoted=True)]
             start = node.end_byte

@@ -265,7 +265,9 @@ def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
         assert ([word.source for word in last.words], [each.target.source for each in last.redirects]) == (["b"], ["f"])
 
 
-@pytest.mark.parametrize("text", ["$a $b\t${a} $(c) ", " $b", "\v${a}\v$b\v", "a$", "$", "\\$a \\\\ \\x $a"])
+@pytest.mark.parametrize(
+    "text", ["$a $b\t${a} $(c) ", " $b", "\v${a}\v$b\v", "a$", "$", "$ b", "5$ b", "\\$a \\\\ \\x $a"]
+)
 def test_blanks_in_a_string_stay_where_they_are(text: str) -> None:
     """Between what is computed, and at both ends."""
     [command] = parse(f'echo "{text}"').commands
