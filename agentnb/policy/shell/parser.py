@@ -16,6 +16,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from agentnb.policy.shell.spelling import leaves, plain_spelling, repaired_spelling
 from agentnb.policy.shell.tree import (
     Command,
     Compound,
@@ -40,25 +41,9 @@ __all__ = ["Dialect", "TooManyWords", "Unreadable", "parse"]
 Dialect: TypeAlias = Literal["bash", "posix"]
 
 _LONGEST = 20_000
-_LONGEST_REPAIRED = 8_000
-"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
-repaired one."""
 _DEEPEST = 24
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
-_REPAIRS = (
-    # `time` in front of a command that is no program
-    (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
-    # `python - <<EOF`
-    (re.compile(rb"([ \t])-(?=[ \t]*<<)"), rb"\1\\-"),
-    # `{a,b}` in a program's place
-    (re.compile(rb"(^|[;&|(\n][ \t]*)\{(?=[^ \t\n])"), rb"\1''{"),
-    # a file that is opened for reading and writing
-    (re.compile(rb"(\d)<>"), rb"\1>"),
-    # a here-string behind a file
-    (re.compile(rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+))"), rb"\2 \1"),
-)
-"""Other spellings of what the grammar does not know, tried where it fails."""
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUOTING = frozenset({"string", "heredoc_body"})
 _RESERVED = frozenset({"{", "}", "then", "do", "done", "fi", "elif", "else", "esac", "!"})
@@ -80,14 +65,6 @@ _STATEMENTS = frozenset({"pipeline", "redirected_statement", "function_definitio
 _OPENED = frozenset({"list", "negated_command", "do_group", "elif_clause", "else_clause", "case_item"})
 _WITH_WORDS = frozenset({"for_statement", "case_statement", "case_item"})
 _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
-_PLAIN_SPELLINGS = {
-    "[[": "\\[[",
-    "&>": "& >",
-    "&>>": "& >>",
-    "function": "\\function",
-    "select": "\\select",
-}
-"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
 
 
 def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
@@ -98,16 +75,16 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
         raise Unreadable(f"It has {len(text)} characters, more than are looked through.")
     if "\0" in text:
         raise Unreadable("It holds a NUL character.")
+    if "\\\r\n" not in text:  # there the backslash takes the CR, and the line ends
+        text = text.replace("\r\n", "\n")
     source = _SURROGATES.sub("\ufffd", text).encode()
     try:
         return _script(source, dialect, depth)
     except TooManyWords:
         raise
     except Unreadable:
-        repaired = source
-        for pattern, spelling in _REPAIRS:
-            repaired = pattern.sub(spelling, repaired)
-        if repaired == source or len(source) > _LONGEST_REPAIRED:
+        repaired = repaired_spelling(source)
+        if repaired == source:
             raise
         return _script(repaired, dialect, depth)
 
@@ -115,7 +92,7 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
 def _script(source: bytes, dialect: Dialect, depth: int) -> Script:
     """The script that *source* is, as the grammar and the checks read it."""
     root = _tree(source)
-    if dialect == "posix" and (plain := _plain_spelling(source, root)) != source:
+    if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
         source, root = plain, _tree(plain)
     if root.has_error:
         raise Unreadable("It is not a script that a shell would take.")
@@ -138,17 +115,6 @@ def _tree(source: bytes) -> Node:
     return Parser(_language()).parse(source).root_node
 
 
-def _leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """The tokens of *node*, in order; nodes of the kinds *whole* are one token."""
-    rest = [node]
-    while rest:
-        each = rest.pop()
-        if each.children and each.type not in whole:
-            rest += reversed(each.children)
-        else:
-            yield each
-
-
 def _check_gaps(source: bytes, root: Node) -> None:
     """Raises Unreadable where something that a shell would see is in no token."""
     if not (_GAP.fullmatch(source[: root.start_byte]) and _GAP.fullmatch(source[root.end_byte :])):
@@ -157,7 +123,7 @@ def _check_gaps(source: bytes, root: Node) -> None:
     while rest:
         node = rest.pop()
         end = node.start_byte
-        for leaf in _leaves(node, _QUOTING):
+        for leaf in leaves(node, _QUOTING):
             if not _GAP.fullmatch(source[end : leaf.start_byte]):
                 raise Unreadable("It has signs between its words that are none of a script.")
             if leaf.type == "comment" and not _begins_word(source[: leaf.start_byte]):
@@ -171,19 +137,6 @@ def _begins_word(before: bytes) -> bool:
     while before.endswith(b"\\\n"):
         before = before[:-2]
     return not before or before[-1:] in b" \t\n;&|()<>"
-
-
-def _plain_spelling(source: bytes, root: Node) -> bytes:
-    """*source* as a plain shell reads it: what only bash knows is escaped."""
-    for leaf in reversed(list(_leaves(root))):
-        spelling = _PLAIN_SPELLINGS.get(leaf.type)
-        if leaf.type == "ansi_c_string":
-            spelling = "\\" + source[leaf.start_byte : leaf.end_byte].decode()
-        elif leaf.type in {"((", "))"} and leaf.parent is not None and leaf.parent.type == "compound_statement":
-            spelling = " ".join(leaf.type)
-        if spelling is not None:
-            source = source[: leaf.start_byte] + spelling.encode() + source[leaf.end_byte :]
-    return source
 
 
 class _Redirected(NamedTuple):
@@ -352,8 +305,13 @@ class _Reader:
         operator, *values = (each for each in node.children if each.type != "file_descriptor")
         self._check_lines([operator, *values])
         sign = self._words.text(operator)
-        target, *words = self._words.words(values) or [Word(parts=(Text(value="-"),), source="-")]
-        return _Redirected((Redirect(operator=sign.removesuffix("-") or sign, target=target),), words, [], [])
+        words = self._words.words(values)
+        if sign.endswith("-"):
+            words.insert(0, Word(parts=(Text(value="-"),), source="-"))
+        if not words:
+            raise Unreadable(f"Nothing stands behind {sign!r}.")
+        redirect = Redirect(operator=sign.removesuffix("-"), target=words[0])
+        return _Redirected((redirect,), words[1:], [], [])
 
     def _document(self, node: Node) -> _Redirected:
         """A here-document, and what stands on its line."""
@@ -363,7 +321,7 @@ class _Reader:
             raise Unreadable("A here-document does not end.")
         operator = "<<-" if "<<-" in parts else "<<"
         target = self._words.text(start)
-        text = Word(parts=tuple(self._words.document(body, end, target, tabs=operator == "<<-")), source="")
+        text = Word(parts=tuple(self._words.document(start, body, end, tabs=operator == "<<-")), source="")
         redirect = Redirect(operator=operator, target=Word(parts=(), source=target), document=[text])
         rest = self._redirects([each for each in node.children if each.type in _REDIRECTS])
         line = [each for each in node.children if each.is_named and not each.type.startswith("heredoc_")]

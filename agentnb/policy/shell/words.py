@@ -24,7 +24,9 @@ _ESCAPED = re.compile(r"\\(.)|([^\\]+)|\\", re.DOTALL)
 _IN_QUOTES = re.compile(r"\\(.)|(`|\$[\w({@*#?$!-])|(\")|[^\\`$\"]+|.", re.DOTALL)
 _IN_BACKTICKS = re.compile(r"\\([$`\\])")
 _IN_QUOTED_BACKTICKS = re.compile(r'\\([$`\\"])')
+_ENDS_OF_WORDS = frozenset({b" ", b"\t", b"\n", b";", b"|", b"&", b"<", b">", b")"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BARE_DOLLAR = re.compile(r"\s*\$\s")
 _STARTS_EXPANSION = re.compile(r"[\w({\[@*#?$!'-]")
 _SPECIAL = re.compile(r"[\s;&|<>()'\"`$]")
 _HIDDEN = re.compile(r"\$[({\['\"]|`|[<>]\(")
@@ -126,12 +128,18 @@ class WordReader:
             if node.type == "$" and text == "$" and at + 1 < len(pieces):
                 found += self._behind_dollar(pieces[at + 1])
             elif node.type == "$":
-                found += [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
+                found += self._dollars(text)
             elif at and self.text(pieces[at - 1]) == "$" and (name := _NAME.match(text)):
                 found += _unquoted(text[name.end() :], operator=False)
             else:
                 found += self._parts(node)
         return found
+
+    def _dollars(self, text: str) -> list[Part]:
+        """``$`` stands for itself, ``$$`` is a variable; in the grammar's sign other characters may be hidden."""
+        if text.strip("$"):
+            raise Unreadable("A sign of the shell was taken for a part of a word.")
+        return [Variable(name=each) for each in text[1::2]] or [Text(value="$", quoted=True)]
 
     def _pieces(self, node: Node) -> list[Node]:
         if node.type not in _JOINED:
@@ -153,7 +161,7 @@ class WordReader:
 
     def _parts(self, node: Node, *, quoted: bool = False) -> list[Part]:
         """The parts that a node of a word is."""
-        text = self.text(node)
+        text = self.text(node).lstrip() if quoted else self.text(node)
         match node.type:
             case "raw_string":
                 return [Text(value=text[1:-1], quoted=True)]
@@ -161,7 +169,7 @@ class WordReader:
                 return [Text(value=_ANSI.sub(_decoded, text[2:-1]), quoted=True)]
             case "string":
                 first, *inside, last = node.children
-                return self.quoted(inside, first.end_byte, last.start_byte, '"')
+                return self.quoted(inside, first.end_byte, last.end_byte - 1, '"')
             case "simple_expansion" | "expansion":
                 return [self._expanded(node, quoted=quoted)]
             case kind if kind in _RUNS:
@@ -181,16 +189,20 @@ class WordReader:
     def quoted(self, nodes: Sequence[Node], start: int, end: int, quote: str = "") -> list[Part]:
         """What stands between double quotes (*quote*) or in a here-document, from *start* to *end*."""
         parts: list[Part] = []
-        for node in (each for each in nodes if each.children):
-            parts += [self._quoted_text(start, node.start_byte, quote), *self._parts(node, quoted=True)]
+        for node in (each for each in nodes if each.children and not _BARE_DOLLAR.match(self.text(each))):
+            blanks = len(self.text(node)) - len(self.text(node).lstrip())  # they may stand in the first sign
+            parts += [self._quoted_text(start, node.start_byte + blanks, quote), *self._parts(node, quoted=True)]
             start = node.end_byte
         return [*parts, self._quoted_text(start, end, quote)]
 
-    def document(self, body: Node, end: Node, delimiter: str, *, tabs: bool) -> list[Part]:
-        """The text of a here-document; *delimiter* as it is written: in quotes, nothing in the text is computed."""
+    def document(self, start: Node, body: Node, end: Node, *, tabs: bool) -> list[Part]:
+        """The text of a here-document; where its first delimiter is in quotes, nothing in the text is computed."""
+        delimiter = self.text(start)
         text = self._source[body.start_byte : end.start_byte].decode()
         last = re.sub(r"['\"\\]", "", delimiter)
         lines = [line.lstrip("\t") if tabs else line for line in text.split("\n")]
+        if self._source[start.end_byte : start.end_byte + 1] not in _ENDS_OF_WORDS:
+            raise Unreadable("The end of a here-document is not known.")
         if "$" in last or self.text(end).lstrip("\t") != last or last in lines:
             raise Unreadable("A here-document goes on behind its end.")
         if last != delimiter:
@@ -208,11 +220,13 @@ class WordReader:
     def _expanded(self, node: Node, *, quoted: bool) -> Part:
         inside = [each for each in node.children if each.is_named or not each.type.startswith(("$", "}"))]
         if len(inside) == 1 and inside[0].type in {"variable_name", "special_variable_name"}:
-            return Variable(name=self.text(inside[0]), quoted=quoted)
+            if node.type == "simple_expansion" and self.between(node.children[0], inside[0]):
+                raise Unreadable("Two words were taken for one.")
+            return Variable(name=self.text(inside[0]).strip(), quoted=quoted)
         return Computed(scripts=self.scripts(node))
 
     def _substituted(self, node: Node) -> Script:
-        text = self.text(node)
+        text = self.text(node).strip()
         if text.startswith("`"):
             return self._backticks(text, in_string=node.parent is not None and node.parent.type == "string")
         return self._script(node.children[1:-1])

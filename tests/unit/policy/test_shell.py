@@ -69,6 +69,8 @@ def commands(script: Script) -> list[list[str]]:
         ('a <<<"$(b)" 2>&1 &>c', [["a"], ["b"]]),
         ("a <(b) >(c)", [["a", "$(…)?", "$(…)?"], ["b"], ["c"]]),
         ("! a; time { b; }; coproc c", [["a"], ["b"], ["coproc", "c"]]),
+        ("a\r\nb c\r\n", [["a"], ["b", "c"]]),
+        ("a >&-b", [["a", "b"]]),
         ("rm$IFS-rf$IFS/", [["rm", "-rf", "/"]]),
         ("a 2>b 0>&1 c 3<d 4>&-", [["a", "c"]]),
         ("a | b > c; d && e >f", [[each] for each in "abde"]),
@@ -124,6 +126,14 @@ def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[
             "a & & b",
             "a ;; b",
             "a >\nb",
+            "a < 2>b",
+            "a <<'E'x\nb\nE\n",
+            "a -b$ c",
+            "$ a",
+            "exec 3<>f; echo $';{\\'' ; rm -rf x #'",
+            "a \\\r\nb",
+            "a\rb",
+            "a\vb",
             "f(",
             "a(b)",
             "[[ a",
@@ -253,3 +263,15 @@ def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
         last = last.commands[-1] if isinstance(last, Pipeline) else last
         assert isinstance(last, Simple)
         assert ([word.source for word in last.words], [each.target.source for each in last.redirects]) == (["b"], ["f"])
+
+
+@pytest.mark.parametrize(
+    "text", ["$a $b\t${a} $(c) ", " $b", "\v${a}\v$b\v", "a$", "$", "$ b", "5$ b", "\\$a \\\\ \\x $a"]
+)
+def test_blanks_in_a_string_stay_where_they_are(text: str) -> None:
+    """Between what is computed, and at both ends."""
+    [command] = parse(f'echo "{text}"').commands
+    assert isinstance(command, Simple)
+    [field] = fields(command.words[1], {"a": "1", "b": "2"})
+    plain = text.replace("\\$a", "\0").replace("${a}", "1").replace("$a", "1").replace("$b", "2")
+    assert field.text == plain.replace("$(c)", "$(…)").replace("\0", "$a").replace("\\\\", "\\")
