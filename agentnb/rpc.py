@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from agentnb.credentials import logger
 from agentnb.errors import AgentnbError, ProtocolError
@@ -76,7 +76,7 @@ def to_error(error: Exception) -> RpcError:
     return error if isinstance(error, RpcError) else RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
 
-def answer_nothing(method: str, _params: Any) -> Any:
+def answer_nothing(method: str, _params: Any) -> NoReturn:
     """Answer the requests of a connection that has no methods."""
     raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}", {"method": method[:100]})
 
@@ -206,7 +206,10 @@ class Connection:
         """End the connection: what is still unanswered fails with *reason*, what is being served is cancelled."""
         if self.closed:
             return
-        self._receive(self._framing.rest())
+        if rest := self._framing.rest():
+            self._receive(rest)
+            self.close(reason)  # where the last message has not done so
+            return
         self.closed, self._reason = True, reason
         for task in tuple(self._tasks):
             task.cancel()

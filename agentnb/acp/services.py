@@ -8,7 +8,8 @@ from agentnb.acp.elicitation import map_elicitation
 from agentnb.acp.mapper import keep_raw, permission_outcome
 from agentnb.acp.permission import PermissionQuestion
 from agentnb.clock import now_ms
-from agentnb.rpc_message import METHOD_NOT_FOUND, RpcError
+from agentnb.rpc import answer_nothing
+from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,7 +44,7 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
     if method.startswith("_"):
         return await (await sessions.extender(method, params)).extended(method, params)
     if not _offers(method, offered):
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
+        return answer_nothing(method, params)
     if method == "elicitation/create":
         return await _elicit(params, await sessions.listener(params))
     route = await sessions.route(params)

@@ -25,7 +25,6 @@ class Output:
     def __init__(
         self, on_full: Callable[[bool], None] = lambda _: None, *, sink: int = 1, name: str = "agentnb-write"
     ) -> None:
-        self.is_broken = False
         self._sink = sink
         self._on_full = on_full
         self._loop = asyncio.get_running_loop()
@@ -58,7 +57,6 @@ class Output:
                 try:
                     view = view[os.write(self._sink, view) :]
                 except OSError:
-                    self.is_broken = True
                     return
             with self._lock:
                 self._waiting -= len(data)

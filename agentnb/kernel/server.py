@@ -12,8 +12,8 @@ from agentnb.acp.failure import answered
 from agentnb.acp.fields import mapping
 from agentnb.kernel.content import with_object
 from agentnb.kernel.tools import kernel_tools
-from agentnb.rpc import MCP, Connection
-from agentnb.rpc_message import INVALID_PARAMS, LONGEST_MESSAGE, METHOD_NOT_FOUND, RpcError
+from agentnb.rpc import MCP, Connection, answer_nothing
+from agentnb.rpc_message import INVALID_PARAMS, LONGEST_MESSAGE, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ class McpServer:
                 return {"tools": list(self._about.tools.values())}
             case "tools/call":
                 return await self._called(params)
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
+        return answer_nothing(method, params)
 
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any]:
         own, wanted = own_info(), params.get("protocolVersion")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentnb.acp.client_info import own_info
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
+from agentnb.kernel.server import McpServer, ServerAbout
 from agentnb.plugins.chain.components.component import overrides
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal, request, result
-from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from agentnb.rpc_message import CANCELLED, INTERNAL_ERROR, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -23,7 +23,20 @@ if TYPE_CHECKING:
 SESSIONS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 PROMPT, UPDATE, CANCEL = "session/prompt", "session/update", "session/cancel"
 MCP = frozenset({"mcp/connect", "mcp/message", "mcp/disconnect"})
-MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+
+
+class _ComponentTools(NamedTuple):
+    component: Component
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        """See :class:`agentnb.kernel.server.ToolCaller`."""
+        tool = next(tool for tool in self.component.tools if tool.name == name)
+        return await tool.call(mapping(arguments))
+
+
+def _about(component: Component) -> ServerAbout:
+    tools = {tool.name: tool.describe() for tool in component.tools}
+    return ServerAbout(component.name, component.name, component.about, tools)
 
 
 class PythonPlace(Place):
@@ -227,7 +240,7 @@ class PythonPlace(Place):
         except RpcError as error:
             self.chain.answered(self.index, refusal(message.id, error.to_json()))
         except asyncio.CancelledError:
-            self.chain.answered(self.index, refusal(message.id, RpcError(-32800, "Request cancelled").to_json()))
+            self.chain.answered(self.index, refusal(message.id, RpcError(CANCELLED, "Request cancelled").to_json()))
             raise
         else:
             self.chain.answered(self.index, result(message.id, found))
@@ -240,29 +253,8 @@ class PythonPlace(Place):
         if method == "mcp/disconnect":
             self._connections.pop(str(params.get("connectionId")), None)
             return {}
-        inner = mapping(params.get("params"))
-        match params.get("method"):
-            case "initialize":
-                return self._described(inner.get("protocolVersion"))
-            case "ping":
-                return {}
-            case "tools/list":
-                return {"tools": [tool.describe() for tool in self.component.tools]}
-            case "tools/call":
-                tools = {tool.name: tool for tool in self.component.tools}
-                tool = tools.get(str(inner.get("name")))
-                if tool is None:
-                    raise RpcError(INVALID_PARAMS, f"There is no tool {inner.get('name')!r}.")
-                return await tool.call(mapping(inner.get("arguments")))
-        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {params.get('method')}")
-
-    def _described(self, wanted: Any) -> dict[str, Any]:
-        return {
-            "protocolVersion": wanted if wanted in MCP_VERSIONS else MCP_VERSIONS[0],
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": self.component.name, "version": own_info()["version"]},
-            "instructions": self.component.about,
-        }
+        server = McpServer(_ComponentTools(self.component), _about(self.component))
+        return await server.request(str(params.get("method")), mapping(params.get("params")))
 
     # --- both ways ---
 
