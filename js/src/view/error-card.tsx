@@ -16,7 +16,7 @@ export function ErrorCard({ title, message, action }: ErrorCardProps) {
       <Icon name="alert" />
       <div>
         <strong>{title}</strong>
-        <div class="plain error-message">
+        <div class="plain">
           <LongText text={message} draw={plain} />
         </div>
         {action}

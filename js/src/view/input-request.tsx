@@ -87,11 +87,11 @@ function InputForm({ request, agent }: { request: ChatInputRequest; agent: strin
               : "I've signed in"}
         </button>
         {(request.questions || request.url) && (
-          <button type="button" class="button secondary" onClick={() => complete("decline")}>
+          <button type="button" class="button" onClick={() => complete("decline")}>
             Decline
           </button>
         )}
-        <button type="button" class="button secondary" onClick={() => complete("cancel")}>
+        <button type="button" class="button" onClick={() => complete("cancel")}>
           Cancel
         </button>
       </div>

@@ -81,7 +81,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               })}
             >
               <Icon name={ICONS[kind] ?? "file"} />
-              <span class="cut chip-name">{line(label, 60)}</span>
+              <span class="cut">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
               {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
               {isTaken === false && <span class="chip-note">not taken</span>}

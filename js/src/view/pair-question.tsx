@@ -20,7 +20,7 @@ export function PairQuestion({ onYes, onNo }: { onYes: () => void; onNo: () => v
         <Button class="primary" aria-disabled={!armed} onClick={() => armed && onYes()}>
           Pair
         </Button>
-        <Button ref={no} class="secondary" onClick={onNo}>
+        <Button ref={no} onClick={onNo}>
           Cancel
         </Button>
       </div>

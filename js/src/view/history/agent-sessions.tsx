@@ -66,7 +66,7 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
     <section aria-label={`Kept by ${title}`}>
       {found && <h4>Kept by {title} itself</h4>}
       {found?.length === 0 && <p class="dim small">Nothing that isn't listed above.</p>}
-      <ul class="list history-day">
+      <ul class="list">
         {(found ?? []).map((one) => (
           <li key={one.id} class="history-row row history-line history-own">
             <span class="column history-about">

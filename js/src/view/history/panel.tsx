@@ -254,7 +254,7 @@ function History({ context }: { context: HistoryContext }) {
         {days.map((day) => (
           <section key={day.name} aria-label={day.name}>
             <h4>{day.name}</h4>
-            <ul class="list history-day">
+            <ul class="list">
               {day.conversations.map((one) => (
                 <Row
                   key={one.uri}

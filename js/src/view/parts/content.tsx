@@ -108,7 +108,7 @@ function Chip({ name, note, href, title }: ChipProps) {
   const inner = (
     <>
       <Icon name={href ? "link" : "file"} />
-      <span class="chip-name">{name}</span>
+      <span>{name}</span>
       {note && <span class="chip-note">{note}</span>}
     </>
   );

@@ -54,7 +54,7 @@ function Attachment({ attachment }: { attachment: MessageAttachment }) {
   return (
     <span class="content-chip">
       <Icon name="file" />
-      <span class="chip-name">{line(label ?? "Attachment", 120)}</span>
+      <span>{line(label ?? "Attachment", 120)}</span>
     </span>
   );
 }

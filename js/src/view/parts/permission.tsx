@@ -136,17 +136,10 @@ export function Permission({ turnId, call }: Props) {
       )}
       <div class="permission-options" data-armed={armed}>
         {rejectsFirst && button(reject, "primary")}
-        {button(allow, isCritical ? "secondary danger" : "primary")}
-        {!rejectsFirst && button(reject, "secondary")}
+        {button(allow, isCritical ? "danger" : "primary")}
+        {!rejectsFirst && button(reject, "")}
         {others.length > 0 && (
-          <Menu
-            label="More options"
-            items={others}
-            className="button secondary more"
-            placement="above"
-            inert={!armed}
-            settles
-          >
+          <Menu label="More options" items={others} className="button more" placement="above" inert={!armed} settles>
             More options
             <Icon name="chevron" className="menu-mark" />
           </Menu>

@@ -47,7 +47,6 @@ export function Preview({ turnId, call, edited }: Props & { edited: string | und
     <div class="preview">
       {!isOff && (
         <Button
-          class="secondary"
           aria-disabled={isRunning}
           title="Show what it would do, from a run in a closed-in copy that changes nothing"
           onClick={ask}
