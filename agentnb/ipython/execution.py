@@ -130,7 +130,7 @@ class Execution:
         return contextlib.nullcontext() if self._watch is None else self._watch.running()
 
 
-class Look:
+class ObjectLook:
     """A look at the user's objects (:class:`agentnb.kernel.job_queue.Work`): their own code runs meanwhile.
 
     What that prints is left out.

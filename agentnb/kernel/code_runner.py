@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Variable(msgspec.Struct, frozen=True, kw_only=True):
+class UserVariable(msgspec.Struct, frozen=True, kw_only=True):
     """One of the user's variables."""
 
     name: str
@@ -200,7 +200,7 @@ class CodeRunner(Protocol):
     ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a thread of its own.
     """
 
-    def variables(self) -> Sequence[Variable]:
+    def variables(self) -> Sequence[UserVariable]:
         """The user's variables, sorted by name."""
         ...
 
