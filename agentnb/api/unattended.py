@@ -60,7 +60,7 @@ _LARGEST_BYTES = 50_000_000
 _SKIPPED = "NBVAL_SKIP"
 
 
-class BackgroundWork(Protocol):
+class Work(Protocol):
     """What runs in the background: a turn, or a batch, which consists of many."""
 
     @property
@@ -126,19 +126,19 @@ def follow(turn: FollowedTurn, agent: str) -> None:
         unattended.turns.append(_Prompted(turn, agent))
 
 
-def follow_work(work: BackgroundWork) -> None:
+def follow_work(work: Work) -> None:
     """See to it that *work*, which was just begun, is not lost; where somebody watches, do nothing."""
     if (unattended := _unattended()) is not None:
         unattended.works.append(work)
 
 
-def show_at_end(what: BackgroundWork, show: Callable[[], object]) -> None:
+def show_at_end(what: Work, show: Callable[[], object]) -> None:
     """Call *show* at the end of the notebook's last cell, when *what* has ended; where somebody watches, never."""
     if (unattended := _unattended()) is not None:
         unattended.unshown.append((what, show))
 
 
-def give_up(what: BackgroundWork) -> bool:
+def give_up(what: Work) -> bool:
     """Cancel *what* when the running cell ends: code waited for it in vain. Where somebody watches, do nothing."""
     unattended = _unattended()
     return unattended is not None and unattended.give_up(what)
@@ -160,16 +160,16 @@ class UnattendedTurns:
 
     def __init__(self, shell: Any) -> None:
         self.turns: list[_Prompted] = []
-        self.works: list[BackgroundWork] = []
-        self.unshown: list[tuple[BackgroundWork, Callable[[], object]]] = []
+        self.works: list[Work] = []
+        self.unshown: list[tuple[Work, Callable[[], object]]] = []
         self._shell = shell
-        self._given_up: list[BackgroundWork] = []
+        self._given_up: list[Work] = []
         self._current = ""
         self._matched = 0  # turns that are no longer followed and whose prompt was the recorded one
         shell.events.register("post_run_cell", self._on_cell_end)
         atexit.register(self._on_exit, os.getpid())
 
-    def give_up(self, what: BackgroundWork) -> bool:
+    def give_up(self, what: Work) -> bool:
         """Cancel *what* when the running cell ends, if it is followed; says whether it is."""
         is_followed = any(each is what for each in (*(prompted.turn for prompted in self.turns), *self.works))
         if is_followed:
@@ -232,7 +232,7 @@ class UnattendedTurns:
         except TurnError as error:
             yield type(error)(f"{self._prompted(prompted)}{error.message}", hint=error.hint, turn=turn)
 
-    def _finished(self, work: BackgroundWork, deadline: float) -> Iterator[BaseException]:
+    def _finished(self, work: Work, deadline: float) -> Iterator[BaseException]:
         """Wait for a batch; its failure."""
         try:
             work.wait(max(0.0, deadline - time.monotonic()))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
-    from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.plugins.rehearsal.code import CodeRehearsal
 
@@ -101,7 +101,7 @@ class ShellCodeRunner:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code, watch)
 
-    def look(self, look: Callable[[], T]) -> Work[T]:
+    def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
         """*look*, to be done on the main thread."""
         return ObjectLook(self._shell, look)
 

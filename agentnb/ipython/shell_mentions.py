@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.lab_messages import CellOutputsParams
-    from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.state import MessageAttachment
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ class ShellMentions:
             return look()
         if self._job_queue is None:
             raise KernelBusy("The kernel is busy with a cell.")
-        work: Work[T] = ObjectLook(self._shell, look)
+        work: MainThreadWork[T] = ObjectLook(self._shell, look)
         loop = asyncio.new_event_loop()  # this thread's own: the queue is used from any loop
         try:
             queued = self._job_queue.run(work, _OWNER, patience=patience, timeout=_LOOK_SECONDS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from agentnb.kernel.job_queue import Stop, Work
+from agentnb.kernel.job_queue import MainThreadWork, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -180,7 +180,7 @@ class Namespace(Protocol):
         ...
 
 
-class CodeWork(Work[Ran], Protocol):
+class CodeWork(MainThreadWork[Ran], Protocol):
     """Code for the main thread."""
 
     @property
@@ -229,7 +229,7 @@ class CodeRunner(Protocol):
         """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
         ...
 
-    def look(self, look: Callable[[], T]) -> Work[T]:
+    def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
         """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
         ...
 
