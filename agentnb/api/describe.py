@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.lab import current_notebook
-from agentnb.kernel.error_summary import Place, summarize_error
+from agentnb.kernel.error_summary import ErrorPlace, summarize_error
 from agentnb.state import SimpleMessageAttachment
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _error(value: BaseException) -> str:
     return summarize_error(value, cell_of=cell_place, script=_script()).text
 
 
-def cell_place(file: str, shell: Any = None) -> Place | None:
+def cell_place(file: str, shell: Any = None) -> ErrorPlace | None:
     """The cell that IPython has compiled under a file name; None where it is none."""
     if shell is None:
         get = getattr(sys.modules.get("IPython"), "get_ipython", None)
@@ -129,7 +129,7 @@ def cell_place(file: str, shell: Any = None) -> Place | None:
     count = int(match["count"])
     notebook = current_notebook()
     cell = next((each for each in notebook.cells if each.count == count), None) if notebook is not None else None
-    return Place(count, cell.id if cell else None)
+    return ErrorPlace(count, cell.id if cell else None)
 
 
 def _script() -> Path | None:

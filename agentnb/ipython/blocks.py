@@ -70,19 +70,19 @@ _ENDINGS = {
 }
 
 
-class Prose(NamedTuple):
+class ProseBlock(NamedTuple):
     """Markdown that the agent wrote."""
 
     text: str
 
 
-class Thinking(NamedTuple):
+class ThinkingBlock(NamedTuple):
     """The agent's thinking, as Markdown."""
 
     text: str
 
 
-class Code(NamedTuple):
+class CodeBlock(NamedTuple):
     """Text to be shown as it is, in a programming language or none, with a label above it or none."""
 
     text: str
@@ -90,13 +90,13 @@ class Code(NamedTuple):
     label: str = ""
 
 
-class Names(NamedTuple):
+class NamesBlock(NamedTuple):
     """Names of files."""
 
     names: tuple[str, ...]
 
 
-class Note(NamedTuple):
+class NoteBlock(NamedTuple):
     """Words of ours, with a text or a name of the agent's behind them or none."""
 
     words: str
@@ -104,28 +104,28 @@ class Note(NamedTuple):
     name: str | None = None
 
 
-class Picture(NamedTuple):
+class PictureBlock(NamedTuple):
     """A picture: its type, such as ``image/png``, and its data in base64."""
 
     kind: str
     data: str
 
 
-class Content(NamedTuple):
+class ContentBlock(NamedTuple):
     """One ACP content block of this kind, as blocks."""
 
     kind: str
     blocks: tuple[Block, ...]
 
 
-class Folded(NamedTuple):
+class FoldedBlock(NamedTuple):
     """Blocks that are shown when the line that names them is opened."""
 
     line: str
     blocks: tuple[Block, ...]
 
 
-class Tool(NamedTuple):
+class ToolBlock(NamedTuple):
     """A tool call: what it is and how it went in one line, why it was denied or failed, and what it shows."""
 
     line: str
@@ -134,26 +134,29 @@ class Tool(NamedTuple):
     blocks: tuple[Block, ...]
 
 
-class Plan(NamedTuple):
+class PlanBlock(NamedTuple):
     """The agent's plan."""
 
     entries: tuple[PlanEntry, ...]
 
 
-class Ending(NamedTuple):
+class EndingBlock(NamedTuple):
     """How the turn ended, where that is worth saying."""
 
     words: str
     is_error: bool
 
 
-class Usage(NamedTuple):
+class UsageBlock(NamedTuple):
     """The tokens that the turn used, in words."""
 
     words: str
 
 
-Block: TypeAlias = Prose | Thinking | Code | Names | Note | Picture | Content | Folded | Tool | Plan | Ending | Usage
+Block: TypeAlias = (
+    ProseBlock | ThinkingBlock | CodeBlock | NamesBlock | NoteBlock | PictureBlock
+    | ContentBlock | FoldedBlock | ToolBlock | PlanBlock | EndingBlock | UsageBlock
+)  # fmt: skip
 
 
 def turn_blocks(
@@ -171,25 +174,25 @@ def part_blocks(  # noqa: C901, PLR0911 - one match over every kind of part
     """What one part of a turn shows; the arguments as for `turn_blocks`."""
     match part:
         case MarkdownResponsePart(content=text):
-            return (Prose(text),)
+            return (ProseBlock(text),)
         case ReasoningResponsePart(content=text):
-            return (Thinking(text),)
+            return (ThinkingBlock(text),)
         case ToolCallResponsePart(tool_call=call):
             return (_tool(call, terminals or {}, cwd),)
         case PlanResponsePart(entries=entries):
-            return (Plan(entries),)
+            return (PlanBlock(entries),)
         case ContentResponsePart(block=block):
-            return (Content(str(block.get("type", "content")), _content(block)),)
+            return (ContentBlock(str(block.get("type", "content")), _content(block)),)
         case UserMessageResponsePart(content=text) if text.strip():
-            return (Folded("Your message, as the agent repeats it", (Prose(text),)),)
+            return (FoldedBlock("Your message, as the agent repeats it", (ProseBlock(text),)),)
         case SystemNotificationResponsePart(content=content):
-            return (Prose(_words(content)),)
+            return (ProseBlock(_words(content)),)
         case ContentRefResponsePart(uri=uri):
-            return (Note("Kept elsewhere:", uri),)
+            return (NoteBlock("Kept elsewhere:", uri),)
         case RawResponsePart(name=name, payload=payload):
-            return (Folded(f"Update {name}", (Code(_json(payload), "json"),)),)
+            return (FoldedBlock(f"Update {name}", (CodeBlock(_json(payload), "json"),)),)
         case UnknownResponsePart(raw=raw):
-            return (Folded("Something new", (Code(_json(raw), "json"),)),)
+            return (FoldedBlock("Something new", (CodeBlock(_json(raw), "json"),)),)
     return ()
 
 
@@ -197,7 +200,7 @@ def ending_blocks(turn: Turn | ActiveTurn) -> tuple[Block, ...]:
     """How *turn* ended and what it used; nothing where it ended as it should (ACP ``end_turn``) or still runs."""
     words, used = _ending(turn), usage_words(turn.usage)
     is_error = isinstance(turn, Turn) and turn.state == "error"
-    return (*((Ending(words, is_error),) if words else ()), *((Usage(used),) if used else ()))
+    return (*((EndingBlock(words, is_error),) if words else ()), *((UsageBlock(used),) if used else ()))
 
 
 def usage_words(usage: UsageInfo | None) -> str:
@@ -260,10 +263,10 @@ def _outcome(call: ToolCallState) -> str:
     return "preparing"
 
 
-def _tool(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path) -> Tool:
+def _tool(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd: Path) -> ToolBlock:
     error = call.error if isinstance(call, ToolCallCompletedState) else None
     blocks = tuple(_tool_blocks(call, terminals, cwd))
-    return Tool(tool_line(call), _denial(call), error.message if error is not None else None, blocks)
+    return ToolBlock(tool_line(call), _denial(call), error.message if error is not None else None, blocks)
 
 
 def _denial(call: ToolCallState) -> str | None:
@@ -278,14 +281,14 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     details = call.details
     places = (details.locations if details is not None else None) or ()
     if places:
-        yield Names(tuple(shown_path(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
+        yield NamesBlock(tuple(shown_path(each.path, cwd) + (f":{each.line}" if each.line else "") for each in places))
     text, language = _input(call)
     if text.strip() and text.strip() != call.display_name.strip():  # else the line above says it
-        yield Code(text, language, "Input")
+        yield CodeBlock(text, language, "Input")
     if details is not None and details.rehearsal is not None and details.rehearsal.summary:
-        yield Code(details.rehearsal.summary, "", "Preview")
+        yield CodeBlock(details.rehearsal.summary, "", "Preview")
     if details is not None and details.differences:
-        yield Code("\n".join(details.differences), "", "Not as the preview showed")
+        yield CodeBlock("\n".join(details.differences), "", "Not as the preview showed")
     if details is not None and details.run is not None:
         yield from _run_blocks(details.run, terminals, cwd)
         return
@@ -295,14 +298,14 @@ def _tool_blocks(call: ToolCallState, terminals: Mapping[str, TerminalView], cwd
     if not content and details is not None and details.raw_output is not None:
         output = _data(details.raw_output)
         if output.strip():
-            yield Code(output, _language_of(output), "Output")
+            yield CodeBlock(output, _language_of(output), "Output")
 
 
 def _run_blocks(run: ToolCallRun, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
     """What code in the kernel gave; what the agent says of it says the same, or less."""
     for piece in run.content:
         if isinstance(piece, ToolTextContent):
-            yield Code(_without_fences(piece.text), "", "Output")
+            yield CodeBlock(_without_fences(piece.text), "", "Output")
         else:
             yield from _tool_content(piece, terminals, cwd)
 
@@ -344,16 +347,16 @@ def _input(call: ToolCallState) -> tuple[str, str]:
 def _tool_content(piece: ToolContent, terminals: Mapping[str, TerminalView], cwd: Path) -> Iterable[Block]:
     match piece:
         case ToolTextContent(text=text):
-            yield Prose(shortened(text))
+            yield ProseBlock(shortened(text))
         case ToolDiffContent():
-            yield Code(_diff(piece, cwd) or "(no change)", "diff")
+            yield CodeBlock(_diff(piece, cwd) or "(no change)", "diff")
         case ToolTerminalContent(terminal_id=name):
             if (terminal := terminals.get(name)) is not None:
-                yield Code(_terminal(terminal), "console")
+                yield CodeBlock(_terminal(terminal), "console")
         case ToolBlockContent(block=block):
             yield from _content(block)
         case ToolRawContent(raw=raw):
-            yield Code(_data(raw), "json")
+            yield CodeBlock(_data(raw), "json")
 
 
 def _diff(change: ToolDiffContent, cwd: Path) -> str:
@@ -378,20 +381,20 @@ def _content(block: Mapping[str, Any]) -> tuple[Block, ...]:
     """An ACP ``ContentBlock``: text, image, audio, resource, resource_link, or something new."""
     match block:
         case {"type": "text", "text": str(text)}:
-            return (Prose(text),)
+            return (ProseBlock(text),)
         case {"type": "image"}:
             return (picture(block),)
         case {"type": "audio"}:
-            return (Note(f"(sound of type {block.get('mimeType', 'unknown')}, not kept)"),)
+            return (NoteBlock(f"(sound of type {block.get('mimeType', 'unknown')}, not kept)"),)
         case {"type": "resource_link", "uri": str(uri)}:
-            return (Note("Link:", name=str(block.get("name") or uri)),)
+            return (NoteBlock("Link:", name=str(block.get("name") or uri)),)
         case {"type": "resource", "resource": {"text": str(text), **rest}}:
             name = str(rest.get("uri", ""))
-            return (Names((name,)), Code(text, _LANGUAGES.get(PurePath(name).suffix, "")))
-    return (Code(_data(dict(block)), "json"),)
+            return (NamesBlock((name,)), CodeBlock(text, _LANGUAGES.get(PurePath(name).suffix, "")))
+    return (CodeBlock(_data(dict(block)), "json"),)
 
 
-def picture(block: Mapping[str, Any]) -> Picture | Note:
+def picture(block: Mapping[str, Any]) -> PictureBlock | NoteBlock:
     """An ACP image block, or a note that says why it is not shown.
 
     Only raster types: an SVG can hold script.
@@ -400,15 +403,15 @@ def picture(block: Mapping[str, Any]) -> Picture | Note:
     data = "".join(str(block.get("data", "")).split())
     if kind.removeprefix("image/") not in PICTURE_TYPES or not kind.startswith("image/"):
         word = "".join(char for char in kind if char.isalnum() or char in "/+.-")[:60] or "unknown"
-        return Note(f"(picture of type {word}, not shown)")
+        return NoteBlock(f"(picture of type {word}, not shown)")
     size = len(data) * 3 // 4
     if size > LARGEST_PICTURE:
-        return Note(f"(picture of {size:,} bytes, too large to keep)")
+        return NoteBlock(f"(picture of {size:,} bytes, too large to keep)")
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return Note("(picture with broken data, not shown)")
-    return Picture(kind, data)
+        return NoteBlock("(picture with broken data, not shown)")
+    return PictureBlock(kind, data)
 
 
 # --- texts ---

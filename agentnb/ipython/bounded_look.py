@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentnb.ipython.execution import Look
+from agentnb.ipython.execution import ObjectLook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
     """
     if threading.current_thread() is not threading.main_thread():
         return look()
-    work, over = Look(shell, look), threading.Event()
+    work, over = ObjectLook(shell, look), threading.Event()
     found: list[T] = []
 
     def interrupt() -> None:

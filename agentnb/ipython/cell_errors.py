@@ -20,7 +20,7 @@ from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, Place, summarize_error
+from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, ErrorPlace, summarize_error
 from agentnb.kernel.output_text import without_colours
 from agentnb.kernel.value_text import cut, fenced, masked
 
@@ -93,7 +93,7 @@ class CellErrors:
         """
         if issubclass(type(error), _NO_FAILURES):
             return
-        failed = Place(count, cell_id)
+        failed = ErrorPlace(count, cell_id)
         try:
             told = summarize_error(
                 error,
@@ -122,7 +122,7 @@ class CellErrors:
             self._errors.append(error)
             del self._errors[:-MOST]
 
-    def _cell_of(self, file: str, failed: Place) -> Place | None:
+    def _cell_of(self, file: str, failed: ErrorPlace) -> ErrorPlace | None:
         """The cell that IPython has compiled under a file name."""
         found = cell_place(file, self._shell)
         return failed if found is not None and found.count == failed.count else found

@@ -23,7 +23,7 @@ _LONGEST = 5_000
 _MOST_LINES = 100
 
 
-class Piece(NamedTuple):
+class MarkdownLines(NamedTuple):
     """Lines that a parser of Markdown takes together."""
 
     start: int
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     is_code: bool
 
 
-def on_one_line(lines: Sequence[str], pieces: Iterable[Piece]) -> list[str]:
+def on_one_line(lines: Sequence[str], pieces: Iterable[MarkdownLines]) -> list[str]:
     r"""*lines* with each display formula of several lines on one line, where it is not a paragraph of its own.
 
     A formula begins a line, an entry of a list or a quote with ``$$`` or ``\[`` and ends a line with ``$$`` or ``\]``.

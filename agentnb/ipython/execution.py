@@ -50,7 +50,7 @@ _STOPPED: dict[Stop, str] = {
 
 
 class Execution:
-    """Code that is ready to run (:class:`agentnb.kernel.job_queue.Work`)."""
+    """Code that is ready to run (:class:`agentnb.kernel.job_queue.MainThreadWork`)."""
 
     def __init__(self, shell: Any, code: str, watch: CodeWatch | None = None) -> None:
         self._shell = shell
@@ -130,8 +130,8 @@ class Execution:
         return contextlib.nullcontext() if self._watch is None else self._watch.running()
 
 
-class Look:
-    """A look at the user's objects (:class:`agentnb.kernel.job_queue.Work`): their own code runs meanwhile.
+class ObjectLook:
+    """A look at the user's objects (:class:`agentnb.kernel.job_queue.MainThreadWork`): their own code runs meanwhile.
 
     What that prints is left out.
     """

@@ -14,7 +14,7 @@ from agentnb.ipython.config import settings_of
 from agentnb.ipython.connected_shell import connect_shell
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.magics import AgentMagics
-from agentnb.ipython.rewrite import AWAITED_MAGIC, AgentCommand, awaited
+from agentnb.ipython.rewrite import AWAITED_MAGIC, AgentMagicTransform, awaited
 from agentnb.ipython.tabs import Tabs
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Extension:
         shell = self.shell
         shell.register_magics(self.magics)
         shell.configurables.append(self.settings)
-        shell.input_transformer_manager.token_transformers.insert(0, AgentCommand)
+        shell.input_transformer_manager.token_transformers.insert(0, AgentMagicTransform)
         shell.input_transformers_post.append(self.transform)
         shell.events.register("pre_run_cell", self.magics.forget_shown)
         shell.events.register("pre_run_cell", self.refresh)
@@ -99,7 +99,7 @@ class Extension:
             for name in ("agent", "agents", "rehearse", AWAITED_MAGIC):
                 shell.magics_manager.magics[kind].pop(name, None)
         shell.configurables.remove(self.settings)
-        shell.input_transformer_manager.token_transformers.remove(AgentCommand)
+        shell.input_transformer_manager.token_transformers.remove(AgentMagicTransform)
         shell.input_transformers_post.remove(self.transform)
         shell.events.unregister("pre_run_cell", self.magics.forget_shown)
         shell.events.unregister("pre_run_cell", self.refresh)

@@ -17,7 +17,7 @@ from agentnb.errors import UsageError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.environment import current_environment
 from agentnb.ipython.sidebar import sidebar
-from agentnb.ipython.tables import Note, PolicyTable, tab_table
+from agentnb.ipython.tables import PolicyTable, Remark, tab_table
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
@@ -30,63 +30,63 @@ if TYPE_CHECKING:
     from agentnb.ports import Magic
 
 
-def _use(tabs: Tabs, name: str) -> Note:
+def _use(tabs: Tabs, name: str) -> Remark:
     if not name:
         raise UsageError("%agents use needs a tab's name.", hint=f"Open tabs: {', '.join(tabs.all()) or 'none'}.")
-    return Note(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
+    return Remark(f"%agent talks to {tabs.use(name).agent} in the tab {name!r} now.")
 
 
-def _new(tabs: Tabs, words: str) -> Note:
+def _new(tabs: Tabs, words: str) -> Remark:
     given = words.split()
     kernel = "--kernel" in given
     agent, *name = [word for word in given if word != "--kernel"] or [""]
     session = tabs.open(agent or None, " ".join(name) or None, kernel=kernel)
-    return Note(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
+    return Remark(f"Opened the tab {tabs.name_of(session)!r} with {session.agent}; %agent talks to it now.")
 
 
-def _cancel(tabs: Tabs, name: str) -> Note:
+def _cancel(tabs: Tabs, name: str) -> Remark:
     session = tabs.find(name or None)
     running = session.chat.active_turn is not None
     session.cancel()
     what = "Cancelled the turn" if running else "No turn runs"
-    return Note(f"{what} in the tab {tabs.name_of(session)!r}.")
+    return Remark(f"{what} in the tab {tabs.name_of(session)!r}.")
 
 
-def _restart(tabs: Tabs, name: str) -> Note:
+def _restart(tabs: Tabs, name: str) -> Remark:
     session = tabs.find(name or None)
     session.restart()
     process = session.state.agent_process
     said = f" {process.message}" if process is not None and process.message else ""
-    return Note(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
+    return Remark(f"Started {session.agent} anew in the tab {tabs.name_of(session)!r}.{said}")
 
 
-def _resume(tabs: Tabs, tab_id: str) -> Note:
+def _resume(tabs: Tabs, tab_id: str) -> Remark:
     session = tabs.adopt(resume(tab_id))
-    return Note(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+    return Remark(f"Opened {session.title!r} again in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
-def _record(tabs: Tabs, name: str) -> Note:
+def _record(tabs: Tabs, name: str) -> Remark:
     if name == "stop":
         recorder = current_environment().cassette.stop()
         if not recorder.written:
-            return Note(f"No agent was started: {recorder.path} was not written.")
+            return Remark(f"No agent was started: {recorder.path} was not written.")
         turns = recorder.cassette().turns
         word = f" {recorder.word}" if recorder.word else ""
-        return Note(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {recorder.path}.{word}")
+        return Remark(f"Recorded {turns} turn{'s' if turns != 1 else ''} in {recorder.path}.{word}")
     if not name:
         raise UsageError("%agents record needs a path.", hint="`%agents record fit.cassette.jsonl`, and `stop` to end.")
     path = Path(name).expanduser().absolute()
     current_environment().cassette.record(path)
     open_before = f" Tabs that are open ({', '.join(tabs.all())}) are not in it." if tabs.all() else ""
-    return Note(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
+    return Remark(f"Agents that start from now on are recorded in {path}.{open_before} `%agents record stop` ends it.")
 
 
-def _permissions(tabs: Tabs, words: str) -> Note:
+def _permissions(tabs: Tabs, words: str) -> Remark:
     mode, _, name = words.partition(" ")
     session = tabs.find(name.strip() or None)
     if mode:
         session.permissions = mode  # type: ignore[assignment] # it says what the modes are
-    return Note(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
+    return Remark(f"The tab {tabs.name_of(session)!r} has permissions={session.permissions!r}.")
 
 
 def _policy(tabs: Tabs, name: str) -> PolicyTable:
@@ -99,23 +99,23 @@ def _folder(tabs: Tabs) -> Path:
     return policy(tabs.find(None) if tabs.current else None, last=0).folder
 
 
-def _trust(tabs: Tabs, folder: str) -> Note:
-    return Note(f"{trust(folder or _folder(tabs))} is trusted now: what your policy file allows counts there.")
+def _trust(tabs: Tabs, folder: str) -> Remark:
+    return Remark(f"{trust(folder or _folder(tabs))} is trusted now: what your policy file allows counts there.")
 
 
-def _untrust(tabs: Tabs, folder: str) -> Note:
-    return Note(f"{untrust(folder or _folder(tabs))} is not trusted: what your policy file allows asks there.")
+def _untrust(tabs: Tabs, folder: str) -> Remark:
+    return Remark(f"{untrust(folder or _folder(tabs))} is not trusted: what your policy file allows asks there.")
 
 
-def _delete(_: Tabs, tab_id: str) -> Note:
+def _delete(_: Tabs, tab_id: str) -> Remark:
     gone = forget(tab_id)
-    return Note(f"Deleted {gone.title!r} from the log: {gone.turns} turn{'s' if gone.turns != 1 else ''}.")
+    return Remark(f"Deleted {gone.title!r} from the log: {gone.turns} turn{'s' if gone.turns != 1 else ''}.")
 
 
-def _fork(tabs: Tabs, words: str) -> Note:
+def _fork(tabs: Tabs, words: str) -> Remark:
     name, _, copied = f" {words} ".partition(" as ")
     session = tabs.copy(name.strip() or None, copied.strip() or None)
-    return Note(f"Copied into the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+    return Remark(f"Copied into the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
 def _kept(tabs: Tabs, words: str) -> AgentSessions:
@@ -123,22 +123,22 @@ def _kept(tabs: Tabs, words: str) -> AgentSessions:
     return agent_sessions(tabs.agent_of(agent or None), cwd=tabs.cwd, cursor=cursor.strip() or None)
 
 
-def _open(tabs: Tabs, words: str) -> Note:
+def _open(tabs: Tabs, words: str) -> Remark:
     session_id, _, agent = words.partition(" ")
     session = tabs.take_up(tabs.agent_of(agent.strip() or None), session_id)
-    return Note(f"Opened {session.title!r} in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
+    return Remark(f"Opened {session.title!r} in the tab {tabs.name_of(session)!r}; %agent talks to it now.")
 
 
-def _erase(tabs: Tabs, words: str) -> Note:
+def _erase(tabs: Tabs, words: str) -> Remark:
     session_id, _, agent = words.partition(" ")
     name = tabs.agent_of(agent.strip() or None)
     delete_session(session_id, name, cwd=tabs.cwd)
-    return Note(f"{name} has forgotten the session {session_id!r}.")
+    return Remark(f"{name} has forgotten the session {session_id!r}.")
 
 
-def _logout(_: Tabs, name: str) -> Note:
+def _logout(_: Tabs, name: str) -> Remark:
     logout(name)
-    return Note(f"Logged out of {name}.")
+    return Remark(f"Logged out of {name}.")
 
 
 def _undo(tabs: Tabs, name: str) -> ChangeTable:
@@ -176,22 +176,22 @@ def _turns_called(turns: Sequence[Turn], name: str) -> list[Turn]:
     return [turn for at, turn in enumerate(turns) if number in (at + 1, at - len(turns))]
 
 
-def _serve(_: Tabs, words: str) -> Note:
+def _serve(_: Tabs, words: str) -> Remark:
     name, *rights = words.split()[:4] or [""]
     server = serving()
     if name == "stop":
         if server is not None:
             server.close()
-        return Note("This kernel is not served any more.")
+        return Remark("This kernel is not served any more.")
     if name.startswith("-"):
         hint = "From Python it has options: agentnb.serve(port=8765). `%agents serve NAME watch` lets a client connect."
         raise UsageError(f"%agents serve has no option {name!r}.", hint=hint)
     server = serve() if server is None else server
     if not name:
-        return Note(repr(server))
+        return Remark(repr(server))
     given: Any = rights or ["watch"]  # it says what the rights are
     server.add_client(name, rights=given)
-    return Note(f"{name!r} may connect ({', '.join(given)}). `agentnb serve --list` in a terminal shows its address.")
+    return Remark(f"{name!r} may connect ({', '.join(given)}). `agentnb serve --list` in a terminal shows its address.")
 
 
 COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
@@ -201,7 +201,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "use": _use,
     "new": _new,
     "cancel": _cancel,
-    "close": lambda tabs, name: Note(f"Closed the tab {tabs.close(name or None)!r}."),
+    "close": lambda tabs, name: Remark(f"Closed the tab {tabs.close(name or None)!r}."),
     "restart": _restart,
     "history": lambda _, words: history(words),
     "resume": _resume,
@@ -218,8 +218,8 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "record": _record,
     "permissions": _permissions,
     "policy": _policy,
-    "pair": lambda *_: Note(repr(pair())),
-    "unpair": lambda *_: Note(repr(unpair())),
+    "pair": lambda *_: Remark(repr(pair())),
+    "unpair": lambda *_: Remark(repr(unpair())),
     "serve": _serve,
     "trust": _trust,
     "untrust": _untrust,

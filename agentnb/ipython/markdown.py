@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agentnb.ipython.display_formulas import Piece, on_one_line
+from agentnb.ipython.display_formulas import MarkdownLines, on_one_line
 from agentnb.ipython.fences import Fences, html_block, html_code
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def harmless(text: str, fences: Fences | None = None) -> str:
     lines = clean.split("\n")
     pieces = [*_pieces(clean, len(lines))]
     if "$$" in clean or "\\[" in clean:
-        joined = on_one_line(lines, (Piece(start, end, code is not None) for start, end, code in pieces))
+        joined = on_one_line(lines, (MarkdownLines(start, end, code is not None) for start, end, code in pieces))
         if joined != lines:
             lines = joined
             pieces = [*_pieces("\n".join(lines), len(lines))]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from agentnb.ipython.blocks import (
     Block,
-    Content,
-    Ending,
-    Plan,
-    Prose,
-    Thinking,
-    Tool,
-    Usage,
+    ContentBlock,
+    EndingBlock,
+    PlanBlock,
+    ProseBlock,
+    ThinkingBlock,
+    ToolBlock,
+    UsageBlock,
     ending_blocks,
     part_blocks,
 )
@@ -62,16 +62,16 @@ def ending_text(turn: Turn | ActiveTurn) -> str:
 
 def _written(block: Block) -> str:
     match block:
-        case Prose(text) | Ending(text) | Usage(text):
+        case ProseBlock(text) | EndingBlock(text) | UsageBlock(text):
             return printable(text)
-        case Thinking(text):
+        case ThinkingBlock(text):
             return f"(thinking) {printable(text)}"
-        case Tool(line, denial):
+        case ToolBlock(line, denial):
             return f"[{line}]" + (f"\n  Permission denied. {printable(denial)}" if denial else "")
-        case Plan(entries):
+        case PlanBlock(entries):
             steps = (f"  [{_MARKS.get(entry.status, ' ')}] {printable(entry.content)}" for entry in entries)
             return "\n".join(["Plan:", *steps])
-        case Content(kind):
+        case ContentBlock(kind):
             return f"[{printable(kind)}]"
     return ""  # what is folded away, and names of places
 

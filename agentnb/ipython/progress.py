@@ -19,7 +19,7 @@ FIRST_S, AGAIN_S = 5.0, 10.0
 _LONGEST = 120
 
 
-class Progress:
+class TurnProgress:
     """Writes a line now and then to the terminal that the kernel was started from, if there is one.
 
     It does not go through ``sys.stderr``, which in a kernel is the cell's output.

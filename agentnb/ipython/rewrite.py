@@ -117,7 +117,7 @@ def _width(node: ast.expr) -> int:
     return (node.end_col_offset or 0) - node.col_offset
 
 
-class AgentCommand(TokenTransformBase):
+class AgentMagicTransform(TokenTransformBase):
     """One ``%agent`` command, alone on its line or assigned."""
 
     priority = 1
@@ -128,7 +128,7 @@ class AgentCommand(TokenTransformBase):
         self.command_column = command[1]
 
     @classmethod
-    def find(cls, tokens_by_line: Sequence[Sequence[tokenize.TokenInfo]]) -> AgentCommand | None:
+    def find(cls, tokens_by_line: Sequence[Sequence[tokenize.TokenInfo]]) -> AgentMagicTransform | None:
         """The first command in the cell (IPython's hook)."""
         for line in tokens_by_line:
             first = _first(line)

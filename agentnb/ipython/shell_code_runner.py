@@ -17,11 +17,11 @@ from agentnb.comm.lab import current_notebook, lab
 from agentnb.comm.lab_messages import EditedParams, EditParams
 from agentnb.comm.open_notebooks import file_of, named_notebook, open_notebooks
 from agentnb.errors import UsageError
-from agentnb.ipython.execution import Execution, Look
+from agentnb.ipython.execution import Execution, ObjectLook
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
-from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Variable
+from agentnb.kernel.code_runner import CellView, Edited, NotebookView, UserVariable
 from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from agentnb.comm.notebook import Notebook
     from agentnb.kernel.code_runner import CellStep, CodeWatch, Edit
-    from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.kernel.rehearsal_result import Rehearsal
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class ShellCodeRunner:
         self._job_queue = job_queue
         self.namespace = ShellNamespace(shell, job_queue)
 
-    def variables(self) -> Sequence[Variable]:
+    def variables(self) -> Sequence[UserVariable]:
         """The user's own variables; modules, and what IPython put there, are none."""
         held = self.namespace.variables()
         return [_variable(name, held[name]) for name in sorted(held) if not python_inspect.ismodule(held[name])]
@@ -101,9 +101,9 @@ class ShellCodeRunner:
         """*code*, to be run as a cell is."""
         return Execution(self._shell, code, watch)
 
-    def look(self, look: Callable[[], T]) -> Work[T]:
+    def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
         """*look*, to be done on the main thread."""
-        return Look(self._shell, look)
+        return ObjectLook(self._shell, look)
 
     def rehearse(self, code: str, seconds: float) -> Callable[[], Rehearsal]:
         """In a fork, where it runs as a cell does."""
@@ -202,11 +202,11 @@ def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> Noteboo
     )
 
 
-def _variable(name: str, value: Any) -> Variable:
+def _variable(name: str, value: Any) -> UserVariable:
     try:
-        return Variable(name=name, detail=summarize(value), size=_size(value))
+        return UserVariable(name=name, detail=summarize(value), size=_size(value))
     except Exception as error:  # noqa: BLE001 - a user's object may raise anything when looked at
-        return Variable(name=name, detail=f"{type(value).__name__} (cannot be looked at: {type(error).__name__})")
+        return UserVariable(name=name, detail=f"{type(value).__name__} (cannot be looked at: {type(error).__name__})")
 
 
 def _size(value: Any) -> int | None:

@@ -22,7 +22,7 @@ from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
 from agentnb.ipython.example_prompts import example_prompts
-from agentnb.ipython.execution import Look
+from agentnb.ipython.execution import ObjectLook
 from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.comm.lab_messages import CellOutputsParams
-    from agentnb.kernel.job_queue import JobQueue, Work
+    from agentnb.kernel.job_queue import JobQueue, MainThreadWork
     from agentnb.state import MessageAttachment
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ class ShellMentions:
             return look()
         if self._job_queue is None:
             raise KernelBusy("The kernel is busy with a cell.")
-        work: Work[T] = Look(self._shell, look)
+        work: MainThreadWork[T] = ObjectLook(self._shell, look)
         loop = asyncio.new_event_loop()  # this thread's own: the queue is used from any loop
         try:
             queued = self._job_queue.run(work, _OWNER, patience=patience, timeout=_LOOK_SECONDS)

@@ -46,7 +46,7 @@ class TabTable(MarkdownTable, tuple[TabRow, ...]):
         return "\\*" if cell == "*" else escaped_cell(cell)
 
 
-class Note(str):
+class Remark(str):
     """One line for people, shown without quotes."""
 
     __slots__ = ()

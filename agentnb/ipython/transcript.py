@@ -14,18 +14,18 @@ import msgspec
 
 from agentnb.ipython.blocks import (
     Block,
-    Code,
-    Content,
-    Ending,
-    Folded,
-    Names,
-    Note,
-    Picture,
-    Plan,
-    Prose,
-    Thinking,
-    Tool,
-    Usage,
+    CodeBlock,
+    ContentBlock,
+    EndingBlock,
+    FoldedBlock,
+    NamesBlock,
+    NoteBlock,
+    PictureBlock,
+    PlanBlock,
+    ProseBlock,
+    ThinkingBlock,
+    ToolBlock,
+    UsageBlock,
     turn_blocks,
     verbatim,
 )
@@ -58,35 +58,35 @@ def transcript(turn: Turn | ActiveTurn | None, *, terminals: Iterable[TerminalVi
 
 def _written(block: Block, fences: Fences) -> str:  # noqa: C901, PLR0911 - one match over every kind of block
     match block:
-        case Prose(text):
+        case ProseBlock(text):
             return harmless(text, fences) if text.strip() else ""
-        case Thinking(text):
+        case ThinkingBlock(text):
             return _folded("Thinking", [harmless(text, fences)]) if text.strip() else ""
-        case Code(text, language, label):
+        case CodeBlock(text, language, label):
             code = fences.block(verbatim(text), language)
             return f"{label}\n\n{code}" if label else code
-        case Names(names):
+        case NamesBlock(names):
             return ", ".join(f"<code>{html_text(printable(name))}</code>" for name in names)
-        case Note(words, text, name):
+        case NoteBlock(words, text, name):
             behind = harmless_line(text) if name is None else f"<code>{html_text(printable(name))}</code>"
             return f"*{harmless_line(words)}* {behind}".rstrip()
-        case Picture(kind, data):
+        case PictureBlock(kind, data):
             return f"![picture](data:{kind};base64,{data})"
-        case Content(_, blocks):
+        case ContentBlock(_, blocks):
             return "\n\n".join(filter(None, (_written(inner, fences) for inner in blocks)))
-        case Folded(line, blocks):
+        case FoldedBlock(line, blocks):
             return _folded(line, (_written(inner, fences) for inner in blocks))
-        case Tool():
+        case ToolBlock():
             return _tool(block, fences)
-        case Plan(entries):
+        case PlanBlock(entries):
             return _plan(entries)
-        case Ending(words, is_error):
+        case EndingBlock(words, is_error):
             return f"**Error.** {harmless_line(words.removeprefix('Error: '))}" if is_error else f"**{words}**"
-        case Usage(words):
+        case UsageBlock(words):
             return f"*{words}*"
 
 
-def _tool(tool: Tool, fences: Fences) -> str:
+def _tool(tool: ToolBlock, fences: Fences) -> str:
     denied = f"**Permission denied.** {harmless_line(tool.denial)}" if tool.denial is not None else ""
     failed = f"**Failed.** {harmless_line(tool.failure)}" if tool.failure is not None else ""
     body = (denied, *(_written(block, fences) for block in tool.blocks), failed)

@@ -10,7 +10,7 @@ from IPython.display import DisplayHandle, display
 
 from agentnb.ipython.audience import Audience
 from agentnb.ipython.plain import GrowingText, ending_text
-from agentnb.ipython.progress import Progress
+from agentnb.ipython.progress import TurnProgress
 from agentnb.ipython.record import record
 from agentnb.state import ToolCallPendingConfirmationState
 
@@ -82,7 +82,7 @@ class FinalDisplay:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._progress = Progress(turn)
+        self._progress = TurnProgress(turn)
 
     def open(self) -> None:
         """Show nothing."""

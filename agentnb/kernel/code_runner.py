@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from agentnb.kernel.job_queue import Stop, Work
+from agentnb.kernel.job_queue import MainThreadWork, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Variable(msgspec.Struct, frozen=True, kw_only=True):
+class UserVariable(msgspec.Struct, frozen=True, kw_only=True):
     """One of the user's variables."""
 
     name: str
@@ -179,7 +179,7 @@ class Namespace(Protocol):
         ...
 
 
-class CodeWork(Work[Ran], Protocol):
+class CodeWork(MainThreadWork[Ran], Protocol):
     """Code for the main thread."""
 
     @property
@@ -199,7 +199,7 @@ class CodeRunner(Protocol):
     ``variables`` and ``inspect`` are called on the main thread (:meth:`look`), ``notebook`` on a thread of its own.
     """
 
-    def variables(self) -> Sequence[Variable]:
+    def variables(self) -> Sequence[UserVariable]:
         """The user's variables, sorted by name."""
         ...
 
@@ -228,7 +228,7 @@ class CodeRunner(Protocol):
         """*code* as a job for the main thread, which runs it as a cell is run; *watch* watches it."""
         ...
 
-    def look(self, look: Callable[[], T]) -> Work[T]:
+    def look(self, look: Callable[[], T]) -> MainThreadWork[T]:
         """*look* as a job for the main thread: looking at the user's objects runs their own code (``__repr__``)."""
         ...
 

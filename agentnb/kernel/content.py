@@ -21,7 +21,7 @@ from agentnb.state import ToolBlockContent, ToolTextContent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Ran, Variable
+    from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Ran, UserVariable
     from agentnb.kernel.job_queue import Stop
     from agentnb.kernel.output_text import OutputText
     from agentnb.state import ToolContent
@@ -141,7 +141,7 @@ def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> R
     return {"content": [text_block(text), *pictures], "isError": failed}
 
 
-def of_variables(found: Iterable[Variable], total: int) -> dict[str, Any]:
+def of_variables(found: Iterable[UserVariable], total: int) -> dict[str, Any]:
     """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
     if not lines:

@@ -54,7 +54,7 @@ _OPTIMIZED = 0x1  # of co_flags: the locals are a dict that Python makes
 _group: Any = getattr(builtins, "BaseExceptionGroup", None)
 
 
-class Place(msgspec.Struct, frozen=True):
+class ErrorPlace(msgspec.Struct, frozen=True):
     """A cell that code stands in."""
 
     count: int | None
@@ -72,8 +72,8 @@ class ErrorSummary(msgspec.Struct, frozen=True):
 def summarize_error(
     error: BaseException,
     *,
-    cell_of: Callable[[str], Place | None] = lambda _: None,
-    failed: Place | None = None,
+    cell_of: Callable[[str], ErrorPlace | None] = lambda _: None,
+    failed: ErrorPlace | None = None,
     root: Path | None = None,
     script: Path | None = None,
     displayed: str | None = None,
@@ -101,8 +101,8 @@ class _Telling:
     def __init__(
         self,
         error: BaseException,
-        cell_of: Callable[[str], Place | None],
-        failed: Place | None,
+        cell_of: Callable[[str], ErrorPlace | None],
+        failed: ErrorPlace | None,
         roots: tuple[Path, ...],
     ) -> None:
         self.credentials = Credentials({**os.environ, **_secrets(error)})
@@ -110,7 +110,7 @@ class _Telling:
         self._failed = failed
         self._roots = roots
         self._own: dict[str, bool] = {}
-        self._cells: dict[str, Place] = {}
+        self._cells: dict[str, ErrorPlace] = {}
         self._told: set[int] = set()
 
     def error(self, error: BaseException, displayed: str | None = None, indent: str = "") -> list[str]:
@@ -429,7 +429,7 @@ def _short(file: str) -> str:
     return cut("/".join(parts[-3:]), LONGEST_LINE)
 
 
-def _named(place: Place) -> str:
+def _named(place: ErrorPlace) -> str:
     name = cell_name("code", place.count)
     return f"{name} (cell id {place.cell_id})" if place.cell_id else name
 

@@ -36,7 +36,7 @@ GO_ON = "The turn goes on. Ask the user before you run it again."
 _owners: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("agentnb_owners", default=())
 
 
-class Work(Protocol[T_co]):
+class MainThreadWork(Protocol[T_co]):
     """Something to run on the main thread; its type parameter is the type of its result."""
 
     def begin(self, done: Callable[[T_co], None], *, loop_is_free: bool) -> None:
@@ -49,7 +49,7 @@ class Work(Protocol[T_co]):
 
 
 class _Job(Generic[T]):
-    def __init__(self, work: Work[T], owner: str) -> None:
+    def __init__(self, work: MainThreadWork[T], owner: str) -> None:
         self.work = work
         self.owner = owner
         self.started: Future[None] = Future()
@@ -75,7 +75,7 @@ class JobQueue:
 
     # --- from the host's thread ---
 
-    async def run(self, work: Work[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
+    async def run(self, work: MainThreadWork[T], owner: str, *, patience: float, timeout: float | None = None) -> T:
         """Run *work* on the main thread and return its result. Cancelling this call stops the work."""
         job = _Job(work, owner)
         with self._lock:
@@ -96,7 +96,7 @@ class JobQueue:
         message = f"The code was interrupted after {timeout:g} s but has not stopped; the kernel is still running it."
         raise KernelBusy(message, hint="Wait until it ends, or restart the kernel.")
 
-    def stop(self, work: Work[Any]) -> None:
+    def stop(self, work: MainThreadWork[Any]) -> None:
         """The user stops *work*, and nothing else: it is interrupted, or not begun at all. On the host's loop."""
         with self._lock:
             jobs = [each for each in (*self._queue, *self._stack) if isinstance(each, _Job)]

@@ -69,7 +69,7 @@ def without_colours(text: str) -> str:
     return _ESCAPES.sub("", text)
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
+class OutputPicture(msgspec.Struct, frozen=True, kw_only=True):
     """One picture."""
 
     data: str
@@ -81,7 +81,7 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent gets of outputs."""
 
     text: str
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[OutputPicture, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -107,7 +107,7 @@ class _Reading:
     def __init__(self, error: str | None) -> None:
         self._error = error
         self._credentials = Credentials(os.environ)
-        self._pictures: list[Picture] = []
+        self._pictures: list[OutputPicture] = []
         self._size = 0
         self._left_out: list[str] = []
 
@@ -200,7 +200,7 @@ class _Reading:
         else:
             said = "" if _OBJECT.match(plain) else plain.partition("\n")[0][:100]
             text = self._safe(said, 100, "")
-            self._pictures.append(Picture(data=data, content_type=kind, text=text))
+            self._pictures.append(OutputPicture(data=data, content_type=kind, text=text))
             self._size += size
             return f"[picture {len(self._pictures)}{': ' if text else ''}{text}]"
         self._left_out.append(note)

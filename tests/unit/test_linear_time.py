@@ -15,7 +15,7 @@ from agentnb.cassette.compare import diff, mcp_title
 from agentnb.credentials import Credentials
 from agentnb.errors import OutsideWorkspace
 from agentnb.host.permissions.permission_request import asked_request
-from agentnb.ipython.display_formulas import Piece, on_one_line
+from agentnb.ipython.display_formulas import MarkdownLines, on_one_line
 from agentnb.ipython.transcript import transcript
 from agentnb.kernel.cell_names import cell_title
 from agentnb.policy.command_targets import command_targets
@@ -93,7 +93,7 @@ def permission_request(text: str) -> None:
 
 def formulas(text: str) -> None:
     lines = text.split("\n")
-    on_one_line(lines, [Piece(0, len(lines), is_code=False)])
+    on_one_line(lines, [MarkdownLines(0, len(lines), is_code=False)])
 
 
 def kernel_output(text: str) -> None:

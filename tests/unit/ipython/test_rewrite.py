@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from agentnb.ipython.rewrite import AgentCommand, awaited
+from agentnb.ipython.rewrite import AgentMagicTransform, awaited
 
 
 def transformed(cell: str) -> str:
     """What IPython would run for *cell*."""
     manager = TransformerManager()
-    manager.token_transformers.insert(0, AgentCommand)
+    manager.token_transformers.insert(0, AgentMagicTransform)
     return awaited(manager.transform_cell(cell))
 
 

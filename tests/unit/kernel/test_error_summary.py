@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.credentials import Credentials
-from agentnb.kernel.error_summary import LONGEST, ErrorSummary, Place, summarize_error
+from agentnb.kernel.error_summary import LONGEST, ErrorPlace, ErrorSummary, summarize_error
 from agentnb.kernel.value_text import LONGEST as LONGEST_VALUE
 from agentnb.kernel.value_text import value_text
 
@@ -48,7 +48,7 @@ def failing(source: str, **variables: Any) -> BaseException:
 
 def told(error: BaseException, **options: Any) -> ErrorSummary:
     """What is told of it."""
-    failed = Place(3, "c3")
+    failed = ErrorPlace(3, "c3")
     return summarize_error(error, cell_of=lambda file: failed if file == CELL else None, failed=failed, **options)
 
 
@@ -75,7 +75,7 @@ def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> 
     source = "def ratio(a, b):\n    return a / b\n"
     linecache.cache[earlier] = (len(source), None, source.splitlines(keepends=True), earlier)
     exec(compile(source, earlier, "exec"), namespace)  # noqa: S102 - a cell
-    places = {earlier: Place(1, "c1"), CELL: Place(3, "c3")}
+    places = {earlier: ErrorPlace(1, "c1"), CELL: ErrorPlace(3, "c3")}
     error = failing("ratio(1, 0)", ratio=namespace["ratio"])
     text = summarize_error(error, cell_of=places.get, failed=places[CELL]).text
     assert "The cell that failed: In [3] (cell id c3)." in text
