@@ -172,19 +172,19 @@ class SessionChannels:
     @property
     def mode(self) -> Mode:
         """What answers permission requests: ``"ask"``, ``"allow"`` or ``"deny"``."""
-        mode: Mode = chosen(self.session.state.config, PERMISSIONS) or "ask"
+        mode: Mode = setting_value(self.session.state.config, PERMISSIONS) or "ask"
         return mode
 
     @property
     def kernel_access(self) -> KernelAccess:
         """What the agent may do with the kernel tools, where it has them."""
-        access: KernelAccess = chosen(self.session.state.config, KERNEL) or "off"
+        access: KernelAccess = setting_value(self.session.state.config, KERNEL) or "off"
         return access
 
     @property
     def shown_review(self) -> CellReview | None:
         """When a change of a cell is reviewed, as views show it; None where the agent has no kernel tools."""
-        review: CellReview | None = chosen(self.session.state.config, CELL_REVIEW)
+        review: CellReview | None = setting_value(self.session.state.config, CELL_REVIEW)
         return review
 
     @property
@@ -237,7 +237,7 @@ def wanted_setting(action: SessionConfigChanged) -> tuple[str, Any]:
     return (name, value) if value in CHOICES.get(name, ()) else ("", None)
 
 
-def chosen(config: SessionConfigState | None, name: str) -> Any:
+def setting_value(config: SessionConfigState | None, name: str) -> Any:
     """The value of a session's setting; None where it has none, or one that there is not."""
     value = config.values.get(name) if config is not None else None
     return value if value in CHOICES[name] else None

@@ -17,7 +17,7 @@ from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, LogUnavailable, SessionError, UnknownSession
 from agentnb.events.kinds import SESSION_RESTORED
 from agentnb.host import pairing
-from agentnb.host.channels import KERNEL, chosen, session_config
+from agentnb.host.channels import KERNEL, session_config, setting_value
 from agentnb.host.conversation import Conversation
 from agentnb.host.files import client_files
 from agentnb.state import (
@@ -134,7 +134,7 @@ def restore(host: Host, stored: StoredSession, options: SessionOptions) -> Conve
 
 def had_kernel_tools(stored: StoredSession) -> bool:
     """Whether its agent had the kernel tools when its kernel ended."""
-    return chosen(stored.session.config, KERNEL) is not None
+    return setting_value(stored.session.config, KERNEL) is not None
 
 
 def keep_open(conversation: Conversation) -> None:
@@ -152,7 +152,7 @@ def _open_again(session: SessionState, options: SessionOptions, review: CellRevi
     Its agent may do no more with the kernel than the user had let it: one that had no access begins with none.
     """
     shown = with_flag(session.summary.status, SessionStatus.IS_ARCHIVED, on=False)
-    access = chosen(session.config, KERNEL) or options.kernel_access or "off"
+    access = setting_value(session.config, KERNEL) or options.kernel_access or "off"
     config = session_config(options.mode, has_kernel_tools=options.kernel_tools, access=access, review=review)
     return replace(session, summary=replace(session.summary, status=shown), config=config)
 

@@ -123,7 +123,7 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
     )
 
 
-def shown(turn_id: str, call_id: str, details: ToolCallDetails) -> XToolCallDetailsChanged:
+def show_details(turn_id: str, call_id: str, details: ToolCallDetails) -> XToolCallDetailsChanged:
     """What shows *details* on a tool call."""
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
 
@@ -134,7 +134,7 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
     details = card.details
     if details is not None and (details.run is not None or details.rehearsal is not None):
         kept = ToolCallDetails(run=details.run, rehearsal=details.rehearsal, differences=details.differences)
-        yield shown(turn_id, call_id, kept)
+        yield show_details(turn_id, call_id, kept)
     option = getattr(card, "selected_option", None)
     options = getattr(card, "options", None) or (() if option is None else (option,))
     yield replace(question(turn_id, call_id, request), options=options, risk=getattr(card, "risk", None))
@@ -159,14 +159,14 @@ def moved(turn_id: str, call_id: str, card: ToolCallState, request: PolicyReques
 def preview(turn_id: str, call: ToolCallState, request: PolicyRequest) -> XToolCallDetailsChanged | None:
     """What puts the change onto the agent's own tool call, where it does not show it; for code, that it is that."""
     if request.kind == "kernel":
-        return shown(turn_id, call.tool_call_id, ToolCallDetails(kind="kernel"))
+        return show_details(turn_id, call.tool_call_id, ToolCallDetails(kind="kernel"))
     content = (call.details.content if call.details is not None else None) or ()
     paths = {item.path for item in content if isinstance(item, ToolDiffContent)}
     missing = tuple(item for item in request.preview or () if getattr(item, "path", None) not in paths)
     if not missing and request.cell is None:
         return None
     details = ToolCallDetails(content=(*content, *missing) if missing else None, cell=request.cell)
-    return shown(turn_id, call.tool_call_id, details)
+    return show_details(turn_id, call.tool_call_id, details)
 
 
 def question(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCallReady:

@@ -97,7 +97,7 @@ class KernelCallCards:
         """Show *shown* on the tool call of a kernel tool, where one is known for it."""
         if (found := self._card_of(call)) is not None:
             turn_id, call_id = found
-            self._channels.dispatch(cards.shown(turn_id, call_id, shown))
+            self._channels.dispatch(cards.show_details(turn_id, call_id, shown))
 
     def call_of(self, call_id: str) -> tuple[str, str] | None:
         """The kernel tool, and its arguments, that runs for the tool call *call_id*; None where none does."""

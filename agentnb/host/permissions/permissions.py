@@ -124,14 +124,14 @@ class Permissions:
         if request.command is not None and request.asked in {"execute", "other"}:
             ready = replace(ready, tool_input=request.command)
         if (cell := await self._proposed_cell(request)) is not None:
-            self._channels.dispatch(cards.shown(turn.id, call_id, ToolCallDetails(cell=cell)))
+            self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(cell=cell)))
         verdict = self._judge(request)
         chosen = cards.choose(ready.options or (), allow=True)
         if chosen is not None and self._grants.cover_kernel_call(call_id, request):
             self._record(request, verdict, outcome="allow", by="covered")
             return chosen.id
         if request.tool == "kernel" and request.command is not None:  # the code itself, as it will be compared
-            self._channels.dispatch(cards.shown(turn.id, call_id, ToolCallDetails(kind="kernel")))
+            self._channels.dispatch(cards.show_details(turn.id, call_id, ToolCallDetails(kind="kernel")))
             ready = replace(ready, tool_input=request.command)
         answer = await self._settle(self._put(ready, request, verdict))
         return None if answer is None else answer.option.id
@@ -236,7 +236,7 @@ class Permissions:
         if self._channels.mode == "ask" and request.command and rate_command(request.command).severity == "none":
             return  # an agent that asks may run by itself what only looks
         marked = ToolCallDetails(ran_without_asking=True)
-        self._channels.dispatch(cards.shown(turn.id, call_id, marked))
+        self._channels.dispatch(cards.show_details(turn.id, call_id, marked))
         self._policy.record_unasked(request, verdict, call_id)
         self.ran_unasked(turn.id)
 
