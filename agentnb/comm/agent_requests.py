@@ -219,7 +219,7 @@ class AgentLaunch(Wire, frozen=True, kw_only=True):
     name: str
     title: str
     line: str
-    variables: tuple[str, ...] = ()
+    variables: tuple[str, ...]
     file: str | None = None
     state: str | None = None
     problem: str | None = None
@@ -243,7 +243,7 @@ def agent_commands() -> tuple[AgentLaunch, ...]:
     names = {each.name for each in own}
     specs = sorted(catalogue().values(), key=lambda spec: (spec.rank, spec.name))
     listed += [
-        AgentLaunch(name=spec.name, title=spec.title, line=shlex.join(spec.command))
+        AgentLaunch(name=spec.name, title=spec.title, line=shlex.join(spec.command), variables=())
         for spec in specs
         if spec.name not in names
     ]

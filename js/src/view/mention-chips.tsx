@@ -1,32 +1,17 @@
 /** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
 
 import { useEffect, useState } from "preact/hooks";
+import type { MentionPreview } from "../comm/requests.gen";
 import { table } from "../state/object";
 import { usePlace, useView } from "./context";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
 import { line, plain, reason, short } from "./plain";
 
-/** `MentionPreview` of agentnb/comm/answers.py. */
-interface Preview {
-  label: string;
-  kind: string;
-  leftOut?: string[];
-  isTaken?: boolean;
-  tokens?: number;
-  text?: string;
-  data?: string;
-  contentType?: string;
-}
-
-interface Previewed {
-  items?: Preview[];
-}
-
 const ASK_AFTER = 300;
 const LONGEST_DRAFT = 100_000;
 const MENTION = /(?<![^\s([{"'“‘,;:>*])@(?:"[^"\n]+"|[^\W\d][^\s`"'()[\]{}<>,;!?*]*|[.~/][^\s`"'()[\]{}<>,;!?*]+)/gu;
-const NONE: readonly Preview[] = [];
+const NONE: readonly MentionPreview[] = [];
 const ICONS: Record<string, IconName> = table({ image: "image", symbol: "variable", directory: "folder" });
 
 export function MentionChips({ draft, box }: { draft: string; box: { current: HTMLTextAreaElement | null } }) {
@@ -34,7 +19,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const { chat } = usePlace();
   const [items, setItems] = useState(NONE);
   const [open, setOpen] = useState<string>();
-  const [shown, show] = useState<Preview>();
+  const [shown, show] = useState<MentionPreview>();
   const [trouble, setTrouble] = useState("");
   const text = draft.slice(0, LONGEST_DRAFT);
   const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
@@ -42,8 +27,8 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
     if (mentioned === "") return setItems(NONE);
     let late = false;
     const ask = () =>
-      store.request<Previewed>("previewMentions", { channel: chat, text }).then(
-        (answer) => !late && setItems(answer.items ?? NONE),
+      store.request("previewMentions", { channel: chat, text }).then(
+        (answer) => !late && setItems(answer.items),
         () => !late && setItems(NONE), // a kernel with an older agentnb knows no previews
       );
     const timer = setTimeout(ask, ASK_AFTER);
@@ -57,8 +42,8 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
     show(undefined);
     setTrouble("");
     if (open === label) return;
-    store.request<Previewed>("previewMentions", { channel: chat, text, label }).then(
-      (answer) => show(answer.items?.find((one) => one.label === label)),
+    store.request("previewMentions", { channel: chat, text, label }).then(
+      (answer) => show(answer.items.find((one) => one.label === label)),
       (error: unknown) => setTrouble(reason(error)),
     );
   };
@@ -84,18 +69,16 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               <Icon name={ICONS[kind] ?? "file"} />
               <span class="chip-name">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
-              {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
-              {isTaken === false && <span class="chip-note">not taken</span>}
+              {leftOut.length > 0 && <span class="chip-note">cut</span>}
+              {!isTaken && <span class="chip-note">not taken</span>}
             </button>
           </li>
         ))}
       </ul>
       {current && (
         <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
-          {current.isTaken === false && (
-            <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>
-          )}
-          {current.leftOut?.map((sentence) => (
+          {!current.isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+          {current.leftOut.map((sentence) => (
             <p class="note" key={sentence}>
               {line(sentence, 300)}
             </p>
@@ -112,7 +95,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   );
 }
 
-function Content({ of: { label, text, data, contentType } }: { of: Preview }) {
+function Content({ of: { label, text, data, contentType } }: { of: MentionPreview }) {
   const source = data && imageSource(contentType, data);
   if (source) return <img src={source} alt={line(label, 60)} />;
   if (text !== undefined)

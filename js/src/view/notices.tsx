@@ -1,6 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
 import { useState } from "preact/hooks";
+import type { KernelAccess } from "../comm/answers";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
@@ -80,7 +81,7 @@ interface StartProps {
   /** What tabs name as theirs. */
   id: string;
   agents: readonly AgentInfo[];
-  onNew: (agent: string, kernel: string) => void;
+  onNew: (agent: string, kernel: KernelAccess) => void;
   onPanel: (name: PanelName) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
@@ -102,7 +103,12 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       ) : (
         <>
           {!isElsewhere && <StartAccess value={access} disabled={disabled} onChoose={choose} />}
-          <Agents agents={agents} onNew={(agent) => onNew(agent, access)} disabled={disabled} all={all} />
+          <Agents
+            agents={agents}
+            onNew={(agent) => onNew(agent, access as KernelAccess)}
+            disabled={disabled}
+            all={all}
+          />
         </>
       )}
       {!isElsewhere && <Earlier />}

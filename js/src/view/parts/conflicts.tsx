@@ -1,8 +1,9 @@
 /** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
 
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ChangeConflict } from "../../comm/requests.gen";
 import { own } from "../../state/object";
-import type { Choice, Conflict, Operations } from "../change-operations";
+import type { Choice, Operations } from "../change-operations";
 import { many } from "../change-set";
 import { Fold } from "../fold";
 import { count, line } from "../plain";
@@ -74,7 +75,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
 }
 
 /** The three versions: one as it is, the two others by what is different in them. */
-function Versions({ id, conflict, old, left }: { id: string; conflict: Conflict; old: string; left: string }) {
+function Versions({ id, conflict, old, left }: { id: string; conflict: ChangeConflict; old: string; left: string }) {
   const { base, target, current } = conflict;
   return (
     <>

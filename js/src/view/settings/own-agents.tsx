@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { line } from "../plain";
 import { FormTrouble, LineField, NO_VARIABLES, readVariables, VariablesField } from "./form-fields";
 import { useForget, useKept } from "./kept";
-import type { AgentCommand } from "./list";
+import type { AgentLaunch } from "./list";
 
 interface Props {
-  agents: readonly AgentCommand[];
+  agents: readonly AgentLaunch[];
   /** Writes a description, or removes it where there is no `agent`. */
   onChange: (name: string, state: string, agent?: { line: string; env: Record<string, string | null> }) => void;
   children: ComponentChildren;
@@ -56,7 +56,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
                 class="text-button small"
                 aria-label={`Edit the agent ${line(agent.name, 60)}`}
                 aria-expanded={editing === agent.name}
-                disabled={agent.problem !== ""}
+                disabled={Boolean(agent.problem)}
                 onClick={() => edit(editing === agent.name ? undefined : agent.name)}
               >
                 Edit
@@ -67,7 +67,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
                 aria-label={`Remove the agent ${line(agent.name, 60)}`}
                 onClick={() => {
                   edit(undefined);
-                  onChange(agent.name, agent.state);
+                  onChange(agent.name, agent.state ?? "");
                 }}
               >
                 Remove
@@ -115,7 +115,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
 }
 
 interface FormProps {
-  agent: AgentCommand | undefined;
+  agent: AgentLaunch | undefined;
   names: readonly string[];
   onCancel: () => void;
   onSave: (name: string, agent: { line: string; env: Record<string, string | null> }) => void;

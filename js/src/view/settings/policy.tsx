@@ -1,6 +1,8 @@
 /** The policy in the settings: its rules, what would happen with a command or a file, and trusted folders. */
+
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Request } from "../../comm/answers";
 import { line, plain, reason } from "../plain";
 import { FolderChooser } from "./folder";
 import { useKept } from "./kept";
@@ -8,7 +10,7 @@ import type { Listed } from "./list";
 
 interface Props {
   listed: Listed;
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   change: (at: string, params: object, done: string) => void;
   /** What is asked and said at a place. */
   below: (at: string) => ComponentChildren;
@@ -27,7 +29,7 @@ export function Policy({ listed, request, change, below }: Props) {
 }
 
 function Rules({ listed, change, below }: Omit<Props, "request">) {
-  const { rules, projectRules, grants, policyFile } = listed;
+  const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <div class="setting" role="group" aria-label="Policy rules">
       <span class="setting-title">Policy rules</span>
@@ -62,7 +64,7 @@ function Rules({ listed, change, below }: Omit<Props, "request">) {
   );
 }
 
-function Grants({ grants, change }: Pick<Listed, "grants"> & Pick<Props, "change">) {
+function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
   return (
     <>
       <p class="dim small">Allowed on cards, in conversations that are open:</p>
@@ -144,7 +146,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
   const test = async () => {
     const params = kind === "command" ? { command: text } : { path: text, tool: kind };
     try {
-      say(plain((await request<{ message?: unknown }>("testPolicy", params)).message));
+      say(plain((await request("testPolicy", params)).message));
     } catch (error) {
       say(reason(error));
     }
