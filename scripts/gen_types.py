@@ -1,4 +1,4 @@
-"""Writes the TypeScript types and tables of `js/src/state`, and the typed requests of `js/src/comm`.
+"""Writes the TypeScript types, tables and typed requests of `js/src/state` from `agentnb.state` and `agentnb.comm`.
 
 With `--check`, only says whether they are stale.
 """
@@ -17,12 +17,13 @@ from agentnb.comm.methods import REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
+from agentnb.state.reducers import SETS
 from agentnb.state.schema import json_schema, open_union
 from agentnb.state.versions import WINDOW
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "js" / "src" / "state"
-REQUESTS_TS = ROOT / "js" / "src" / "comm" / "requests.gen.ts"
+REQUESTS_TS = FOLDER / "requests.gen.ts"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
 SERVED = (RootAction, SessionAction, ChatAction)
@@ -113,8 +114,24 @@ def tables(definitions: dict[str, Any]) -> str:
         f"export const OUTPUT_LIMIT = {OUTPUT_LIMIT};\n\n"
         "/** The fields that actions must have, where they must: `name:type`, or `name` alone for a string. */\n"
         "export const REQUIRED: Readonly<Record<string, string>> = {\n"
-        f"{actions}}};\n"
+        f"{actions}}};\n\n"
+        "/** The actions that only set fields: the action's field for each of the state's, by channel. */\n"
+        f"export const SETS = {{\n{''.join(map(_set_fields, SETS))}}} as const;\n"
     )
+
+
+def _set_fields(channel: Any) -> str:
+    rows = "".join(
+        f'    "{kind.__struct_config__.tag}": {{ {_wire_names(kind, fields)} }},\n'
+        for kind, fields in SETS[channel].items()
+    )
+    return f"  {channel}: {{\n{rows}  }},\n" if rows else f"  {channel}: {{}},\n"
+
+
+def _wire_names(kind: Any, fields: dict[str, str]) -> str:
+    names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+    camel = {field: names.get(field) or re.sub(r"_(\w)", lambda found: found[1].upper(), field) for field in fields}
+    return ", ".join(f'{camel[field]}: "{names[source]}"' for field, source in fields.items())
 
 
 def _required(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -157,7 +174,7 @@ def requests(known: dict[str, Any]) -> str:
     imports = "".join(f"  {name},\n" for name in [*used, "JsonObject"] if name in used or "JsonObject" in text)
     return (
         f"/** {NOTE.replace('agentnb/state', 'agentnb/comm')} */\n"
-        f'import type {{\n{imports}}} from "../state/types.gen.ts";\n\n{text}\n'
+        f'import type {{\n{imports}}} from "./types.gen.ts";\n\n{text}\n'
         f"/** Every request, by name. */\nexport interface Requests {{\n{rows}}}\n\n"
         f"/** The form of the answer to each request. */\n"
         f"export const ANSWERS: Readonly<Record<keyof Requests, string>> = {{\n{results}}};\n\n"

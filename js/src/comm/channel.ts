@@ -4,9 +4,9 @@
  * `shown = confirmed + pending`. With nothing pending, shown *is* confirmed: the same object.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Answer } from "../state/answers.ts";
 import type { Action, ChatState, Envelope } from "../state/types.gen.ts";
 import type { Older } from "../view/store.ts";
-import type { Answer } from "./answers.ts";
 
 /** Actions on turns that have ended: they may be about one that was fetched. */
 const LATE: ReadonlySet<string> = new Set(["x-agentnb/late", "x-agentnb/turnChanges"]);

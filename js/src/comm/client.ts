@@ -6,6 +6,7 @@
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
+import { type Answer, checked, isAnswer, type Params, type RequestName } from "../state/answers.ts";
 import { isObject } from "../state/guard.ts";
 import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../state/types.gen.ts";
 import { isRemote } from "../view/identity.ts";
@@ -20,7 +21,6 @@ import type {
   Store,
   ViewLink,
 } from "../view/store.ts";
-import { type Answer, checked, isAnswer, type Params, type RequestName } from "./answers.ts";
 import { Channels, ROOT } from "./channels.ts";
 import { Contents, changeText, pieces, RANGE } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";

@@ -13,7 +13,7 @@
  * a file meanwhile is set back. It is shown again, and not taken for what the user wants.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
-import type { Answer, Params, RequestName } from "../comm/answers";
+import type { Answer, Params, RequestName } from "../state/answers";
 import { plain, reason } from "../view/plain";
 import type { SettingsAccess } from "../view/store";
 

@@ -1,7 +1,7 @@
 /** A restart of the kernel ends its conversations: the one that was shown opens again, the others are offered. */
 
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { KernelAccess } from "../comm/answers";
+import type { KernelAccess } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { keptHere } from "./earlier-conversations";

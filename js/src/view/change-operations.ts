@@ -1,9 +1,9 @@
 /** Keeps, undoes and redoes changes: one operation at a time, with what came of it. */
 
 import { useState } from "preact/hooks";
-import type { Answer } from "../comm/answers";
-import type { ChangeConflict } from "../comm/requests.gen";
+import type { Answer } from "../state/answers";
 import { table } from "../state/object";
+import type { ChangeConflict } from "../state/requests.gen";
 import { many } from "./change-set";
 import { useView } from "./context";
 import { line, reason } from "./plain";

@@ -1,7 +1,7 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { KernelAccess } from "../comm/answers";
+import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";

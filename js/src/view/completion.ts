@@ -1,6 +1,6 @@
 /** What is offered while a `/` command or an `@` mention is typed. */
 import { useEffect, useState } from "preact/hooks";
-import type { Suggestion } from "../comm/requests.gen";
+import type { Suggestion } from "../state/requests.gen";
 import type { AgentCommand } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { line } from "./plain";

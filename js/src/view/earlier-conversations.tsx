@@ -1,7 +1,7 @@
 /** What this notebook's earlier kernels left in the log: conversations that can be opened again. */
 import { useEffect, useState } from "preact/hooks";
-import type { Answer } from "../comm/answers";
-import type { SessionRecord } from "../comm/requests.gen";
+import type { Answer } from "../state/answers";
+import type { SessionRecord } from "../state/requests.gen";
 import { useView } from "./context";
 import { Icon, Spacer } from "./icons";
 import { count, line, reason } from "./plain";

@@ -1,6 +1,6 @@
 /** A conversation before its first message: what it can do, examples made of the user's notebook, and the keys. */
 import { useEffect, useState } from "preact/hooks";
-import type { Answer } from "../comm/answers";
+import type { Answer } from "../state/answers";
 import { usePlace, useView } from "./context";
 import { Earlier } from "./earlier-conversations";
 import { Icon } from "./icons";

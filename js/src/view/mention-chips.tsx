@@ -1,8 +1,8 @@
 /** What the mentions in a draft would attach: a chip each, with its size, what is cut of it, and all of it on demand. */
 
 import { useEffect, useState } from "preact/hooks";
-import type { MentionPreview } from "../comm/requests.gen";
 import { table } from "../state/object";
+import type { MentionPreview } from "../state/requests.gen";
 import { usePlace, useView } from "./context";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";

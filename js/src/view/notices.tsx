@@ -1,7 +1,7 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
 import { useState } from "preact/hooks";
-import type { KernelAccess } from "../comm/answers";
+import type { KernelAccess } from "../state/answers";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";

@@ -1,7 +1,7 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
 
 import type { ReadonlySignal } from "@preact/signals";
-import type { Request } from "../comm/answers";
+import type { Request } from "../state/answers";
 import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 import type { CellPlace } from "./change-set";
 

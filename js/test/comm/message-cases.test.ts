@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { isAnswer, type RequestName } from "../../src/comm/answers.ts";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
 import { isFlush, isInitialized, isReplay, isSnapshot, isText, read } from "../../src/comm/messages.ts";
-import { ANSWERS } from "../../src/comm/requests.gen.ts";
+import { isAnswer, type RequestName } from "../../src/state/answers.ts";
 import { isObject } from "../../src/state/guard.ts";
+import { ANSWERS } from "../../src/state/requests.gen.ts";
 
 type Json = Record<string, unknown>;
 

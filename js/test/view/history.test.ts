@@ -1,7 +1,7 @@
 /** The history: found by the menu and the keyboard, listed, searched, previewed, opened, and deleted with undo. */
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { checked, type RequestName } from "../../src/comm/answers";
+import { checked, type RequestName } from "../../src/state/answers";
 import { eventually } from "../eventually";
 import { AGENT, MemoryStore, readyStore, SESSION, summary } from "./memory-store";
 import { fetchModule } from "./modules";

@@ -3,7 +3,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { h, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Answer, Request } from "../../comm/answers";
+import type { Answer, Request } from "../../state/answers";
 import type { AgentInfo, AgentSetup, RootState } from "../../state/types.gen";
 import { CopyButton } from "../copy";
 import { Spinner } from "../icons";

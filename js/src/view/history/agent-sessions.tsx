@@ -1,8 +1,8 @@
 /** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
-import type { AgentKeptSession } from "../../comm/requests.gen";
+import type { Request } from "../../state/answers";
+import type { AgentKeptSession } from "../../state/requests.gen";
 import { Spinner } from "../icons";
 import { line, plain, reason } from "../plain";
 

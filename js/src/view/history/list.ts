@@ -1,7 +1,7 @@
 /** The conversations of the log as the kernel lists them: asked for, checked, and put in order by day. */
-import type { Request } from "../../comm/answers";
-import type { SearchHit, SessionRecord } from "../../comm/requests.gen";
+import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
+import type { SearchHit, SessionRecord } from "../../state/requests.gen";
 
 /** How many conversations are asked for at once. */
 export const PAGE = 50;

@@ -3,7 +3,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { h, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
+import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
 import { Spinner } from "../icons";

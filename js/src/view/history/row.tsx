@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Answer, Request } from "../../comm/answers";
-import type { SearchHit } from "../../comm/requests.gen";
+import type { Answer, Request } from "../../state/answers";
+import type { SearchHit } from "../../state/requests.gen";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";

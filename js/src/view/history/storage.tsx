@@ -1,8 +1,8 @@
 /** What agentnb keeps on disk: how much and of whom; conversations deleted, the log compacted, checked, repaired, copied. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
-import type { ChangeStorageParams, KeptStorage } from "../../comm/requests.gen";
+import type { Request } from "../../state/answers";
+import type { ChangeStorageParams, KeptStorage } from "../../state/requests.gen";
 import { Spinner } from "../icons";
 import { count, line, plain, reason } from "../plain";
 

@@ -2,7 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
+import type { Request } from "../../state/answers";
 import { reason } from "../plain";
 import { type Conversation, fetchList, PAGE, type Query } from "./list";
 

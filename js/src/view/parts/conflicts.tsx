@@ -1,8 +1,8 @@
 /** Changes that cannot be undone as they are, because they were changed since: the reader sees the versions and chooses. */
 
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ChangeConflict } from "../../comm/requests.gen";
 import { own } from "../../state/object";
+import type { ChangeConflict } from "../../state/requests.gen";
 import type { Choice, Operations } from "../change-operations";
 import { many } from "../change-set";
 import { Fold } from "../fold";

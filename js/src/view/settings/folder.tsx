@@ -1,6 +1,6 @@
 /** A folder of the kernel's machine, typed or chosen among those in the home folder and in the kernel's folder. */
 import { useRef, useState } from "preact/hooks";
-import type { Answer, Request } from "../../comm/answers";
+import type { Answer, Request } from "../../state/answers";
 import { line, plain, reason } from "../plain";
 
 interface Props {

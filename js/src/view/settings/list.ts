@@ -1,9 +1,9 @@
 /** Settings as the kernel lists them, and how their values are shown and typed. */
-import type { Answer } from "../../comm/answers";
-import type { SettingInfo } from "../../comm/requests.gen";
+import type { Answer } from "../../state/answers";
+import type { SettingInfo } from "../../state/requests.gen";
 import { line } from "../plain";
 
-export type { AgentLaunch, OfferedModel, SettingInfo as Setting } from "../../comm/requests.gen";
+export type { AgentLaunch, OfferedModel, SettingInfo as Setting } from "../../state/requests.gen";
 export type Listed = Answer<"listSettings">;
 
 const SOURCES = new Map([

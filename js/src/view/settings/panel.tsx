@@ -3,7 +3,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
+import type { Request } from "../../state/answers";
 import type { AgentInfo, RootState } from "../../state/types.gen";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Request } from "../../comm/answers";
+import type { Request } from "../../state/answers";
 import { line, plain, reason } from "../plain";
 import { FolderChooser } from "./folder";
 import { useKept } from "./kept";

@@ -3,7 +3,7 @@ import type {
   Envelope,
   Turn,
   JsonObject,
-} from "../state/types.gen.ts";
+} from "./types.gen.ts";
 
 /** A session that an agent keeps itself. */
 export interface AgentKeptSession {

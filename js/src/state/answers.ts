@@ -1,5 +1,6 @@
 /** Checks the answers of the kernel against the forms that its structs have. */
-import { isEnvelope, isObject } from "../state/guard.ts";
+import { isEnvelope } from "./guard.ts";
+import { isObject, own, table } from "./object.ts";
 import { ANSWERS, FORMS, type Requests } from "./requests.gen.ts";
 
 export type RequestName = keyof Requests;
@@ -12,14 +13,14 @@ export type KernelAccess = NonNullable<Params<"createSession">["kernel"]>;
 /** Asks the kernel; an answer of another form is an error. */
 export type Request = <M extends RequestName>(method: M, params: Params<M>) => Promise<Answer<M>>;
 
-const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = table({
   unknown: () => true,
   array: Array.isArray,
   object: isObject,
   integer: Number.isSafeInteger,
   count: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   Envelope: isEnvelope,
-};
+});
 
 /** Whether a value is of a kind: a form, a JSON type, one of some words (`=`), or a list (`[]`) or table (`{}`) of them. */
 export function fits(value: unknown, kind: string): boolean {
@@ -32,7 +33,7 @@ export function fits(value: unknown, kind: string): boolean {
       .slice(1)
       .split("|")
       .includes(value as string);
-  const form = FORMS[kind];
+  const form = own(FORMS, kind);
   if (form) return isObject(value) && Object.entries(form).every(([field, of]) => fits(value[field], of));
   return KINDS[kind]?.(value) ?? (kind === typeof value || (/^[A-Z]/.test(kind) && isObject(value)));
 }
