@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from agentnb.comm.methods import Method
+    from agentnb.comm.request_table import Method
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "protocol.md"
@@ -117,9 +117,9 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
     ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
     ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
-    ("agentnb.comm.requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
-    ("agentnb.comm.requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
-    ("agentnb.comm.requests", "PREVIEWED_CHARACTERS", "characters", "of a prompt or an answer there, at most"),
+    ("agentnb.comm.history_requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
+    ("agentnb.comm.history_requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),
+    ("agentnb.comm.history_requests", "PREVIEWED_CHARACTERS", "characters", "of a prompt or an answer there, at most"),
     (
         "agentnb.state.chat_terminal_reducer",
         "OUTPUT_LIMIT",
@@ -140,7 +140,7 @@ def page() -> str:
     from agentnb.state.versions import WINDOW
 
     examples = _examples()
-    from_page = METHODS.values()
+    from_page = sorted(METHODS.values(), key=attrgetter("name"))
     sections = [
         HEAD,
         IDENTITIES,

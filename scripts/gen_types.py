@@ -1,4 +1,4 @@
-"""Writes the TypeScript types and tables of `js/src/state` from the JSON Schema of `agentnb.state`.
+"""Writes the TypeScript types, tables and typed requests of `js/src/state` from `agentnb.state` and `agentnb.comm`.
 
 With `--check`, only says whether they are stale.
 """
@@ -6,18 +6,24 @@ With `--check`, only says whether they are stale.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from agentnb.comm.methods import REQUESTS
 from agentnb.state import ChatAction, RootAction, SessionAction, SessionStatus
 from agentnb.state.chat_terminal_reducer import OUTPUT_LIMIT
 from agentnb.state.codec import ACTIONS
-from agentnb.state.schema import json_schema
+from agentnb.state.reducers import SETS
+from agentnb.state.schema import json_schema, open_union
 from agentnb.state.versions import WINDOW
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "js" / "src" / "state"
+REQUESTS_TS = FOLDER / "requests.gen.ts"
 WIDTH = 120
 NOTE = "Written by scripts/gen_types.py from agentnb/state: change that, then run `make types`."
 SERVED = (RootAction, SessionAction, ChatAction)
@@ -77,9 +83,11 @@ def _type(schema: dict[str, Any]) -> str:
         case {"anyOf": members}:
             named = [_type(member) for member in members if member != {"type": "null"}]
             return " | ".join(dict.fromkeys(named))
+        case {"type": "array", "prefixItems": items}:
+            return f"readonly [{', '.join(map(_type, items))}]"
         case {"type": "array", "items": items} if items:
             item = _type(items)
-            return f"readonly {f'({item})' if ' | ' in item else item}[]"
+            return f"readonly {f'({item})' if ' ' in item else item}[]"
         case {"type": "object", "additionalProperties": values} if values:
             return f"Readonly<Record<string, {_type(values)}>>"
         case {"type": kind}:
@@ -106,8 +114,24 @@ def tables(definitions: dict[str, Any]) -> str:
         f"export const OUTPUT_LIMIT = {OUTPUT_LIMIT};\n\n"
         "/** The fields that actions must have, where they must: `name:type`, or `name` alone for a string. */\n"
         "export const REQUIRED: Readonly<Record<string, string>> = {\n"
-        f"{actions}}};\n"
+        f"{actions}}};\n\n"
+        "/** The actions that only set fields: the action's field for each of the state's, by channel. */\n"
+        f"export const SETS = {{\n{''.join(map(_set_fields, SETS))}}} as const;\n"
     )
+
+
+def _set_fields(channel: Any) -> str:
+    rows = "".join(
+        f'    "{kind.__struct_config__.tag}": {{ {_wire_names(kind, fields)} }},\n'
+        for kind, fields in SETS[channel].items()
+    )
+    return f"  {channel}: {{\n{rows}  }},\n" if rows else f"  {channel}: {{}},\n"
+
+
+def _wire_names(kind: Any, fields: dict[str, str]) -> str:
+    names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+    camel = {field: names.get(field) or re.sub(r"_(\w)", lambda found: found[1].upper(), field) for field in fields}
+    return ", ".join(f'{camel[field]}: "{names[source]}"' for field, source in fields.items())
 
 
 def _required(name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -133,10 +157,89 @@ def _json_type(schema: dict[str, Any], definitions: dict[str, Any]) -> str | Non
     return "number" if kind == "integer" else kind
 
 
+def requests(known: dict[str, Any]) -> str:
+    """The text of `requests.gen.ts`: the parameters and the answer of each request, and the forms of the answers."""
+    kinds = [kind for method in REQUESTS.values() for kind in (method.params, method.result)]
+    _, components = msgspec.json.schema_components(kinds, schema_hook=open_union, ref_template="#/$defs/{name}")
+    own = {name: schema for name, schema in sorted(components.items()) if name not in known}
+    text = "\n".join(_definition(name, schema) for name, schema in own.items())
+    used = sorted(name for name in known if re.search(rf"\b{name}\b", re.sub(r"/\*\*.*?\*/", "", text)))
+    rows = "".join(
+        f"  readonly {name}: {{ readonly params: {_name(method.params)}; readonly result: {_name(method.result)} }};\n"
+        for name, method in sorted(REQUESTS.items())
+    )
+    answers = {_name(method.result) for method in REQUESTS.values()}
+    forms = "".join(_form(name, own[name]) for name in _within(answers, own))
+    results = "".join(f'  {name}: "{_name(method.result)}",\n' for name, method in sorted(REQUESTS.items()))
+    imports = "".join(f"  {name},\n" for name in [*used, "JsonObject"] if name in used or "JsonObject" in text)
+    return (
+        f"/** {NOTE.replace('agentnb/state', 'agentnb/comm')} */\n"
+        f'import type {{\n{imports}}} from "./types.gen.ts";\n\n{text}\n'
+        f"/** Every request, by name. */\nexport interface Requests {{\n{rows}}}\n\n"
+        f"/** The form of the answer to each request. */\n"
+        f"export const ANSWERS: Readonly<Record<keyof Requests, string>> = {{\n{results}}};\n\n"
+        "/** The fields of each form and their kinds; a kind with a question mark may be absent. */\n"
+        f"export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {{\n{forms}}};\n"
+    )
+
+
+def _name(kind: type[Any] | None) -> str:
+    return "" if kind is None else kind.__name__
+
+
+def _within(names: set[str], definitions: dict[str, Any]) -> list[str]:
+    """The structs that have these names or are in one of them."""
+    found: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name in definitions and name not in found:
+            found.add(name)
+            waiting += re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
+    return sorted(found)
+
+
+def _form(name: str, schema: dict[str, Any]) -> str:
+    required = set(schema.get("required", ()))
+    fields = {field: _kind(value) + ("" if field in required else "?") for field, value in schema["properties"].items()}
+    shown = ", ".join(f'{field}: "{kind}"' for field, kind in fields.items() if kind != "unknown?")
+    line = f"  {name}: {{ {shown} }},\n" if shown else f"  {name}: {{}},\n"
+    if len(line) <= WIDTH:
+        return line
+    rows = "".join(f'    {field}: "{kind}",\n' for field, kind in fields.items() if kind != "unknown?")
+    return f"  {name}: {{\n{rows}  }},\n"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """The kind of a field, for the page's guard."""
+    match schema:
+        case {"$ref": reference}:
+            return str(reference).rsplit("/", 1)[-1]
+        case {"enum": values}:
+            return "=" + "|".join(values)
+        case {"anyOf": members}:
+            kinds = {_kind(member) for member in members if member != {"type": "null"}}
+            return kinds.pop() if len(kinds) == 1 else "unknown"
+        case {"type": "array", "items": items} if items:
+            return f"{_kind(items)}[]"
+        case {"type": "object", "additionalProperties": values} if values:
+            return f"{_kind(values)}{{}}"
+        case {"type": "integer"}:
+            return "count" if schema.get("minimum") == 0 else "integer"
+        case {"type": kind}:
+            return str(kind)
+        case _:
+            return "unknown"
+
+
 def files() -> dict[Path, str]:
     """What each file should hold."""
     definitions = json_schema()["$defs"]
-    return {FOLDER / "types.gen.ts": types(definitions), FOLDER / "tables.gen.ts": tables(definitions)}
+    return {
+        FOLDER / "types.gen.ts": types(definitions),
+        FOLDER / "tables.gen.ts": tables(definitions),
+        REQUESTS_TS: requests(definitions),
+    }
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ and requests, too, in this form of them."""
 ASK = "x-agentnb/ask"
 
 
-class InitializeParams(Params, frozen=True, kw_only=True):
+class InitializeCommand(Params, frozen=True, kw_only=True):
     """The first request of a connection."""
 
     meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
@@ -53,7 +53,7 @@ class InitializeParams(Params, frozen=True, kw_only=True):
     locale: str | None = None
 
 
-class ReconnectParams(Params, frozen=True, kw_only=True):
+class ReconnectCommand(Params, frozen=True, kw_only=True):
     """The first request of a connection whose client had another one before."""
 
     client_id: Name
@@ -62,7 +62,7 @@ class ReconnectParams(Params, frozen=True, kw_only=True):
     meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
-class DispatchParams(Params, frozen=True, kw_only=True):
+class DispatchCommand(Params, frozen=True, kw_only=True):
     """What a client wants to happen."""
 
     client_seq: int
@@ -75,20 +75,20 @@ class SubscribeView(msgspec.Struct, frozen=True, kw_only=True):
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
-class SubscribeParams(Params, frozen=True, kw_only=True):
+class SubscribeCommand(Params, frozen=True, kw_only=True):
     """A channel to follow."""
 
     view: SubscribeView = SubscribeView()
 
 
-class ListSessionsParams(Params, frozen=True, kw_only=True):
+class ListSessionsCommand(Params, frozen=True, kw_only=True):
     """A page of the list, from 0.5.1 on; all of it by default."""
 
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     cursor: Uri | None = None
 
 
-class CreateSessionParams(Params, frozen=True, kw_only=True):
+class CreateSessionCommand(Params, frozen=True, kw_only=True):
     """A new conversation, at a URI that the client chooses. From 0.7 on it has several folders."""
 
     provider: str | None = None
@@ -98,7 +98,7 @@ class CreateSessionParams(Params, frozen=True, kw_only=True):
     fork: dict[str, Any] | None = None
 
 
-class FetchTurnsParams(Params, frozen=True, kw_only=True):
+class FetchTurnsCommand(Params, frozen=True, kw_only=True):
     """Older turns of a chat: those before a turn, or from 0.5.1 on those that the cursor in its state stands for."""
 
     before: str | None = None
@@ -106,27 +106,27 @@ class FetchTurnsParams(Params, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1)] = 50
 
 
-class ResourceReadParams(Params, frozen=True, kw_only=True):
+class ResourceReadCommand(Params, frozen=True, kw_only=True):
     """A file of a workspace, or content that a state refers to."""
 
     uri: Uri
     encoding: Literal["utf-8", "base64"] = "utf-8"
 
 
-class ResourceListParams(Params, frozen=True, kw_only=True):
+class ResourceListCommand(Params, frozen=True, kw_only=True):
     """A folder of a workspace."""
 
     uri: Uri
 
 
-class ResourceResolveParams(Params, frozen=True, kw_only=True):
+class ResourceResolveCommand(Params, frozen=True, kw_only=True):
     """What is at a path of a workspace."""
 
     uri: Uri
     follow_symlinks: bool = True
 
 
-class ResourceRequestParams(Params, frozen=True, kw_only=True):
+class ResourceRequestCommand(Params, frozen=True, kw_only=True):
     """Whether a file may be asked for; what is written is decided when it is."""
 
     uri: Uri
@@ -134,7 +134,7 @@ class ResourceRequestParams(Params, frozen=True, kw_only=True):
     write: bool = False
 
 
-class ResourceWriteParams(Params, frozen=True, kw_only=True):
+class ResourceWriteCommand(Params, frozen=True, kw_only=True):
     """A file of a workspace, and what is to be in it."""
 
     uri: Uri
@@ -146,20 +146,20 @@ class ResourceWriteParams(Params, frozen=True, kw_only=True):
     if_match: str | None = None
 
 
-class ResourceDeleteParams(Params, frozen=True, kw_only=True):
+class ResourceDeleteCommand(Params, frozen=True, kw_only=True):
     """A file or folder that is to go."""
 
     uri: Uri
     recursive: bool = False
 
 
-class ResourceMkdirParams(Params, frozen=True, kw_only=True):
+class ResourceMkdirCommand(Params, frozen=True, kw_only=True):
     """A folder that is to be there."""
 
     uri: Uri
 
 
-class ResourceMoveParams(Params, frozen=True, kw_only=True):
+class ResourceMoveCommand(Params, frozen=True, kw_only=True):
     """A file that is to be elsewhere, or to be there twice."""
 
     source: Uri
@@ -185,39 +185,24 @@ ChangesetTarget: TypeAlias = ResourceTarget | RangeTarget
 """What an operation on a change set is for (AHP ``ChangesetOperationTarget``)."""
 
 
-class InvokeChangesetOperationParams(Params, frozen=True, kw_only=True):
+class InvokeChangesetOperationCommand(Params, frozen=True, kw_only=True):
     """Undo, redo or keep what turns changed."""
 
     operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangesetTarget | None = None
 
 
-class SessionConfigParams(Params, frozen=True, kw_only=True):
+class SessionConfigCommand(Params, frozen=True, kw_only=True):
     """The settings that a new conversation has."""
 
     provider: str | None = None
 
 
-class AskParams(Params, frozen=True, kw_only=True):
+class AskCommand(Params, frozen=True, kw_only=True):
     """Ours: what a page asks of a conversation, for the pages of another kernel of ours (`agentnb.connect`)."""
 
     method: str
     params: dict[str, Any] = {}
-
-
-PAGE_REQUESTS: dict[str, Right] = {
-    "openSession": "drive",
-    "restartAgent": "drive",
-    "stopToolCall": "drive",
-    "complete": "drive",
-    "previewMentions": "drive",
-    "suggestPrompts": "drive",
-    "listFiles": "drive",
-    "readFile": "drive",
-    "readChange": "drive",
-    "invokeChangesetOperation": "approve",
-}
-"""What such a page can ask for, and the right that it takes."""
 
 
 class Command(NamedTuple):
@@ -230,48 +215,50 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "initialize": Command(InitializeParams, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
+    "initialize": Command(InitializeCommand, None, "The version is negotiated; snapshots of `initialSubscriptions`."),
     "reconnect": Command(
-        ReconnectParams,
+        ReconnectCommand,
         None,
         "Replay, where the feed reaches back to the number; else snapshots. Who is not known is refused.",
     ),
     "ping": Command(Params, None, "Answered at any time."),
     "subscribe": Command(
-        SubscribeParams, "watch", "Root, session, chat, terminal and changeset channels. `view.turns`: at most 100."
+        SubscribeCommand, "watch", "Root, session, chat, terminal and changeset channels. `view.turns`: at most 100."
     ),
     "unsubscribe": Command(Params, "watch", "", is_notification=True),
-    "dispatchAction": Command(DispatchParams, "watch", "Which actions: see below.", is_notification=True),
+    "dispatchAction": Command(DispatchCommand, "watch", "Which actions: see below.", is_notification=True),
     "listSessions": Command(
-        ListSessionsParams, "watch", "The open conversations, as far as the client may see them; in pages, if asked to."
+        ListSessionsCommand,
+        "watch",
+        "The open conversations, as far as the client may see them; in pages, if asked to.",
     ),
     "createSession": Command(
-        CreateSessionParams, "drive", "In the kernel's folder. `fork`: refused. `config`: what is given is ignored."
+        CreateSessionCommand, "drive", "In the kernel's folder. `fork`: refused. `config`: what is given is ignored."
     ),
     "disposeSession": Command(Params, "drive", "Closes the conversation."),
     "fetchTurns": Command(
-        FetchTurnsParams, "watch", "At most 100 turns at once; from 0.5.1 on as `chat/turnsLoaded` to who asked."
+        FetchTurnsCommand, "watch", "At most 100 turns at once; from 0.5.1 on as `chat/turnsLoaded` to who asked."
     ),
-    "resolveSessionConfig": Command(SessionConfigParams, "drive", "The settings that conversations have."),
+    "resolveSessionConfig": Command(SessionConfigCommand, "drive", "The settings that conversations have."),
     "resourceRead": Command(
-        ResourceReadParams, "drive", "Files of a workspace, within its boundary and the policy, and long content."
+        ResourceReadCommand, "drive", "Files of a workspace, within its boundary and the policy, and long content."
     ),
-    "resourceList": Command(ResourceListParams, "drive", "Folders of a workspace, within its boundary."),
-    "resourceResolve": Command(ResourceResolveParams, "drive", "What is at a path of a workspace, with an `etag`."),
+    "resourceList": Command(ResourceListCommand, "drive", "Folders of a workspace, within its boundary."),
+    "resourceResolve": Command(ResourceResolveCommand, "drive", "What is at a path of a workspace, with an `etag`."),
     "resourceRequest": Command(
-        ResourceRequestParams, "drive", "Says whether a path is in a workspace. What is written is decided when it is."
+        ResourceRequestCommand, "drive", "Says whether a path is in a workspace. What is written is decided when it is."
     ),
     "resourceWrite": Command(
-        ResourceWriteParams, "drive", "Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."
+        ResourceWriteCommand, "drive", "Asks as a file write of an agent does. `ifMatch`, `createOnly` and all modes."
     ),
-    "resourceMkdir": Command(ResourceMkdirParams, "drive", "Asks likewise; a folder that is there is no change."),
-    "resourceDelete": Command(ResourceDeleteParams, "drive", "Asks likewise. A link goes, not what it leads to."),
-    "resourceMove": Command(ResourceMoveParams, "drive", "Asks likewise. A file is replaced, a folder never."),
-    "resourceCopy": Command(ResourceMoveParams, "drive", "Asks likewise. Files only, and none that may hold secrets."),
+    "resourceMkdir": Command(ResourceMkdirCommand, "drive", "Asks likewise; a folder that is there is no change."),
+    "resourceDelete": Command(ResourceDeleteCommand, "drive", "Asks likewise. A link goes, not what it leads to."),
+    "resourceMove": Command(ResourceMoveCommand, "drive", "Asks likewise. A file is replaced, a folder never."),
+    "resourceCopy": Command(ResourceMoveCommand, "drive", "Asks likewise. Files only, and none that may hold secrets."),
     "invokeChangesetOperation": Command(
-        InvokeChangesetOperationParams, "approve", "`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."
+        InvokeChangesetOperationCommand, "approve", "`undo`, `redo`, `keep` and `apply`; targets of kind `resource`."
     ),
-    ASK: Command(AskParams, "watch", "Ours: what the pages of another kernel ask (`agentnb.connect`)."),
+    ASK: Command(AskCommand, "watch", "Ours: what the pages of another kernel ask (`agentnb.connect`)."),
 }
 """What is answered, by name. Any other request is answered with `METHOD_NOT_FOUND`."""
 

@@ -211,7 +211,7 @@ class AhpConnection:
 
     # --- the connection's own ---
 
-    def _initialize(self, params: c.InitializeParams) -> dict[str, Any]:
+    def _initialize(self, params: c.InitializeCommand) -> dict[str, Any]:
         version = negotiate(params.protocol_versions)
         client, channels = self._admit(params, version)
         self._feed.remember_version(self.grant.name, params.client_id, version)
@@ -222,7 +222,7 @@ class AhpConnection:
             **({"_meta": c.IS_OURS} if client.is_ours else {}),
         }
 
-    def _reconnect(self, params: c.ReconnectParams) -> dict[str, Any]:
+    def _reconnect(self, params: c.ReconnectCommand) -> dict[str, Any]:
         version = self._feed.versions.get((self.grant.name, params.client_id))
         if version is None and not _is_ours(params):
             why = "This kernel has not negotiated a version with this client. Send initialize."
@@ -239,7 +239,7 @@ class AhpConnection:
         return {"type": "replay", "actions": client.unseen(), "missing": missing}
 
     def _admit(
-        self, params: c.InitializeParams | c.ReconnectParams, version: str
+        self, params: c.InitializeCommand | c.ReconnectCommand, version: str
     ) -> tuple[RemoteClient, ClientChannels]:
         own_id = params.client_id
         if not self._join(self, own_id):
@@ -270,5 +270,5 @@ class AhpConnection:
             self._deliver(client.client_id, message)
 
 
-def _is_ours(params: c.InitializeParams | c.ReconnectParams) -> bool:
+def _is_ours(params: c.InitializeCommand | c.ReconnectCommand) -> bool:
     return (params.meta or {}).get(c.OURS) == c.IS_OURS[c.OURS]

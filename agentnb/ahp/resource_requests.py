@@ -67,7 +67,7 @@ class ResourceRequests:
 
     # --- what is there ---
 
-    async def read(self, params: c.ResourceReadParams) -> dict[str, Any]:
+    async def read(self, params: c.ResourceReadCommand) -> dict[str, Any]:
         """Answer ``resourceRead``."""
         data = await read_resource(self._seen(), self._service, self._client.client_id, params.uri)
         if params.encoding == "base64":
@@ -77,11 +77,11 @@ class ResourceRequests:
         except UnicodeDecodeError:
             return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
 
-    async def list(self, params: c.ResourceListParams) -> dict[str, Any]:
+    async def list(self, params: c.ResourceListCommand) -> dict[str, Any]:
         """Answer ``resourceList``."""
         return await list_folder(self._seen(), self._service, self._client.client_id, params.uri)
 
-    async def resolve(self, params: c.ResourceResolveParams) -> dict[str, Any]:
+    async def resolve(self, params: c.ResourceResolveCommand) -> dict[str, Any]:
         """Answer ``resourceResolve``."""
         _, place = self._place(params.uri, follow=params.follow_symlinks)
         found = await asyncio.to_thread(_there, place)
@@ -90,7 +90,7 @@ class ResourceRequests:
         size = {"size": found.size} if found.kind == "file" else {}
         return {**told, **size, "mtime": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
-    def request(self, params: c.ResourceRequestParams) -> dict[str, Any]:
+    def request(self, params: c.ResourceRequestCommand) -> dict[str, Any]:
         """Answer ``resourceRequest``: what is in no workspace is refused, and what may hold secrets to be read."""
         conversation, place = self._place(params.uri)
         if params.read or not params.write:
@@ -99,7 +99,7 @@ class ResourceRequests:
 
     # --- what it changes ---
 
-    async def write(self, params: c.ResourceWriteParams) -> dict[str, Any]:
+    async def write(self, params: c.ResourceWriteCommand) -> dict[str, Any]:
         """Answer ``resourceWrite``."""
         data = _decoded(params)
 
@@ -116,7 +116,7 @@ class ResourceRequests:
         await self._write(params.uri, new, check)
         return {}
 
-    async def copy(self, params: c.ResourceMoveParams) -> dict[str, Any]:
+    async def copy(self, params: c.ResourceMoveCommand) -> dict[str, Any]:
         """Answer ``resourceCopy``."""
         conversation, source = self._place(params.source)
         _check_readable(conversation, source)
@@ -126,7 +126,7 @@ class ResourceRequests:
         await self._write(params.destination, lambda _: data, lambda place: _check_free(place, params.fail_if_exists))
         return {}
 
-    async def make_folder(self, params: c.ResourceMkdirParams) -> dict[str, Any]:
+    async def make_folder(self, params: c.ResourceMkdirCommand) -> dict[str, Any]:
         """Answer ``resourceMkdir``."""
         conversation, place = self._place(params.uri)
         found = await asyncio.to_thread(files.found_at, place)
@@ -139,7 +139,7 @@ class ResourceRequests:
                 await asyncio.to_thread(files.make_folder, place)
         return {}
 
-    async def delete(self, params: c.ResourceDeleteParams) -> dict[str, Any]:
+    async def delete(self, params: c.ResourceDeleteCommand) -> dict[str, Any]:
         """Answer ``resourceDelete``."""
         conversation, place = self._place(params.uri, follow=False)
         request, shown = await asyncio.to_thread(_deletion, place, recursive=params.recursive)
@@ -150,7 +150,7 @@ class ResourceRequests:
             await asyncio.to_thread(files.delete, place, recursive=params.recursive)
         return {}
 
-    async def move(self, params: c.ResourceMoveParams) -> dict[str, Any]:
+    async def move(self, params: c.ResourceMoveCommand) -> dict[str, Any]:
         """Answer ``resourceMove``."""
         conversation, source = self._place(params.source, follow=False)
         _, destination = self._place(params.destination, follow=False)
@@ -232,7 +232,7 @@ def write_question(path: Path, shown: bytes | None, data: bytes, *, again: bool)
         return PolicyRequest(kind="write", title=request.title, path=request.path, preview=(note,), again=again)
 
 
-def _decoded(params: c.ResourceWriteParams) -> bytes:
+def _decoded(params: c.ResourceWriteCommand) -> bytes:
     if params.encoding == "utf-8":
         return params.data.encode("utf-8", "replace")
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from agentnb.comm.client_requests import Bytes
 from agentnb.comm.content_refs import RANGE, SCHEME
+from agentnb.comm.request_table import Bytes
 from agentnb.errors import FileUnavailable, OutsideWorkspace, UsageError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.uris import from_ahp, place_of
 from agentnb.ahp.versions import is_since
 from agentnb.comm import window
-from agentnb.comm.client_requests import Bytes
+from agentnb.comm.request_table import REQUESTS, Bytes
 from agentnb.errors import PermissionDenied
 from agentnb.host.channels import session_config
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
@@ -67,7 +67,7 @@ class SessionRequests:
             c.ASK: self.ask,
         }
 
-    def subscribe(self, params: c.SubscribeParams) -> dict[str, Any]:
+    def subscribe(self, params: c.SubscribeCommand) -> dict[str, Any]:
         """Answer ``subscribe``."""
         own = self._channels.find(params.channel)
         if own is None:
@@ -82,7 +82,7 @@ class SessionRequests:
         if own is not None:
             self._client.unsubscribe(own)
 
-    def dispatch(self, params: c.DispatchParams) -> None:
+    def dispatch(self, params: c.DispatchCommand) -> None:
         """Answer ``dispatchAction``: what the client wants to happen."""
         client = self._client
         own = self._channels.find(params.channel)
@@ -116,7 +116,7 @@ class SessionRequests:
         once = [option for option in options if option.option_kind in {"allow_once", "reject_once"}]
         return action if not options else {**action, "selectedOptionId": (once or options)[0].id}
 
-    def list(self, params: c.ListSessionsParams) -> dict[str, Any]:
+    def list(self, params: c.ListSessionsCommand) -> dict[str, Any]:
         """Answer ``listSessions``."""
         seen = [each for each in self._feed.sessions if self._client.sees(each.resource)]
         items = [summary_to_ahp(summary, self._client.ahp_version) for summary in seen]
@@ -125,7 +125,7 @@ class SessionRequests:
             raise RequestFailed(INVALID_PARAMS, "The cursor's session is not listed any more. Begin again.")
         return page
 
-    def create(self, params: c.CreateSessionParams) -> None:
+    def create(self, params: c.CreateSessionCommand) -> None:
         """Answer ``createSession``."""
         place = place_of(params.channel)
         if place is None or place.kind != "session" or self._client.grant.tabs is not None:
@@ -148,7 +148,7 @@ class SessionRequests:
         """Answer ``disposeSession``."""
         self._service.ask(self._client.client_id, "disposeSession", {"channel": self._channels.named(params.channel)})
 
-    def fetch_turns(self, params: c.FetchTurnsParams) -> dict[str, Any]:
+    def fetch_turns(self, params: c.FetchTurnsCommand) -> dict[str, Any]:
         """Answer ``fetchTurns``."""
         client, version = self._client, self._client.ahp_version
         chat = self._host.find(self._channels.named(params.channel, "chat")).chat.state
@@ -160,12 +160,12 @@ class SessionRequests:
         self._notify("action", envelope)
         return {}
 
-    def resolve_config(self, _params: c.SessionConfigParams) -> dict[str, Any]:
+    def resolve_config(self, _params: c.SessionConfigCommand) -> dict[str, Any]:
         """Answer ``resolveSessionConfig``."""
         config = session_config("ask")
         return {"schema": config.schema, "values": config.values}
 
-    async def invoke_changeset_operation(self, params: c.InvokeChangesetOperationParams) -> dict[str, Any]:
+    async def invoke_changeset_operation(self, params: c.InvokeChangesetOperationCommand) -> dict[str, Any]:
         """Answer ``invokeChangesetOperation``."""
         told: dict[str, Any] = {
             "changeset": self._channels.named(params.channel, "changeset"),
@@ -178,9 +178,10 @@ class SessionRequests:
         result = await self._service.ask(self._client.client_id, "invokeChangesetOperation", told)
         return {"message": result["message"]}
 
-    async def ask(self, params: c.AskParams) -> dict[str, Any]:
+    async def ask(self, params: c.AskCommand) -> dict[str, Any]:
         """Answer what a page of another kernel of ours asks, as for a page of this one."""
-        right = c.PAGE_REQUESTS.get(params.method)
+        method = REQUESTS.get(params.method)
+        right = None if method is None else method.right
         own = self._channels.find(params.channel)
         if right is None:
             raise RequestFailed(METHOD_NOT_FOUND, f"Other kernels cannot ask for {params.method[:100]!r}.")

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
 from agentnb.clock import now_ms
-from agentnb.comm import file_messages as fm
-from agentnb.comm import messages as m
 from agentnb.comm import window
-from agentnb.comm.content_refs import Contents, with_references
+from agentnb.comm.answers import ChannelUpdate, Count
+from agentnb.comm.content_refs import with_references
+from agentnb.comm.messages import UNKNOWN_CLIENT
+from agentnb.comm.request_table import Asker, Bytes, request
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host.channels import ROOT
-from agentnb.state.versions import WINDOW, negotiate
+from agentnb.state import Turn
+from agentnb.state.versions import negotiate
+from agentnb.state.wire import Time, Wire
 
 if TYPE_CHECKING:
     from agentnb.comm.channel_owner import ChannelOwner
-    from agentnb.comm.delivery import Delivery
-    from agentnb.state.versions import Window
+    from agentnb.host.host import Host
 
 MODULES = {
     name: Path(__file__).parent.parent / "static" / f"{name}.js"
@@ -40,119 +42,252 @@ MODULES = {
 """The parts of the front end that a page fetches when it needs them."""
 
 
-class Bytes(NamedTuple):
-    """An answer with binary buffers.
-
-    Attributes:
-        result: The answer.
-        buffers: What travels beside it.
-    """
-
-    result: dict[str, Any]
-    buffers: tuple[bytes, ...]
-
-
 class UnknownClient(AgentnbError):
     """A page that has not introduced itself, or that was forgotten."""
 
 
-class ClientRequests:
-    """Answers them, each with the method's result or a coroutine of it. On the host's thread.
+class InitializeParams(Wire, frozen=True, kw_only=True):
+    """``initialize``: a page is ready and says what it has seen.
 
-    Args:
-        host: What pages talk to.
-        delivery: The clients.
-        drafts: What was typed and not sent, by chat.
-        versions: The versions of the protocol that are spoken.
+    Attributes:
+        protocol_versions: The versions that the page speaks.
+        last_seen: The index that it has applied, by channel.
+        host_id: The host that it spoke to before, if any.
+        visible: Whether one of its views can be seen.
+        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
     """
 
-    def __init__(
-        self, host: ChannelOwner, delivery: Delivery, drafts: dict[str, str], versions: Window = WINDOW
-    ) -> None:
-        self._host = host
-        self._delivery = delivery
-        self._drafts = drafts
-        self._versions = versions
-        self._contents = Contents()
+    protocol_versions: tuple[int, ...]
+    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
+    host_id: str | None = None
+    visible: bool = False
+    accepts: tuple[str, ...] = ()
 
-    def initialize(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        """The page is a client from now on; it is given what it follows."""
-        params = msgspec.json.decode(raw, type=m.InitializeParams)
-        version = negotiate(params.protocol_versions, self._versions)
-        client = self._delivery.attach(
-            client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
-        )
-        same = params.host_id == self._host.host_id
-        wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
-        channels = {
-            uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
-            for uri in wanted
-            if (channel := self._host.channel_or_none(uri)) is not None
-        }
-        return {
-            "protocolVersion": version,
-            "hostId": self._host.host_id,
-            "capabilities": {},
-            "channels": channels,
-            "drafts": {uri: text for uri, text in self._drafts.items() if self._host.channel_or_none(uri)},
-            "time": now_ms(),
-            "kernel": "off",
-        }
 
-    def subscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        """It follows these channels, too.
+class InitializeResult(Wire, frozen=True, kw_only=True):
+    """Who answers, in which version, and what the page lacks.
 
-        Raises:
-            UnknownClient: If it has not introduced itself.
-        """
-        params = msgspec.json.decode(raw, type=m.SubscribeParams)
-        client = self._delivery.heard(client_id)
-        if client is None:
-            message = "This client has not initialized."
-            raise UnknownClient(message, hint="Send initialize first.")
-        found = {uri: self._host.channel_or_none(uri) for uri in params.channels}
-        return {
-            "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
-            "missing": [uri for uri, channel in found.items() if channel is None],
-        }
+    Attributes:
+        protocol_version: The version that both go on in: the highest that both speak.
+        host_id: The host, one per kernel process; another one than before is a new kernel.
+        capabilities: What the kernel can do beyond this page's version; empty so far.
+        channels: What brings the page up to date, by channel: the root, and what it has seen before.
+        drafts: What other windows have typed and not sent, by chat.
+        time: What the kernel's clock shows, in milliseconds since 1970; the page's own may show something else.
+        kernel: The kernel access of a new conversation whose page does not choose one: ``"off"`` or ``"run"``.
+    """
 
-    def unsubscribe(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        """It follows these channels no more."""
-        params = msgspec.json.decode(raw, type=m.UnsubscribeParams)
-        client = self._delivery.heard(client_id)
-        if client is not None:
-            for uri in params.channels:
-                client.unsubscribe(uri)
-        return {}
+    protocol_version: int
+    host_id: str
+    capabilities: dict[str, Any]
+    channels: dict[str, ChannelUpdate]
+    drafts: dict[str, str] | None = None
+    time: Time | None = None
+    kernel: Literal["off", "run"] | None = None
 
-    def fetch_turns(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - same for every client
-        """Older turns of a chat."""
-        params = msgspec.json.decode(raw, type=m.FetchTurnsParams)
-        chat = self._host.find(params.channel).chat
-        turns, earlier = window.before(chat.state, params.before, params.limit)
-        return {
-            "turns": [with_references(turn) for turn in turns],
-            "hasMore": earlier > 0,
-            "earlier": earlier,
-            "index": chat.index,
-        }
 
-    def fetch_content(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        """A range of content that a state refers to."""
-        params = msgspec.json.decode(raw, type=fm.FetchContentParams)
-        chat = self._host.find(params.channel).chat.state
-        part, size = self._contents.part(chat, params.uri, params.offset, params.length)
-        return Bytes({"uri": params.uri, "offset": params.offset, "size": size}, (part,))
+def introduce(asker: Asker[ChannelOwner], params: InitializeParams, kernel: Literal["off", "run"]) -> dict[str, Any]:
+    """The page is a client from now on; it is given what it follows."""
+    service, host = asker.service, asker.host
+    version = negotiate(params.protocol_versions, service.versions)
+    client = service.delivery.attach(
+        asker.client_id, visible=params.visible, version=version, accepts_text="text" in params.accepts
+    )
+    same = params.host_id == host.host_id
+    wanted = [ROOT, *(uri for uri in params.last_seen if uri != ROOT)] if same else [ROOT]
+    channels = {
+        uri: client.subscribe(channel, params.last_seen.get(uri, 0) if same else 0)
+        for uri in wanted
+        if (channel := host.channel_or_none(uri)) is not None
+    }
+    return {
+        "protocolVersion": version,
+        "hostId": host.host_id,
+        "capabilities": {},
+        "channels": channels,
+        "drafts": {uri: text for uri, text in service.drafts.items() if host.channel_or_none(uri)},
+        "time": now_ms(),
+        "kernel": kernel,
+    }
 
-    async def fetch_module(self, client_id: str, raw: bytes) -> Bytes:  # noqa: ARG002
-        """A part of the front end.
 
-        Raises:
-            UsageError: If there is no such part.
-        """
-        name = msgspec.json.decode(raw, type=fm.FetchModuleParams).name
-        if name not in MODULES:
-            message = f"The front end has no module {name!r}."
-            raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
-        text = await asyncio.to_thread(MODULES[name].read_bytes)
-        return Bytes({"size": len(text)}, (text,))
+@request("initialize", InitializeParams, InitializeResult)
+def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
+    """Introduce a page of this kernel, whose settings may have changed."""
+    asker.host.take_settings()
+    return introduce(asker, params, "run" if asker.host.environment.default_kernel_access() else "off")
+
+
+class SubscribeParams(Wire, frozen=True, kw_only=True):
+    """``subscribe``: follow these channels from their present state on.
+
+    Attributes:
+        channels: Their URIs.
+    """
+
+    channels: tuple[str, ...]
+
+
+class SubscribeResult(Wire, frozen=True, kw_only=True):
+    """The present state of each channel.
+
+    Attributes:
+        channels: What brings the page up to date, by channel.
+        missing: The channels that there are not.
+    """
+
+    channels: dict[str, ChannelUpdate]
+    missing: tuple[str, ...]
+
+
+@request("subscribe", SubscribeParams, SubscribeResult, errors=(UNKNOWN_CLIENT,))
+def subscribe(asker: Asker[ChannelOwner], params: SubscribeParams) -> dict[str, Any]:
+    """Follow these channels, too.
+
+    Raises:
+        UnknownClient: If the page has not introduced itself.
+    """
+    client = asker.service.delivery.heard(asker.client_id)
+    if client is None:
+        message = "This client has not initialized."
+        raise UnknownClient(message, hint="Send initialize first.")
+    found = {uri: asker.host.channel_or_none(uri) for uri in params.channels}
+    return {
+        "channels": {uri: client.subscribe(channel) for uri, channel in found.items() if channel is not None},
+        "missing": [uri for uri, channel in found.items() if channel is None],
+    }
+
+
+class UnsubscribeParams(Wire, frozen=True, kw_only=True):
+    """``unsubscribe``: follow these channels no more.
+
+    Attributes:
+        channels: Their URIs.
+    """
+
+    channels: tuple[str, ...]
+
+
+@request("unsubscribe", UnsubscribeParams)
+def unsubscribe(asker: Asker[ChannelOwner], params: UnsubscribeParams) -> None:
+    """Follow these channels no more."""
+    client = asker.service.delivery.heard(asker.client_id)
+    if client is not None:
+        for uri in params.channels:
+            client.unsubscribe(uri)
+
+
+class FetchTurnsParams(Wire, frozen=True, kw_only=True):
+    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
+
+    Attributes:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+
+    channel: str
+    before: str | None = None
+    limit: int = 50
+
+
+class FetchTurnsResult(Wire, frozen=True, kw_only=True):
+    """The turns, oldest first.
+
+    Attributes:
+        turns: The turns.
+        has_more: Whether there are turns before them.
+        earlier: How many there are before them.
+        index: The chat's index at which they are so; what comes later for them is applied to them.
+    """
+
+    turns: tuple[Turn, ...]
+    has_more: bool
+    earlier: Count
+    index: Count
+
+
+@request("fetchTurns", FetchTurnsParams, FetchTurnsResult)
+def fetch_turns(asker: Asker[ChannelOwner], params: FetchTurnsParams) -> dict[str, Any]:
+    """Older turns of a chat."""
+    chat = asker.host.find(params.channel).chat
+    turns, earlier = window.before(chat.state, params.before, params.limit)
+    return {
+        "turns": [with_references(turn) for turn in turns],
+        "hasMore": earlier > 0,
+        "earlier": earlier,
+        "index": chat.index,
+    }
+
+
+class FetchContentParams(Wire, frozen=True, kw_only=True):
+    """``fetchContent``: a range of large content, as the answer's one binary buffer.
+
+    Attributes:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
+    """
+
+    channel: str
+    uri: str
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
+
+
+class FetchContentResult(Wire, frozen=True, kw_only=True):
+    """The bytes are the message's one binary buffer.
+
+    Attributes:
+        uri: The reference's URI.
+        offset: The first byte given, from 0.
+        size: How many bytes there are in all.
+    """
+
+    uri: str
+    offset: Count
+    size: Count
+
+
+@request("fetchContent", FetchContentParams, FetchContentResult)
+def fetch_content(asker: Asker[ChannelOwner], params: FetchContentParams) -> Bytes:
+    """A range of content that a state refers to."""
+    chat = asker.host.find(params.channel).chat.state
+    part, size = asker.service.contents.part(chat, params.uri, params.offset, params.length)
+    return Bytes(FetchContentResult(uri=params.uri, offset=params.offset, size=size), (part,))
+
+
+class FetchModuleParams(Wire, frozen=True, kw_only=True):
+    """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Attributes:
+        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
+            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
+    """
+
+    name: str
+
+
+class FetchModuleResult(Wire, frozen=True, kw_only=True):
+    """The module; its text is the one buffer beside the message.
+
+    Attributes:
+        size: How long it is, in bytes.
+    """
+
+    size: Count
+
+
+@request("fetchModule", FetchModuleParams, FetchModuleResult)
+async def fetch_module(_: Asker[ChannelOwner], params: FetchModuleParams) -> Bytes:
+    """A part of the front end.
+
+    Raises:
+        UsageError: If there is no such part.
+    """
+    if params.name not in MODULES:
+        message = f"The front end has no module {params.name!r}."
+        raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
+    text = await asyncio.to_thread(MODULES[params.name].read_bytes)
+    return Bytes(FetchModuleResult(size=len(text)), (text,))

@@ -1,186 +1,358 @@
-"""The page's requests about what agents keep themselves, and about what agentnb keeps on disk."""
+"""The requests about the conversations that the log has kept."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from agentnb.agent.catalog import find
-from agentnb.comm import history_messages as hm
-from agentnb.errors import LogUnavailable, SessionError, UsageError
-from agentnb.host.history.arrangement import LONGEST_TITLE
-from agentnb.host.history.restore import recorder_of
-from agentnb.host.history.storage import closed, forget, forget_batches, measured, oldest_kept, outdated, size_of
-from agentnb.host.kept_sessions import holder, listed, opened
-from agentnb.log import maintenance
+from agentnb.comm.answers import Count
+from agentnb.comm.messages import LARGEST, Moment
+from agentnb.comm.notices import HistoryNotices
+from agentnb.comm.request_table import Asker, request
+from agentnb.comm.session_requests import SessionChannels, channels_of
+from agentnb.errors import SessionError
+from agentnb.host.history.arrangement import arrange, delete, duplicate
+from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
+from agentnb.log.location import VARIABLE
+from agentnb.log.record import SessionRecord
+from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agentnb.acp.listing import Kept
     from agentnb.host.host import Host
-    from agentnb.host.session_options import Configuration
-    from agentnb.log.record import SessionRecord
-    from agentnb.log.store import Store
+    from agentnb.log.record import TurnRecord
+    from agentnb.log.store import Which
+
+MAX_LISTED = 200
+EXPORT_SECONDS = 120.0
+PREVIEWED_TURNS = 5
+PREVIEWED_CHARACTERS = 4_000
+"""Of each prompt and each answer."""
 
 
-class HistoryRequests:
-    """Answers them, on the host's thread.
+class ListSessionsParams(Wire, frozen=True, kw_only=True):
+    """``listSessions``: the sessions that the log has kept, the latest first.
 
-    Args:
-        host: What they are about.
+    All that are given must hold.
+
+    Attributes:
+        search: What is to be found in titles, prompts, answers, agents or folders.
+        here: Only those that were begun in this notebook, or in this folder where no notebook is known.
+        folder: Only those whose workspace is the kernel's folder.
+        agent: Only those of this agent, by its name in the catalogue.
+        since: Only those in which something happened at this moment or later, in milliseconds since 1970.
+        until: Only those in which nothing has happened from this moment on, in milliseconds since 1970.
+        state: Only those in which a turn runs, or waits for an answer, or whose last turn failed.
+        archived: Only those that are archived; otherwise only those that are not.
+        limit: How many, at most; 200 are the most that are given at once.
+        offset: How many to pass over.
     """
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self.methods: dict[str, Callable[[str, bytes], Any]] = {
-            "listAgentSessions": self._list_agent_sessions,
-            "openAgentSession": self._open_agent_session,
-            "measureStorage": self._measure_storage,
-            "changeStorage": self._change_storage,
-        }
-
-    async def _list_agent_sessions(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002 - as the others
-        params = msgspec.json.decode(raw, type=hm.ListAgentSessionsParams)
-        asked = self._configuration(params.agent, Path.cwd())
-        page = await listed(self._host, asked, None if params.everywhere else str(asked.cwd), params.cursor)
-        known = await asyncio.to_thread(self._known, params.agent, [each.session_id for each in page.sessions])
-        theirs = [each for each in page.sessions if each.session_id not in known]
-        theirs = [each for each in theirs if holder(self._host, asked.spec, each.session_id) is None]
-        answer: dict[str, Any] = {"sessions": [_told(each) for each in theirs]}
-        if page.next_cursor is not None:
-            answer["cursor"] = page.next_cursor
-        return answer
-
-    async def _open_agent_session(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=hm.OpenAgentSessionParams)
-        cwd = await asyncio.to_thread(self._workspace, params.cwd)
-        title = " ".join((params.title or "").split())[:LONGEST_TITLE] or None
-        conversation = await opened(self._host, self._configuration(params.agent, cwd), params.id, title=title)
-        return {"channel": conversation.session.uri, "chat": conversation.chat.uri}
-
-    async def _measure_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        msgspec.json.decode(raw, type=hm.MeasureStorageParams)
-        store = await self._store()
-        rows = await asyncio.to_thread(measured, store)
-        return {"path": str(store.path), "rows": [row._asdict() for row in rows]}
-
-    async def _change_storage(self, client_id: str, raw: bytes) -> dict[str, Any]:  # noqa: ARG002
-        params = msgspec.json.decode(raw, type=hm.ChangeStorageParams)
-        store = await self._store()
-        if params.action in {"remove", "deleteAll"}:
-            return await self._delete(store, params)
-        message = await asyncio.to_thread(_CARE[params.action], store.path, params)
-        return {"message": message, "count": 0}
-
-    async def _delete(self, store: Store, params: hm.ChangeStorageParams) -> dict[str, Any]:
-        records = await asyncio.to_thread(_meant, store, params)
-        if not params.dry_run:
-            await forget(store, self._host.stores, records)
-            await asyncio.to_thread(_tidy, store, params)
-        what = f"{len(records):,} conversation{'' if len(records) == 1 else 's'}"
-        return {"message": f"{what} {'would be ' if params.dry_run else ''}deleted.", "count": len(records)}
-
-    def _configuration(self, agent: str, cwd: Path) -> Configuration:
-        options = self._host.environment.default_options(find(agent), cwd)
-        return options.configuration(self._host.environment.cassette.apart())
-
-    def _known(self, agent: str, ids: list[str]) -> set[str]:
-        """Those of the agent's sessions that the log has."""
-        return set() if self._host.recorder is None else recorder_of(self._host).store.known(agent, ids)
-
-    def _workspace(self, said: str | None) -> Path:
-        """The folder of an agent's session, where it may be the workspace: an agent may say any, such as the root."""
-        here = Path.cwd()
-        if not said:
-            return here
-        folder = Path(said)
-        if folder.is_dir():
-            real = folder.resolve()
-            if real == here.resolve() or here.resolve() in real.parents:
-                return folder
-            recorder = None if self._host.recorder is None else recorder_of(self._host)
-            if recorder is not None and recorder.store.sessions(cwd=str(folder), archived=None, limit=1):
-                return folder
-        message = (
-            f"The session's folder {said!r} is not in this kernel's folder, and the log has no conversation in it."
-        )
-        raise SessionError(
-            message, hint="Open it from a kernel that runs there, or by agentnb.start(…, session=…, cwd=…)."
-        )
-
-    async def _store(self) -> Store:
-        return (await asyncio.to_thread(recorder_of, self._host)).store
+    search: str = ""
+    here: bool = False
+    folder: bool = False
+    agent: str | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    state: Literal["", "running", "needs-you", "failed"] = ""
+    archived: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] = 50
+    offset: Moment = 0
 
 
-def _meant(store: Store, params: hm.ChangeStorageParams) -> list[SessionRecord]:
-    if params.action == "deleteAll":
-        return closed(store)
-    if not params.larger_than:
-        return outdated(store, before=oldest_kept(params.older_than_days))
-    most = size_of(params.larger_than)
-    if most is None:
-        raise UsageError(f"{params.larger_than!r} is no size.", hint="For example 500M or 2G.")
-    return outdated(store, most_bytes=most)
+class SearchHit(Wire, frozen=True, kw_only=True):
+    """One place where a searched text stands.
+
+    Attributes:
+        number: The turn's number, 0 for the session's first.
+        turn_id: Its id.
+        where: Whether it stands in the prompt or in the answer.
+        before: The text before it, on one line, cut.
+        text: What was found, as it stands there.
+        after: The text behind it, on one line, cut.
+    """
+
+    number: Count
+    turn_id: str
+    where: Literal["prompt", "answer"]
+    before: str
+    text: str
+    after: str
 
 
-def _tidy(store: Store, params: hm.ChangeStorageParams) -> None:
-    """Batches go with the conversations that are as old; after all were deleted, the disk has its room again."""
-    if params.action == "deleteAll":
-        forget_batches(store)
-        maintenance.compact(store.path)
-    elif not params.larger_than:
-        forget_batches(store, oldest_kept(params.older_than_days))
+class ListSessionsResult(Wire, frozen=True, kw_only=True):
+    """The sessions, the latest first.
+
+    Attributes:
+        sessions: What the log says of each.
+        elsewhere: The URIs of those that another kernel has open.
+        hits: Where the searched text stands in turns, a few places for each session's URI, the latest first.
+        left: How many older sessions could not be searched yet; the next search goes on. Absent where there are none.
+        note: Why some may be missing: the log is off, or in trouble.
+    """
+
+    sessions: tuple[SessionRecord, ...]
+    elsewhere: tuple[str, ...] | None = None
+    hits: dict[str, tuple[SearchHit, ...]] | None = None
+    left: Count | None = None
+    note: str | None = None
 
 
-def _check(path: Path, _: hm.ChangeStorageParams) -> str:
-    found = maintenance.faults(path) if path.exists() else []
-    hint = "Repair makes a new log of what can be read, and keeps this one beside it."
-    return " ".join([*found, hint]) if found else "The log is sound."
+@request("listSessions", ListSessionsParams, ListSessionsResult)
+async def list_sessions(asker: Asker[Host], params: ListSessionsParams) -> ListSessionsResult:
+    """List the sessions that the log has kept."""
+    if asker.host.recorder is None:
+        return ListSessionsResult(sessions=(), note=LOG_OFF)
+    return await asyncio.to_thread(_listed, asker.host, params)
 
 
-def _compact(path: Path, _: hm.ChangeStorageParams) -> str:
-    if path.exists():
-        maintenance.compact(path)
-    return "The room of what was deleted is given back to the disk."
+def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
+    recorder = recorder_of(host)
+    which: Which = {"limit": min(params.limit, MAX_LISTED), "offset": params.offset}
+    which |= {"agent": params.agent, "since": params.since, "until": params.until}
+    which |= {"state": params.state, "archived": params.archived}
+    which |= {"cwd": str(Path.cwd())} if params.folder else {}
+    which |= recorder.here() if params.here else {}
+    found = recorder.store.find(params.search, **which)
+    held = recorder.store.held(found.sessions)
+    hits = {uri: tuple(SearchHit(**hit._asdict()) for hit in hits) for uri, hits in found.hits.items()}
+    return ListSessionsResult(
+        sessions=tuple(found.sessions),
+        elsewhere=tuple(record.uri for record in found.sessions if record.uri in held),
+        hits=hits if params.search else None,
+        left=found.left or None,
+        note=recorder.note or None,
+    )
 
 
-def _repair(path: Path, _: hm.ChangeStorageParams) -> str:
-    if not path.exists():
-        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
-    done = maintenance.repair(path)
-    whole = f"Of {len(done.lost):,} not all could be read." if done.lost else "All of them are whole."
-    return f"The new log has {done.sessions:,} conversations. {whole} The old log is beside it: {done.aside}."
+class ResumeSessionParams(Wire, frozen=True, kw_only=True):
+    """``resumeSession``: open a session of the log again.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
 
 
-def _export(path: Path, params: hm.ChangeStorageParams) -> str:
-    to = _file(params)
-    if not path.exists():
-        raise LogUnavailable(f"There is no session log at {path}.", hint="The first finished turn makes it.")
-    said = f"{maintenance.copy_out(path, to):,} conversations are in {to}. Credentials in them are not masked."
-    return f"{said} {maintenance.WITHOUT_CHANGES}"
+@request("resumeSession", ResumeSessionParams, SessionChannels)
+async def resume_session(asker: Asker[Host], params: ResumeSessionParams) -> SessionChannels:
+    """Open a session of the log again; its agent starts with the next prompt."""
+    host = asker.host
+    stored = await asyncio.to_thread(lambda: read_back(recorder_of(host), params.channel))
+    options = host.environment.default_options(spec_of(stored.record), Path(stored.record.cwd))
+    if had_kernel_tools(stored):
+        options = msgspec.structs.replace(options, kernel_tools=True)
+    return channels_of(restore(host, stored, options))
 
 
-def _import(path: Path, params: hm.ChangeStorageParams) -> str:
-    new, known = maintenance.take_in(path, _file(params))
-    return f"{new:,} conversations imported, without what turns changed; {known:,} were here already."
+class PreviewSessionParams(Wire, frozen=True, kw_only=True):
+    """``previewSession``: the latest turns of a session of the log, as plain text.
+
+    Nothing is opened and no agent starts, so that a session that another kernel has open can be read, too.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
 
 
-def _file(params: hm.ChangeStorageParams) -> Path:
-    path = Path(params.path.strip()).expanduser()
-    if not path.is_absolute():
-        raise UsageError(f"{params.path!r} is not an absolute path.", hint="Begin it with / or ~/.")
-    return path
+class TurnPreview(Wire, frozen=True, kw_only=True):
+    """A turn as plain text.
+
+    Attributes:
+        number: Its number, 0 for the session's first.
+        turn_id: Its id.
+        prompt: What was asked, cut.
+        answer: The agent's message text, cut.
+        cut: Whether either is longer than what is given.
+    """
+
+    number: Count
+    turn_id: str
+    prompt: str
+    answer: str
+    cut: bool
 
 
-_CARE = {"check": _check, "compact": _compact, "repair": _repair, "export": _export, "import": _import}
+class PreviewSessionResult(Wire, frozen=True, kw_only=True):
+    """The latest turns, oldest first.
+
+    Attributes:
+        title: The session's title.
+        total: How many turns it has.
+        turns: The last of them.
+    """
+
+    title: str
+    total: Count
+    turns: tuple[TurnPreview, ...]
 
 
-def _told(kept: Kept) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": kept.session_id, "title": kept.title, "cwd": kept.cwd}
-    if kept.updated is not None:
-        told["modifiedAt"] = int(kept.updated.timestamp() * 1000)
-    return told
+@request("previewSession", PreviewSessionParams, PreviewSessionResult, since=2)
+async def preview_session(asker: Asker[Host], params: PreviewSessionParams) -> PreviewSessionResult:
+    """Read the latest turns of a session of the log."""
+    return await asyncio.to_thread(_preview, asker.host, params.channel)
+
+
+def _preview(host: Host, uri: str) -> PreviewSessionResult:
+    recorder = recorder_of(host)
+    record = kept(recorder, uri)
+    turns = recorder.store.latest_turns(uri, PREVIEWED_TURNS)
+    return PreviewSessionResult(title=record.title, total=record.turns, turns=tuple(map(_turn, turns)))
+
+
+def _turn(turn: TurnRecord) -> TurnPreview:
+    prompt, answer = turn.prompt[:PREVIEWED_CHARACTERS], turn.answer[:PREVIEWED_CHARACTERS]
+    cut = (prompt, answer) != (turn.prompt, turn.answer)
+    return TurnPreview(number=turn.number, turn_id=turn.turn_id, prompt=prompt, answer=answer, cut=cut)
+
+
+class WatchSessionsParams(Wire, frozen=True, kw_only=True):
+    """``watchSessions``: tell this page when sessions of the log change, or tell it no more.
+
+    While it is on, the kernel says `sessionsChanged` a second, at most, after any kernel has changed something.
+
+    Attributes:
+        on: Whether to tell it.
+    """
+
+    on: bool
+
+
+@request("watchSessions", WatchSessionsParams, since=2)
+async def watch_sessions(asker: Asker[Host], params: WatchSessionsParams) -> None:
+    """Tell this page when sessions of the log change."""
+    await asker.service.notices(HistoryNotices, asker.host).watch(asker.client_id, on=params.on)
+
+
+class UpdateSessionParams(Wire, frozen=True, kw_only=True):
+    """``updateSession``: rename a session of the log, pin it, archive it, or take that back.
+
+    What is absent stays as it is. One that another kernel has open is renamed there only.
+
+    Attributes:
+        channel: The session's channel.
+        title: Its new title: one line of at most 200 characters.
+        pinned: Whether it stands before all others in lists.
+        archived: Whether lists leave it out.
+    """
+
+    channel: str
+    title: str | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+
+
+@request("updateSession", UpdateSessionParams, since=2)
+async def update_session(asker: Asker[Host], params: UpdateSessionParams) -> None:
+    """Rename a session of the log, pin it or archive it."""
+    await arrange(
+        asker.host,
+        lambda recorder: kept(recorder, params.channel),
+        title=params.title,
+        pinned=params.pinned,
+        archived=params.archived,
+    )
+
+
+class DuplicateSessionParams(Wire, frozen=True, kw_only=True):
+    """``duplicateSession``: copy a session of the log, so that it can go on in two ways.
+
+    The answer has the copy's `channel`, and whether it is `open` in a tab: it is where the session is open here and its
+    agent can copy it with its memory.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
+
+
+class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
+    """The copy.
+
+    Attributes:
+        channel: Its channel.
+        open: Whether it is open in a tab.
+    """
+
+    channel: str
+    open: bool
+
+
+@request("duplicateSession", DuplicateSessionParams, DuplicateSessionResult, since=2)
+async def duplicate_session(asker: Asker[Host], params: DuplicateSessionParams) -> DuplicateSessionResult:
+    """Copy a session of the log."""
+    channel, is_open = await duplicate(asker.host, lambda recorder: kept(recorder, params.channel))
+    return DuplicateSessionResult(channel=channel, open=is_open)
+
+
+class ExportSessionParams(Wire, frozen=True, kw_only=True):
+    """``exportSession``: a session of the log as a document.
+
+    Attributes:
+        channel: The session's channel.
+        form: Markdown, one HTML page, JSON lines or a notebook.
+    """
+
+    channel: str
+    form: Literal["md", "html", "jsonl", "ipynb"] = "md"
+
+
+class ExportSessionResult(Wire, frozen=True, kw_only=True):
+    """The document, without the credentials that are known here.
+
+    Attributes:
+        text: Its text.
+    """
+
+    text: str
+
+
+@request("exportSession", ExportSessionParams, ExportSessionResult, since=2)
+async def export_session(asker: Asker[Host], params: ExportSessionParams) -> ExportSessionResult:
+    """Make a document of a session of the log."""
+    return ExportSessionResult(text=await asyncio.to_thread(_exported, asker.host, params))
+
+
+def _exported(host: Host, params: ExportSessionParams) -> str:
+    """Made by the command that a shell uses: documents stand above this layer, and a long one takes a while."""
+    recorder = recorder_of(host)
+    tab_id = kept(recorder, params.channel).tab_id
+    command = [sys.executable, "-m", "agentnb", "export", tab_id, "--to", params.form]
+    env = {**os.environ, VARIABLE: str(recorder.store.path)}
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=EXPORT_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"The conversation could not be exported: {error}"
+        raise SessionError(message, hint=f"Try `agentnb export {tab_id[:8]}` in a terminal.") from error
+    if done.returncode != 0:
+        why = done.stderr.decode("utf-8", "replace").strip().removeprefix("agentnb: ")
+        raise SessionError(f"The conversation could not be exported: {why[-500:]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+class DeleteSessionParams(Wire, frozen=True, kw_only=True):
+    """``deleteSession``: delete a session from the log for good, with what its turns changed.
+
+    It must not be open, here or in another kernel; a tab that was closed and can still be brought back is closed for
+    good. What the agent itself keeps of it stays.
+
+    Attributes:
+        channel: The session's channel.
+    """
+
+    channel: str
+
+
+@request("deleteSession", DeleteSessionParams, since=2)
+async def delete_session(asker: Asker[Host], params: DeleteSessionParams) -> None:
+    """Delete a session from the log for good."""
+    await delete(asker.host, lambda recorder: kept(recorder, params.channel))

@@ -3,18 +3,19 @@
 Everything that a page sends is decoded against these structs; what does not fit gets a JSON-RPC error (requests) or is
 dropped and logged (notifications), and never breaks the channel. Additive fields are allowed within a version.
 
-They travel on the host model's comm. What is about files and changes, the history and the settings has a module each,
-`agentnb.comm.methods` has them all; what the JupyterLab extension says on its own is in `agentnb.comm.lab_messages`.
+They travel on the host model's comm. Each request is declared beside the function that answers it, in a module of
+requests; `agentnb.comm.methods` lists them all. The JupyterLab extension's messages are in `agentnb.comm.lab_messages`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND
 from agentnb.state.versions import WINDOW
+from agentnb.state.wire import Wire
 
 VERSION = WINDOW.current
 
@@ -36,7 +37,7 @@ ERRORS: dict[int, str] = {
 """The codes of errors, and what each means."""
 
 
-class FromPage(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class FromPage(Wire, frozen=True, kw_only=True):
     """The envelope of everything that a page sends.
 
     Attributes:
@@ -54,217 +55,13 @@ class FromPage(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     id: int | str | None = None
 
 
-class InitializeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``initialize``: a page is ready and says what it has seen.
-
-    Attributes:
-        protocol_versions: The versions that the page speaks.
-        last_seen: The index that it has applied, by channel.
-        host_id: The host that it spoke to before, if any.
-        visible: Whether one of its views can be seen.
-        accepts: What it reads beyond what any page of the version does: `text`, flushes in their short form.
-    """
-
-    protocol_versions: tuple[int, ...]
-    last_seen: dict[str, int] = msgspec.field(default_factory=dict)
-    host_id: str | None = None
-    visible: bool = False
-    accepts: tuple[str, ...] = ()
-
-
-class SubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``subscribe``: follow these channels from their present state on.
-
-    Attributes:
-        channels: Their URIs.
-    """
-
-    channels: tuple[str, ...]
-
-
-class UnsubscribeParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``unsubscribe``: follow these channels no more.
-
-    Attributes:
-        channels: Their URIs.
-    """
-
-    channels: tuple[str, ...]
-
-
-class CreateSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``createSession``: a new tab.
-
-    Attributes:
-        agent: The agent's name in the catalogue; the default one where absent.
-        tab_id: The tab's id (UUID v4), made by the view.
-        kernel: What the agent may do with the kernel: ``off``, ``look`` (read) or ``run``; as the settings say where
-            absent.
-    """
-
-    agent: str | None = None
-    tab_id: str | None = None
-    kernel: Literal["off", "look", "run"] | None = None
-
-
-class SuggestPromptsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``suggestPrompts``: examples for an empty conversation, made of the cells, tables and errors that there are.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-    """
-
-    channel: str
-
-
-class RefreshAgentsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``refreshAgents``: look again which agents are installed.
-
-    The root channel tells where that has changed.
-    """
-
-
-class InstallAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``installAgent``: run the command that installs an agent; the user saw it and agreed.
-
-    The answer comes when it runs. How it goes is in the root channel, in the agent's `setup`, with what the command
-    prints. One install runs at a time.
-
-    Attributes:
-        agent: The agent's name.
-        command: The command as it was shown, the agent's `install`; another one than the kernel would run is refused.
-    """
-
-    agent: str
-    command: str
-
-
-class StopInstallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``stopInstall``: end the install of an agent.
-
-    Attributes:
-        agent: The agent's name.
-    """
-
-    agent: str
-
-
-class CheckAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``checkAgent``: start an agent for a moment, open a session in an empty folder, and say how it is.
-
-    One that is not installed is not started, also where npx or uvx could.
-
-    Attributes:
-        agent: The agent's name.
-    """
-
-    agent: str
-
-
-class OpenSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``openSession``: start the agent of a tab and open its session, before the first prompt.
-
-    Someone is about to write there: the agent's commands, modes and options are wanted. The answer comes at once;
-    how it goes is in the session's state. A session that is open, or is being opened, is left as it is.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-    """
-
-    channel: str
-
-
-class DisposeSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``disposeSession``: close a tab and free the agent's session.
-
-    Attributes:
-        channel: The session's URI.
-    """
-
-    channel: str
-
-
-class CompleteParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``complete``: what can stand after the ``@`` that is being typed.
-
-    Attributes:
-        channel: The session or chat whose prompt it is.
-        start: What stands after the ``@`` so far.
-    """
-
-    channel: str
-    start: str
-
-
-class PreviewMentionsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``previewMentions``: what the mentions of a draft would attach, if it were sent now.
-
-    Attributes:
-        channel: The session or chat whose prompt it is.
-        text: The draft, at most 100,000 characters.
-        label: The attachment that is told with its content; absent: none.
-    """
-
-    channel: str
-    text: Annotated[str, msgspec.Meta(max_length=100_000)]
-    label: str | None = None
-
-
-class RestartAgentParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``restartAgent``: start the agent of a session anew; the transcript stays.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-    """
-
-    channel: str
-
-
-class StopToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``stopToolCall``: stop the code that a tool call runs in the kernel, and only that; the turn goes on.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-        tool_call_id: The tool call, of the running turn.
-    """
-
-    channel: str
-    tool_call_id: str
-
-
-class RehearseToolCallParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``rehearseToolCall``: preview what a permission request is about; the tool call's details show it.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-        tool_call_id: The tool call that must be allowed, of the running turn.
-        input: The command as the user has changed it, at most 100,000 characters; absent: as it is.
-    """
-
-    channel: str
-    tool_call_id: str
-    input: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
-
-
-class ForkSessionParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``forkSession``: copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
-
-    What was said and what the agent knows are copied; both go their own ways from there.
-
-    Attributes:
-        channel: The session's or the chat's channel.
-    """
-
-    channel: str
-
-
-class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``draft``: what is typed, and not sent, in a tab; empty when there is nothing.
+class DraftParams(Wire, frozen=True, kw_only=True):
+    """``draft``: the text that is typed, and not sent, in a tab of a window; empty when there is none.
 
     It is kept in memory for other windows and never logged: it may hold anything.
 
     Attributes:
-        channel: The session's or the chat's channel.
+        channel: The session's or the chat's channel; the kernel names the chat's.
         text: The text; one of more than 100,000 characters is ignored.
     """
 
@@ -272,21 +69,7 @@ class DraftParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     text: str
 
 
-class FetchTurnsParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
-
-    Attributes:
-        channel: The chat's channel.
-        before: The turn that they come right before; the end of the chat where absent.
-        limit: How many, at most; 100 are the most that are given at once.
-    """
-
-    channel: str
-    before: str | None = None
-    limit: int = 50
-
-
-class DispatchParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class DispatchParams(Wire, frozen=True, kw_only=True):
     """``dispatchAction``: a client's action, applied there already.
 
     Attributes:
@@ -300,7 +83,7 @@ class DispatchParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     action: dict[str, Any]
 
 
-class AckParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class AckParams(Wire, frozen=True, kw_only=True):
     """``ack``: a flush was applied.
 
     Attributes:
@@ -312,7 +95,7 @@ class AckParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     seen: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-class ResyncParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class ResyncParams(Wire, frozen=True, kw_only=True):
     """``resync``: something is missing; send again what follows.
 
     Attributes:
@@ -322,7 +105,7 @@ class ResyncParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     seen: dict[str, int]
 
 
-class VisibilityParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class VisibilityParams(Wire, frozen=True, kw_only=True):
     """``visibility``: whether any view of this client can be seen; a hidden one gets the root channel only.
 
     Attributes:
@@ -332,11 +115,11 @@ class VisibilityParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     visible: bool
 
 
-class PingParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class PingParams(Wire, frozen=True, kw_only=True):
     """``ping``: the page is there; the kernel answers `pong`."""
 
 
-class LeaveParams(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class LeaveParams(Wire, frozen=True, kw_only=True):
     """``leave``: the page goes away, or loads anew; unless one comes back within a minute, nobody is there."""
 
 

@@ -7,13 +7,9 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from agentnb.agent.own_agents import folder_state
-from agentnb.comm import history_messages as hm
 from agentnb.comm import messages as m
-from agentnb.comm import settings_messages as sm
-from agentnb.comm.settings_requests import grants_of
+from agentnb.comm.policy_requests import grants_of
 from agentnb.errors import LogError
 from agentnb.host.host import agent_infos
 
@@ -70,13 +66,11 @@ class SettingsNotices(Notices):
 
     _known: object = None
 
-    def watch(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        """The request ``watchSettings``: what happens after its answer is told."""
-        params = msgspec.json.decode(raw, type=sm.WatchSettingsParams)
-        if self._wants(client_id, on=params.on):
+    def watch(self, client_id: str, *, on: bool) -> None:
+        """Answer ``watchSettings``: the page is told of changes after the answer."""
+        if self._wants(client_id, on=on):
             self._known = self._now()
             self._host.loop.later(LOOK_SECONDS, self._look)
-        return {}
 
     def _look(self) -> None:
         if not self._has_pages():
@@ -106,12 +100,10 @@ class HistoryNotices(Notices):
 
     _log: LogWatch | None = None
 
-    async def watch(self, client_id: str, raw: bytes) -> dict[str, Any]:
-        """The request ``watchSessions``: what happens after its answer is told."""
-        params = msgspec.json.decode(raw, type=hm.WatchSessionsParams)
-        if self._wants(client_id, on=params.on and self._host.recorder is not None):
+    async def watch(self, client_id: str, *, on: bool) -> None:
+        """Answer ``watchSessions``: the page is told of changes after the answer."""
+        if self._wants(client_id, on=on and self._host.recorder is not None):
             await self._look_on()
-        return {}
 
     def _due(self) -> None:
         if self._has_pages() and self._delivery.attached:

@@ -1,4 +1,4 @@
-"""Decodes, carries out and answers every message of a page (the requests are in `agentnb.comm.requests`).
+"""Decodes, carries out and answers every message of a page (`agentnb.comm.methods` lists the requests).
 
 Runs on the host's thread. A message that makes no sense is answered or dropped and logged once; it never breaks the
 channel.
@@ -9,20 +9,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from agentnb.comm import messages as m
 from agentnb.comm import window
-from agentnb.comm.client_requests import Bytes, UnknownClient
+from agentnb.comm.client_requests import UnknownClient
+from agentnb.comm.content_refs import Contents
 from agentnb.comm.delivery import Delivery
-from agentnb.comm.history_requests import HistoryRequests
-from agentnb.comm.notices import HistoryNotices, SettingsNotices
-from agentnb.comm.own_agent_requests import OwnAgentRequests
-from agentnb.comm.requests import Requests
-from agentnb.comm.settings_requests import SettingsRequests
-from agentnb.comm.skill_requests import SkillRequests
+from agentnb.comm.methods import PAGE_NOTIFICATIONS, REQUESTS
+from agentnb.comm.request_table import Asker, Bytes, Method, encoded
 from agentnb.credentials import logger
 from agentnb.errors import (
     AgentnbError,
@@ -40,16 +37,18 @@ from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_actio
 from agentnb.state.versions import WINDOW, is_known_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator
 
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.client import Client
+    from agentnb.comm.notices import Notices
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
     from agentnb.state import Action
     from agentnb.state.versions import Window
 
 log = logger("agentnb.comm")
+N = TypeVar("N", bound="Notices")
 
 LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
 UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})
@@ -82,12 +81,15 @@ class PageService:
 
     def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
         self.delivery = Delivery(host, self._send, turns=turns)
+        self.versions = versions
+        self.drafts: dict[str, str] = {}
+        self.contents = Contents()
         self._host = host
-        self._versions = versions
         self._transport = send
         self._routes: dict[str, Send] = {}
         self._logged: set[str] = set()
-        self._notifications: dict[str, Callable[[str, bytes], None]] = {
+        self._notices: dict[type[Notices], Notices] = {}
+        self._notifications: dict[str, Callable[[str, Any], None]] = {
             "dispatchAction": self._dispatch,
             "ack": self._ack,
             "resync": self._resync,
@@ -96,8 +98,6 @@ class PageService:
             "draft": self._draft,
             "leave": self._leave,
         }
-        self._drafts: dict[str, str] = {}
-        self._requests: dict[str, Callable[[str, bytes], Any]] = {}
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """Do what a page wants with *action*.
@@ -107,19 +107,21 @@ class PageService:
         """
         raise NotImplementedError
 
-    @property
-    def requests(self) -> frozenset[str]:
-        """The requests that it answers."""
-        return frozenset(self._requests)
+    def method(self, name: str) -> Method | None:
+        """The request *name*, where there is one."""
+        return REQUESTS.get(name)
 
-    @property
-    def notifications(self) -> frozenset[str]:
-        """The notifications that it takes."""
-        return frozenset(self._notifications)
+    def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
+        """The result of a request, or a coroutine of it."""
+        raise NotImplementedError
 
-    def _methods(self, name: str) -> Mapping[str, Callable[[str, bytes], Any]]:  # noqa: ARG002 - a host with plug-ins looks at it
-        """The requests among which *name* is looked for."""
-        return self._requests
+    def notices(self, kind: type[N], host: Host) -> N:
+        """The notices of that kind of *host*, for pages that watch."""
+        if kind not in self._notices:
+            self._notices[kind] = kind(host, self.delivery, self._send)
+        found = self._notices[kind]
+        assert isinstance(found, kind)  # noqa: S101 - made above
+        return found
 
     def join(self, client: Client, send: Send) -> None:
         """Take *client*, which comes over another transport.
@@ -141,7 +143,7 @@ class PageService:
 
         Args:
             client_id: Who asks.
-            method: One of :attr:`requests`.
+            method: The name of a request.
             params: Its parameters.
 
         Returns:
@@ -150,11 +152,21 @@ class PageService:
         Raises:
             AgentnbError: If it cannot be done.
         """
-        return self._methods(method)[method](client_id, msgspec.json.encode(params))
+        known = self.method(method)
+        assert known is not None  # noqa: S101 - the caller names a request of the table
+        return self._result(client_id, known, msgspec.json.encode(params))
+
+    def _result(self, client_id: str, method: Method, raw: bytes) -> Any:
+        """The result as JSON, or a coroutine of it."""
+        result = self.carry_out_request(client_id, method, msgspec.json.decode(raw, type=method.params))
+        return _encoded_later(result) if inspect.iscoroutine(result) else encoded(result)
 
     def tell(self, client_id: str, method: str, params: dict[str, Any]) -> None:
         """Take a notification that a client sent over another transport; see :meth:`ask`."""
-        self._notifications[method](client_id, msgspec.json.encode(params))
+        self._notify(client_id, method, msgspec.json.encode(params))
+
+    def _notify(self, client_id: str, method: str, raw: bytes) -> None:
+        self._notifications[method](client_id, msgspec.json.decode(raw, type=PAGE_NOTIFICATIONS[method]))
 
     def receive(self, content: object) -> None:
         """Take one message from a page."""
@@ -164,20 +176,20 @@ class PageService:
             self._complain(f"A page sent a message that is not of the protocol: {error}")
             self._fail_unread(content)
             return
-        if message.v not in self._versions and message.method != "initialize":
-            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {self._versions}, not {message.v}.")
+        if message.v not in self.versions and message.method != "initialize":
+            self._fail(message, m.UNSUPPORTED_VERSION, f"This kernel speaks version {self.versions}, not {message.v}.")
         elif message.id is not None:
             self._answer(message)
         else:
             self._take(message)
 
     def _answer(self, message: m.FromPage) -> None:
-        method = self._methods(message.method).get(message.method)
+        method = self.method(message.method)
         if method is None:
             self._fail(message, METHOD_NOT_FOUND, f"There is no method {message.method!r}.")
             return
         with self._answering(message):
-            result = method(message.client_id, bytes(message.params))
+            result = self._result(message.client_id, method, bytes(message.params))
             if inspect.iscoroutine(result):
                 self._host.loop.spawn(self.answer_later(message, result))
             else:
@@ -208,35 +220,32 @@ class PageService:
             self._fail(message, m.REFUSED, f"The kernel failed: {unexpected(error)}.")
 
     def _take(self, message: m.FromPage) -> None:
-        method = self._notifications.get(message.method)
-        if method is None:
+        if message.method not in self._notifications:
             self._complain(f"A page sent the unknown notification {message.method!r}.")
         elif self.delivery.heard(message.client_id) is None:
             self._send(message.client_id, m.notification("unknownClient", {}))
         else:
             try:
-                method(message.client_id, bytes(message.params))
+                self._notify(message.client_id, message.method, bytes(message.params))
             except (msgspec.ValidationError, AgentnbError) as error:
                 self._complain(f"{message.method}: {error}")
             except Exception:
                 log.exception("taking %s failed", message.method)
 
-    def _draft(self, client_id: str, raw: bytes) -> None:
-        params = msgspec.json.decode(raw, type=m.DraftParams)
+    def _draft(self, client_id: str, params: m.DraftParams) -> None:
         uri = self._host.find(params.channel).chat.uri
         if len(params.text) > LONGEST_DRAFT:
             return
         if params.text:
-            self._drafts[uri] = params.text
+            self.drafts[uri] = params.text
         else:
-            self._drafts.pop(uri, None)
+            self.drafts.pop(uri, None)
         said = m.notification("draft", {"channel": uri, "text": params.text})
         for other in self.delivery.clients:
             if other != client_id:
                 self._send(other, said)
 
-    def _dispatch(self, client_id: str, raw: bytes) -> None:
-        params = msgspec.json.decode(raw, type=m.DispatchParams)
+    def _dispatch(self, client_id: str, params: m.DispatchParams) -> None:
         origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
         version = self.delivery.clients[client_id].version
         action: Action = UNREADABLE
@@ -258,29 +267,26 @@ class PageService:
         except AgentnbError as error:
             self.delivery.refuse(params.channel, action, origin, str(error))
 
-    def _ack(self, client_id: str, raw: bytes) -> None:
-        params = msgspec.json.decode(raw, type=m.AckParams)
+    def _ack(self, client_id: str, params: m.AckParams) -> None:
         self.delivery.acknowledged(self.delivery.clients[client_id], params.flush, params.seen)
 
-    def _resync(self, client_id: str, raw: bytes) -> None:
-        params = msgspec.json.decode(raw, type=m.ResyncParams)
+    def _resync(self, client_id: str, params: m.ResyncParams) -> None:
         self.delivery.lacks(self.delivery.clients[client_id], params.seen)
 
-    def _visibility(self, client_id: str, raw: bytes) -> None:
-        params = msgspec.json.decode(raw, type=m.VisibilityParams)
+    def _visibility(self, client_id: str, params: m.VisibilityParams) -> None:
         self.delivery.seen(self.delivery.clients[client_id], visible=params.visible)
 
-    def _ping(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - being heard is all
+    def _ping(self, client_id: str, params: m.PingParams) -> None:  # noqa: ARG002 - being heard is all
         indexes = self.delivery.indexes(self.delivery.clients[client_id])
         self._send(client_id, m.notification("pong", {"hostId": self._host.host_id, "indexes": indexes}))
 
-    def _leave(self, client_id: str, raw: bytes) -> None:  # noqa: ARG002 - there is nothing in it
+    def _leave(self, client_id: str, params: m.LeaveParams) -> None:  # noqa: ARG002 - there is nothing in it
         self.delivery.leave(self.delivery.clients[client_id])
 
     def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         """Send it in the version that the client speaks."""
         client = self.delivery.clients.get(client_id)
-        version = self._versions.current if client is None else client.version
+        version = self.versions.current if client is None else client.version
         send = self._routes.get(client_id, self._transport)
         send(client_id, {**message, "v": version}, buffers)
 
@@ -308,26 +314,19 @@ class Service(PageService):
     def __init__(self, host: Host, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
         super().__init__(host, send, turns=turns, versions=versions)
         self._owner = host
-        self._requests |= Requests(host, self.delivery, self._drafts, versions).methods
-        self._requests |= HistoryRequests(host).methods
-        self._requests |= SettingsRequests(host).methods
-        self._requests["changeOwnAgent"] = OwnAgentRequests(host).change
-        self._requests["changeSkillTrust"] = SkillRequests(host).change
-        self._requests["watchSessions"] = HistoryNotices(host, self.delivery, self._send).watch
-        self._requests["watchSettings"] = SettingsNotices(host, self.delivery, self._send).watch
 
     @functools.cached_property
-    def _of_plugins(self) -> dict[str, Callable[[str, bytes], Any]]:
+    def _of_plugins(self) -> dict[str, Method]:
         return {request.name: _of_plugin(plugin.name, request) for plugin, request in offered_requests()}
 
-    @property
-    def requests(self) -> frozenset[str]:
-        """See :attr:`PageService.requests`."""
-        return super().requests | self._of_plugins.keys()
+    def method(self, name: str) -> Method | None:
+        """See :meth:`PageService.method`; plug-ins are looked for when a page first asks one."""
+        return (self._of_plugins if "/" in name else REQUESTS).get(name)
 
-    def _methods(self, name: str) -> Mapping[str, Callable[[str, bytes], Any]]:
-        """See :meth:`PageService._methods`; plug-ins are looked for when a page first asks one."""
-        return self._of_plugins if "/" in name else self._requests
+    def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
+        """See :meth:`PageService.carry_out_request`."""
+        assert method.function is not None  # noqa: S101 - every request has one
+        return method.function(Asker(client_id, self._owner, self), params)
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """See :meth:`PageService.carry_out`."""
@@ -347,16 +346,19 @@ def offered_requests() -> list[tuple[Plugin, Request]]:
     return offered
 
 
-def _of_plugin(plugin: str, request: Request) -> Callable[[str, bytes], Any]:
-    async def answer(_: str, raw: bytes) -> dict[str, Any]:
-        params = msgspec.json.decode(raw, type=request.params)
+def _of_plugin(plugin: str, request: Request) -> Method:
+    async def answer(_: Asker[Host], params: Any) -> dict[str, Any]:
         with plugins().guard(plugin, f"the request {request.name!r}"):
             result = request.answer(params)
             if inspect.isawaitable(result):
                 result = await result
             return {**msgspec.to_builtins(msgspec.convert(result, request.result, from_attributes=True))}
 
-    return answer
+    return Method(name=request.name, sender="page", params=request.params, result=request.result, function=answer)
+
+
+async def _encoded_later(result: Coroutine[Any, Any, Any]) -> Any:
+    return encoded(await result)
 
 
 def _decode(content: object) -> m.FromPage:

@@ -6,7 +6,7 @@ import msgspec
 
 from agentnb.state.action import Action, ChangesetAction
 from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.reducers import REDUCERS, reduces, sets
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
@@ -101,9 +101,8 @@ class ChangesetCleared(ChangesetAction, frozen=True, kw_only=True, tag="changese
     """No file is in it any more (AHP ``changeset/cleared``)."""
 
 
-@reduces(ChangesetStatusChanged)
-def _status_changed(state: ChangesetState, action: ChangesetStatusChanged) -> ChangesetState:
-    return changed(state, status=action.status, error=action.error)
+sets(ChangesetStatusChanged, "status", "error")
+sets(ChangesetOperationsChanged, "operations")
 
 
 @reduces(ChangesetFileSet)
@@ -120,11 +119,6 @@ def _file_removed(state: ChangesetState, action: ChangesetFileRemoved) -> Change
 def _content_changed(state: ChangesetState, action: ChangesetContentChanged) -> ChangesetState:
     operations = state.operations if action.operations is None else action.operations
     return changed(state, files=action.files, operations=operations, error=action.error)
-
-
-@reduces(ChangesetOperationsChanged)
-def _operations_changed(state: ChangesetState, action: ChangesetOperationsChanged) -> ChangesetState:
-    return changed(state, operations=action.operations)
 
 
 @reduces(ChangesetOperationStatusChanged)

@@ -8,7 +8,7 @@ import msgspec
 
 from agentnb.state.action import Action, RootAction
 from agentnb.state.change import changed, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.reducers import REDUCERS, reduces, sets
 from agentnb.state.session_state import SessionSummary
 from agentnb.state.terminal_views import TerminalView
 from agentnb.state.wire import JsonObject, Wire
@@ -162,19 +162,9 @@ class XSessionRemoved(RootAction, frozen=True, kw_only=True, tag="x-agentnb/sess
     resource: str
 
 
-@reduces(RootAgentsChanged)
-def _agents_changed(state: RootState, action: RootAgentsChanged) -> RootState:
-    return changed(state, agents=action.agents)
-
-
-@reduces(RootActiveSessionsChanged)
-def _active_sessions_changed(state: RootState, action: RootActiveSessionsChanged) -> RootState:
-    return changed(state, active_sessions=action.active_sessions)
-
-
-@reduces(RootTerminalsChanged)
-def _terminals_changed(state: RootState, action: RootTerminalsChanged) -> RootState:
-    return changed(state, terminals=action.terminals)
+sets(RootAgentsChanged, "agents")
+sets(RootActiveSessionsChanged, "active_sessions")
+sets(RootTerminalsChanged, "terminals")
 
 
 @reduces(RootConfigChanged)

@@ -73,7 +73,7 @@ def json_schema() -> dict[str, Any]:
         *PARTS.values(),
     ]
     unions, components = msgspec.json.schema_components(
-        (*UNIONS.values(), *kinds), schema_hook=_reference, ref_template="#/$defs/{name}"
+        (*UNIONS.values(), *kinds), schema_hook=open_union, ref_template="#/$defs/{name}"
     )
     named = {name: union["anyOf"] for name, union in zip(UNIONS, unions, strict=False)}
     names = {_key(members): name for name, members in named.items()}
@@ -88,10 +88,10 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _reference(kind: type) -> dict[str, Any]:
+def open_union(kind: type) -> dict[str, Any]:
     """The schema of an open union, which msgspec does not know: its name."""
     if kind is Parts:
-        return {"type": "array", "items": _reference(ResponsePart)}
+        return {"type": "array", "items": open_union(ResponsePart)}
     if kind is TerminalViews:
         return {"type": "array", "items": {"$ref": "#/$defs/TerminalView"}}
     if kind in {Action, ResponsePart}:

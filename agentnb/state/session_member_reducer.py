@@ -7,14 +7,12 @@ from typing import Any
 
 from agentnb.state import session_member_actions as actions
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import reduces
+from agentnb.state.reducers import reduces, sets
 from agentnb.state.session_state import SessionState
 from agentnb.state.wire import JsonObject
 
-
-@reduces(actions.SessionServerToolsChanged)
-def _server_tools_changed(state: SessionState, action: actions.SessionServerToolsChanged) -> SessionState:
-    return changed(state, server_tools=action.tools)
+sets(actions.SessionServerToolsChanged, server_tools="tools")
+sets(actions.SessionCustomizationsChanged, "customizations")
 
 
 @reduces(actions.SessionActiveClientSet)
@@ -27,11 +25,6 @@ def _client_removed(state: SessionState, action: actions.SessionActiveClientRemo
     if state.active_clients is None:
         return state
     return changed(state, active_clients=_without(state.active_clients, "clientId", action.client_id))
-
-
-@reduces(actions.SessionCustomizationsChanged)
-def _customizations_changed(state: SessionState, action: actions.SessionCustomizationsChanged) -> SessionState:
-    return changed(state, customizations=action.customizations)
 
 
 @reduces(actions.SessionCustomizationToggled)

@@ -8,7 +8,7 @@ from agentnb.state import session_actions as actions
 from agentnb.state import session_member_reducer  # noqa: F401 - registers its reducers
 from agentnb.state.action import Action
 from agentnb.state.change import changed, put, upsert, without
-from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.reducers import REDUCERS, reduces, sets
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.status import SessionStatus, with_flag
 
@@ -22,6 +22,15 @@ def _summary(state: SessionState, action: Action | None = None, **fields: Any) -
 
 def _flag(state: SessionState, flag: SessionStatus, *, on: bool) -> SessionState:
     return _summary(state, status=with_flag(state.summary.status, flag, on=on))
+
+
+sets(actions.SessionMetaChanged, "meta")
+sets(actions.SessionDefaultChatChanged, "default_chat")
+sets(actions.SessionChangesetsChanged, "changesets")
+sets(actions.XCommandsChanged, "commands")
+sets(actions.XModesChanged, "modes")
+sets(actions.XConfigOptionsChanged, "config_options")
+sets(actions.XAgentChanged, "agent_process")
 
 
 @reduces(actions.SessionReady)
@@ -72,11 +81,6 @@ def _config_changed(state: SessionState, action: actions.SessionConfigChanged) -
     return _summary(changed(state, config=changed(state.config, values=values)), action)
 
 
-@reduces(actions.SessionMetaChanged)
-def _meta_changed(state: SessionState, action: actions.SessionMetaChanged) -> SessionState:
-    return changed(state, meta=action.meta)
-
-
 @reduces(actions.SessionChatAdded)
 def _chat_added(state: SessionState, action: actions.SessionChatAdded) -> SessionState:
     return changed(state, chats=upsert(state.chats, action.summary, "resource"))
@@ -102,35 +106,10 @@ def _chat_updated(state: SessionState, action: actions.SessionChatUpdated) -> Se
     return state if chat is state.chats[at] else changed(state, chats=put(state.chats, at, chat))
 
 
-@reduces(actions.SessionDefaultChatChanged)
-def _default_chat_changed(state: SessionState, action: actions.SessionDefaultChatChanged) -> SessionState:
-    return changed(state, default_chat=action.default_chat)
-
-
-@reduces(actions.SessionChangesetsChanged)
-def _changesets_changed(state: SessionState, action: actions.SessionChangesetsChanged) -> SessionState:
-    return changed(state, changesets=action.changesets)
-
-
-@reduces(actions.XCommandsChanged)
-def _commands_changed(state: SessionState, action: actions.XCommandsChanged) -> SessionState:
-    return changed(state, commands=action.commands)
-
-
-@reduces(actions.XModesChanged)
-def _modes_changed(state: SessionState, action: actions.XModesChanged) -> SessionState:
-    return changed(state, modes=action.modes)
-
-
 @reduces(actions.XModeChanged)
 def _mode_changed(state: SessionState, action: actions.XModeChanged) -> SessionState:
     modes = state.modes or SessionModes(current_mode_id=action.mode_id, available_modes=())
     return changed(state, modes=changed(modes, current_mode_id=action.mode_id))
-
-
-@reduces(actions.XConfigOptionsChanged)
-def _config_options_changed(state: SessionState, action: actions.XConfigOptionsChanged) -> SessionState:
-    return changed(state, config_options=action.config_options)
 
 
 @reduces(actions.XConfigOptionChosen)
@@ -145,11 +124,6 @@ def _config_option_chosen(state: SessionState, action: actions.XConfigOptionChos
 @reduces(actions.XContextUsageChanged)
 def _context_usage_changed(state: SessionState, action: actions.XContextUsageChanged) -> SessionState:
     return changed(state, context_usage=ContextUsage(used=action.used, size=action.size, cost=action.cost))
-
-
-@reduces(actions.XAgentChanged)
-def _agent_process_changed(state: SessionState, action: actions.XAgentChanged) -> SessionState:
-    return changed(state, agent_process=action.agent_process)
 
 
 def reduce_session(state: SessionState, action: Action) -> SessionState:

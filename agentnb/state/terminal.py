@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.reducers import REDUCERS, reduces, sets
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -149,6 +149,13 @@ class TerminalCommandFinished(TerminalAction, frozen=True, kw_only=True, tag="te
     duration_ms: Number | None = None
 
 
+sets(TerminalResized, "cols", "rows")
+sets(TerminalClaimed, "claim")
+sets(TerminalTitleChanged, "title")
+sets(TerminalCwdChanged, "cwd")
+sets(TerminalExited, "exit_code")
+
+
 @reduces(TerminalData)
 def _data(state: TerminalState, action: TerminalData) -> TerminalState:
     """To the running command or to what is between commands, whichever comes last."""
@@ -167,31 +174,6 @@ def _data(state: TerminalState, action: TerminalData) -> TerminalState:
 @reduces(TerminalInput)
 def _input(state: TerminalState, _action: TerminalInput) -> TerminalState:
     return state
-
-
-@reduces(TerminalResized)
-def _resized(state: TerminalState, action: TerminalResized) -> TerminalState:
-    return changed(state, cols=action.cols, rows=action.rows)
-
-
-@reduces(TerminalClaimed)
-def _claimed(state: TerminalState, action: TerminalClaimed) -> TerminalState:
-    return changed(state, claim=action.claim)
-
-
-@reduces(TerminalTitleChanged)
-def _title_changed(state: TerminalState, action: TerminalTitleChanged) -> TerminalState:
-    return changed(state, title=action.title)
-
-
-@reduces(TerminalCwdChanged)
-def _cwd_changed(state: TerminalState, action: TerminalCwdChanged) -> TerminalState:
-    return changed(state, cwd=action.cwd)
-
-
-@reduces(TerminalExited)
-def _exited(state: TerminalState, action: TerminalExited) -> TerminalState:
-    return changed(state, exit_code=action.exit_code)
 
 
 @reduces(TerminalCleared)

@@ -4,7 +4,6 @@
  * change cells.
  */
 import type { effect, ReadonlySignal } from "@preact/signals";
-import { isObject } from "./state/object";
 import type { ChatState, SessionState, ToolCallState, Turn } from "./state/types.gen";
 import { type Change, changesOf } from "./view/change-set";
 import { changesChannel, chatChannel } from "./view/identity";
@@ -101,10 +100,9 @@ function cellChange(store: Store, changeset: string, change: Change, given: Map<
   const known = given.get(key);
   if (known) return known;
   const invoke = async (operationId: "keep" | "undo"): Promise<string> => {
-    const target = { kind: "resource", resource: id };
-    const answer = await store.request("invokeChangesetOperation", { changeset, operationId, target });
-    const { conflicts, message } = isObject(answer) ? answer : {};
-    if (!Array.isArray(conflicts) || conflicts.length === 0) return "";
+    const target = { kind: "resource", resource: id } as const;
+    const { conflicts, message } = await store.request("invokeChangesetOperation", { changeset, operationId, target });
+    if (!conflicts?.length) return "";
     return `${line(message, 300)} Choose with Review below the turn, in the chat.`.trim();
   };
   const made: CellChange = {

@@ -7,8 +7,9 @@ been looked at on another thread. What could not be attached is said in its turn
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec.structs import replace
 
 from agentnb.clock import now_ms
@@ -23,6 +24,7 @@ from agentnb.state import (
     SimpleMessageAttachment,
 )
 from agentnb.state.codec import encodable
+from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -118,22 +120,38 @@ def _attached(shell: Shell, text: str, cwd: Path) -> tuple[Found, str | None]:
         return (), f"looking at it raised {type(error).__name__}"
 
 
-def previews(attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None) -> list[dict[str, Any]]:
-    """What a draft's mentions would attach (``previewMentions``): size, what is cut, and of *label* all of it."""
+class MentionPreview(Wire, frozen=True, kw_only=True):
+    """One attachment that a draft's mention would give.
+
+    Attributes:
+        label: What names it.
+        kind: `image`, `document`, `symbol` or `directory`.
+        left_out: What is cut or left out, a sentence each.
+        is_taken: Whether the agent takes it, as far as that is known.
+        tokens: About how many tokens it has; absent for a file, which the agent reads itself.
+        text: Its text, where it is told with its content.
+        data: A picture in base64, where it is told with its content.
+        content_type: The picture's media type.
+    """
+
+    label: str
+    kind: str
+    left_out: tuple[str, ...]
+    is_taken: bool
+    tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    text: str | None = None
+    data: str | None = None
+    content_type: str | None = None
+
+
+def previews(
+    attached: Iterable[MessageAttachment], agent: Agent | None, label: str | None
+) -> tuple[MentionPreview, ...]:
+    """The attachments as a page is told of them (``previewMentions``)."""
     each = tuple(attached)
     message = Message(text="", origin=MessageOrigin(kind="user"), attachments=each)
     not_taken = frozenset(agent.not_taken(message)) if agent is not None else frozenset[str]()
-    return [
-        {
-            "label": one.label,
-            "kind": one.display_kind or "document",
-            **_size(one),
-            "leftOut": [str(sentence) for sentence in (one.meta or {}).get(LEFT_OUT, ())],
-            "isTaken": one.label not in not_taken,
-            **(_content(one) if one.label == label else {}),
-        }
-        for one in each
-    ]
+    return tuple(_preview(one, is_taken=one.label not in not_taken, is_open=one.label == label) for one in each)
 
 
 def text_tokens(text: str) -> int:
@@ -141,17 +159,18 @@ def text_tokens(text: str) -> int:
     return -(-len(text) // _CHARACTERS_OF_TOKEN)
 
 
-def _size(one: MessageAttachment) -> dict[str, int]:
+def _preview(one: MessageAttachment, *, is_taken: bool, is_open: bool) -> MentionPreview:
+    preview = MentionPreview(
+        label=one.label,
+        kind=one.display_kind or "document",
+        left_out=tuple(str(sentence) for sentence in (one.meta or {}).get(LEFT_OUT, ())),
+        is_taken=is_taken,
+    )
     if isinstance(one, SimpleMessageAttachment):
-        return {"tokens": text_tokens(one.model_representation or "")}
+        text = one.model_representation or ""
+        return replace(preview, tokens=text_tokens(text), text=text if is_open else None)
     if isinstance(one, MessageEmbeddedResourceAttachment):
-        return {"tokens": picture_tokens(one.data, one.content_type)}
-    return {}
-
-
-def _content(one: MessageAttachment) -> dict[str, str]:
-    if isinstance(one, SimpleMessageAttachment):
-        return {"text": one.model_representation or ""}
-    if isinstance(one, MessageEmbeddedResourceAttachment):
-        return {"data": one.data, "contentType": one.content_type}
-    return {}
+        tokens = picture_tokens(one.data, one.content_type)
+        preview = replace(preview, tokens=tokens)
+        return replace(preview, data=one.data, content_type=one.content_type) if is_open else preview
+    return preview

@@ -4,9 +4,9 @@
  * `shown = confirmed + pending`. With nothing pending, shown *is* confirmed: the same object.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Answer } from "../state/answers.ts";
 import type { Action, ChatState, Envelope } from "../state/types.gen.ts";
 import type { Older } from "../view/store.ts";
-import type { Turns } from "./messages.ts";
 
 /** Actions on turns that have ended: they may be about one that was fetched. */
 const LATE: ReadonlySet<string> = new Set(["x-agentnb/late", "x-agentnb/turnChanges"]);
@@ -67,7 +67,7 @@ export class ChannelStore<S> {
   }
 
   /** Puts fetched turns before those known; `before` is the turn that they were asked for. */
-  prepend(before: string | undefined, { turns, earlier, index }: Turns): void {
+  prepend(before: string | undefined, { turns, earlier, index }: Answer<"fetchTurns">): void {
     if (before !== this.first) return; // what is known has changed meanwhile
     const older = this.#older.peek();
     this.#olderAt = Math.max(this.#olderAt, index);

@@ -6,6 +6,7 @@
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
+import { type Answer, checked, isAnswer, type Params, type RequestName } from "../state/answers.ts";
 import { isObject } from "../state/guard.ts";
 import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../state/types.gen.ts";
 import { isRemote } from "../view/identity.ts";
@@ -24,7 +25,7 @@ import { Channels, ROOT } from "./channels.ts";
 import { Contents, changeText, pieces, RANGE } from "./contents.ts";
 import { Exchange, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
-import { type Initialized, isChangePart, isContent, isFilePart, isFlush, isText, isTurns } from "./messages.ts";
+import { type Initialized, isFlush, isText } from "./messages.ts";
 import { Presence } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Acknowledgements, ContinuedText } from "./text.ts";
@@ -151,8 +152,8 @@ class PageClient implements Client {
     this.#fetching.add(uri);
     const before = channel.first;
     try {
-      const result = await this.request<unknown>("fetchTurns", { channel: uri, before, limit });
-      if (isTurns(result)) channel.prepend(before, result);
+      const result = await this.#exchange.request<unknown>("fetchTurns", { channel: uri, before, limit });
+      if (isAnswer("fetchTurns", result)) channel.prepend(before, result);
       else this.#exchange.log("The kernel's answer to fetchTurns is not of the protocol.");
     } finally {
       this.#fetching.delete(uri);
@@ -161,29 +162,29 @@ class PageClient implements Client {
 
   content(channel: string, ref: ContentRef): Promise<string> {
     return this.#contents.get(ref, (uri, offset, length) =>
-      this.#range("fetchContent", { channel, uri, offset, length }, isContent),
+      this.#range("fetchContent", { channel, uri, offset, length }),
     );
   }
 
   async file(channel: string, path: string): Promise<Blob> {
-    return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset }, isFilePart)));
+    return new Blob(await pieces((offset) => this.#range("readFile", { channel, path, offset })));
   }
 
   change(changeset: string, id: string, side: Side): Promise<ChangeText> {
     const of = { changeset, id, side, length: RANGE };
-    return changeText((first) => this.#range("readChange", { ...of, first }, isChangePart));
+    return changeText((first) => this.#range("readChange", { ...of, first }));
   }
 
   readonly module = async (name: string): Promise<{ default: unknown }> => {
-    const { bytes } = await this.#range("fetchModule", { name }, isContent);
+    const { bytes } = await this.#range("fetchModule", { name });
     const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     return import(url).finally(() => URL.revokeObjectURL(url));
   };
 
-  async #range<R extends object>(method: string, params: object, isAnswer: (result: unknown) => result is R) {
+  async #range<M extends RequestName>(method: M, params: Params<M>) {
     const { result, buffers } = await this.#exchange.ask(method, params);
     const view = buffers[0] as DataView<ArrayBuffer> | undefined;
-    if (!isAnswer(result) || !view) throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
+    if (!isAnswer(method, result) || !view) throw new Error(`The kernel's answer to ${method} is not of the protocol.`);
     return { ...result, bytes: new Uint8Array(view.buffer, view.byteOffset, view.byteLength) };
   }
 
@@ -193,8 +194,8 @@ class PageClient implements Client {
     this.#exchange.notify("dispatchAction", { clientSeq, channel: uri, action });
   }
 
-  request<T>(method: string, params: unknown): Promise<T> {
-    return this.#exchange.request<T>(method, params);
+  async request<M extends RequestName>(method: M, params: Params<M>): Promise<Answer<M>> {
+    return checked(method, await this.#exchange.request<unknown>(method, params));
   }
 
   notify(method: string, params: unknown): void {

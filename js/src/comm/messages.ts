@@ -4,7 +4,7 @@
  */
 import { isEnvelope, isIndex, isObject } from "../state/guard.ts";
 import { WINDOW } from "../state/tables.gen.ts";
-import type { Envelope, Turn } from "../state/types.gen.ts";
+import type { Envelope } from "../state/types.gen.ts";
 
 /** The error that says that page and kernel have no version in common. */
 export const UNSUPPORTED_VERSION = -32010;
@@ -27,13 +27,6 @@ export interface Snapshot {
   earlier?: number;
   /** What of it could not be recovered, and why. */
   gap?: string;
-}
-
-/** The answer to `fetchTurns`. */
-export interface Turns {
-  turns: Turn[];
-  earlier: number;
-  index: number;
 }
 
 export interface Replay {
@@ -113,13 +106,6 @@ export const isSnapshot = (value: unknown): value is Snapshot =>
   (value.earlier === undefined || isCount(value.earlier)) &&
   (value.gap === undefined || typeof value.gap === "string");
 
-export const isTurns = (value: unknown): value is Turns =>
-  isObject(value) &&
-  Array.isArray(value.turns) &&
-  value.turns.every(isObject) &&
-  isCount(value.earlier) &&
-  isCount(value.index);
-
 export const isReplay = (value: unknown): value is Replay =>
   isObject(value) && Array.isArray(value.replay) && value.replay.every(isEnvelope);
 
@@ -146,14 +132,3 @@ export const isInitialized = (value: unknown): value is Initialized =>
   typeof value.hostId === "string" &&
   isObject(value.channels) &&
   (value.time === undefined || isCount(value.time));
-
-/** The answer to `readFile`; the bytes travel beside it. */
-export const isFilePart = (value: unknown): value is { size: number; modified: number } =>
-  isContent(value) && Number.isSafeInteger((value as { modified?: unknown }).modified);
-
-/** The answer to `readChange`; the bytes travel beside it. */
-export const isChangePart = (value: unknown): value is { size: number; binary: boolean } =>
-  isContent(value) && typeof (value as { binary?: unknown }).binary === "boolean";
-
-/** The answer to `fetchContent`; the bytes travel beside it. */
-export const isContent = (value: unknown): value is { size: number } => isObject(value) && isCount(value.size);

@@ -13,8 +13,8 @@
  * a file meanwhile is set back. It is shown again, and not taken for what the user wants.
  */
 import type { Settings } from "@jupyterlab/settingregistry";
+import type { Answer, Params, RequestName } from "../state/answers";
 import { plain, reason } from "../view/plain";
-import { readListed } from "../view/settings/list";
 import type { SettingsAccess } from "../view/store";
 
 /** What both sides had when they were equal last, over a reload. */
@@ -179,7 +179,7 @@ export class SettingsSync {
     if (isSame(was, value)) return;
     const change = { name, value: value ?? null, here: false, was: was ?? null, checks: true };
     try {
-      const { confirm } = await asked<{ confirm?: unknown }>(kernel, "changeSetting", change);
+      const { confirm } = await asked(kernel, "changeSetting", change);
       if (confirm === undefined) return void kernel.inFiles.set(name, value);
       if (await this.#ui.confirm(plain(confirm))) {
         await asked(kernel, "changeSetting", { ...change, confirmed: confirm });
@@ -214,9 +214,9 @@ export class SettingsSync {
 
   /** Reads what a kernel's files say; the names of the settings that the editor can show. */
   async #fetch(kernel: Kernel): Promise<string[]> {
-    const { groups } = readListed(await asked(kernel, "listSettings", {}));
+    const { groups } = await asked(kernel, "listSettings", {});
     const listed = groups.flatMap(({ settings }) => settings).filter(({ file, kind }) => file && kind !== "servers");
-    kernel.inFiles = new Map(listed.map(({ name, inFile }) => [name, inFile]));
+    kernel.inFiles = new Map(listed.map(({ name, inFile }) => [name, inFile ?? undefined]));
     return listed.map(({ name }) => name);
   }
 
@@ -233,14 +233,14 @@ export class SettingsSync {
  * Asks a kernel. One that ends before it has answered is waited for no longer: what is to be done with other kernels stands
  * behind it.
  */
-function asked<T>({ access }: Kernel, method: string, params: object): Promise<T> {
+function asked<M extends RequestName>({ access }: Kernel, method: M, params: Params<M>): Promise<Answer<M>> {
   const { signal } = access;
   return new Promise((resolve, reject) => {
     const end = () => reject(new Error("The kernel has ended."));
     if (signal.aborted) return end();
     signal.addEventListener("abort", end, { once: true });
     access
-      .request<T>(method, params)
+      .request(method, params)
       .then(resolve, reject)
       .finally(() => signal.removeEventListener("abort", end));
   });

@@ -4,13 +4,11 @@ import { byType } from "./reducers.ts";
 import type { ChangesetAction, ChangesetState } from "./types.gen.ts";
 
 /** A set of changes after an action; the very same object when nothing has changed. */
-export const reduceChangeset = byType<ChangesetState, ChangesetAction>({
-  "changeset/statusChanged": (state, { status, error }) => changed(state, { status, error }),
+export const reduceChangeset = byType<ChangesetState, ChangesetAction, "changeset">("changeset", {
   "changeset/fileSet": (state, { file }) => changed(state, { files: upsert(state.files, file, "id") }),
   "changeset/fileRemoved": (state, { fileId }) => changed(state, { files: without(state.files, "id", fileId) }),
   "changeset/contentChanged": (state, { files, operations, error }) =>
     changed(state, { files, operations: operations ?? state.operations, error }),
-  "changeset/operationsChanged": (state, { operations }) => changed(state, { operations }),
   "changeset/operationStatusChanged": (state, { operationId, status, error }) => {
     const operations = state.operations ?? [];
     const at = operations.findIndex((operation) => operation.id === operationId);

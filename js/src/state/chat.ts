@@ -28,7 +28,7 @@ const TURN: Reducers<ChatState, TurnContentAction> = {
   "x-agentnb/userMessageDelta": parts.grows("x-agentnb/userMessage"),
 };
 
-const reduceTurn = byType<ChatState, TurnContentAction>(TURN);
+const reduceTurn = byType<ChatState, TurnContentAction, "chat">("chat", TURN);
 
 /** The inner action on a finished turn, as if that turn still ran; nothing else is touched. */
 function late(state: ChatState, { turnId, action }: XLate): ChatState {
@@ -48,7 +48,7 @@ function withContent(state: ChatState, turn: Turn, action: Action): Turn {
 }
 
 /** A chat after an action; the very same object when nothing has changed. */
-export const reduceChat = byType<ChatState, ChatAction>({
+export const reduceChat = byType<ChatState, ChatAction, "chat">("chat", {
   ...TURN,
   "chat/turnStarted": turns.turnStarted,
   "chat/turnComplete": turns.ends("complete"),

@@ -4,10 +4,7 @@ import { byType } from "./reducers.ts";
 import type { RootAction, RootState } from "./types.gen.ts";
 
 /** The root after an action; the very same object when nothing has changed. */
-export const reduceRoot = byType<RootState, RootAction>({
-  "root/agentsChanged": (state, { agents }) => changed(state, { agents }),
-  "root/activeSessionsChanged": (state, { activeSessions }) => changed(state, { activeSessions }),
-  "root/terminalsChanged": (state, { terminals }) => changed(state, { terminals }),
+export const reduceRoot = byType<RootState, RootAction, "root">("root", {
   "root/configChanged": (state, action) => {
     if (state.config === undefined) return state;
     const values = action.replace ? action.config : { ...state.config.values, ...action.config };

@@ -41,13 +41,11 @@ function served<T>(item: T, { id, state, channel }: SessionMcpServerStateChanged
   return { ...rest, state, ...(channel === undefined ? {} : { channel }) } as T;
 }
 
-const reduceMembers = byType<SessionState, SessionMemberAction>({
-  "session/serverToolsChanged": (state, { tools }) => changed(state, { serverTools: tools }),
+const reduceMembers = byType<SessionState, SessionMemberAction, "session">("session", {
   "session/activeClientSet": (state, { activeClient }) =>
     changed(state, { activeClients: upsert(state.activeClients, activeClient, "clientId") }),
   "session/activeClientRemoved": (state, { clientId }) =>
     changed(state, { activeClients: state.activeClients && without(state.activeClients, "clientId", clientId) }),
-  "session/customizationsChanged": (state, { customizations }) => changed(state, { customizations }),
   "session/customizationToggled": (state, { id, enabled }) => {
     const items = state.customizations ?? [];
     const at = items.findIndex((item) => is(item, "id", id));

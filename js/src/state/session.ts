@@ -51,7 +51,7 @@ function configOptionChosen(state: SessionState, action: XConfigOptionChosen): S
 }
 
 /** A session after an action; the very same object when nothing has changed. */
-export const reduceSession = byType<SessionState, SessionAction>({
+export const reduceSession = byType<SessionState, SessionAction, "session">("session", {
   "session/ready": (state) => changed(state, { lifecycle: "ready" }),
   "session/creationFailed": (state, { error }) => changed(state, { lifecycle: "creationFailed", creationError: error }),
   "session/titleChanged": (state, action) => summary(state, { title: action.title }, action),
@@ -61,21 +61,14 @@ export const reduceSession = byType<SessionState, SessionAction>({
   "session/isArchivedChanged": (state, { isArchived }) => flag(state, SessionStatus.IS_ARCHIVED, isArchived),
   "session/activityChanged": (state, { activity }) => summary(state, { activity }),
   "session/configChanged": configChanged,
-  "session/metaChanged": (state, { _meta }) => changed(state, { _meta }),
   "session/chatAdded": (state, action) => changed(state, { chats: upsert(state.chats, action.summary, "resource") }),
   "session/chatRemoved": chatRemoved,
   "session/chatUpdated": chatUpdated,
-  "session/defaultChatChanged": (state, { defaultChat }) => changed(state, { defaultChat }),
-  "session/changesetsChanged": (state, { changesets }) => changed(state, { changesets }),
-  "x-agentnb/commandsChanged": (state, { commands }) => changed(state, { commands }),
-  "x-agentnb/modesChanged": (state, { modes }) => changed(state, { modes }),
   "x-agentnb/modeChanged": (state, { modeId }) => {
     const modes = state.modes ?? { currentModeId: modeId, availableModes: [] };
     return changed(state, { modes: changed(modes, { currentModeId: modeId }) });
   },
-  "x-agentnb/configOptionsChanged": (state, { configOptions }) => changed(state, { configOptions }),
   "x-agentnb/configOptionChosen": configOptionChosen,
   "x-agentnb/contextUsageChanged": (state, { used, size, cost }) =>
     changed(state, { contextUsage: defined({ used, size, cost }) }),
-  "x-agentnb/agentChanged": (state, { agentProcess }) => changed(state, { agentProcess }),
 });

@@ -72,3 +72,35 @@ export const REQUIRED: Readonly<Record<string, string>> = {
   "x-agentnb/turnChanges": "turnId changes:object",
   "x-agentnb/promptSuggestionsChanged": "suggestions:array",
 };
+
+/** The actions that only set fields: the action's field for each of the state's, by channel. */
+export const SETS = {
+  root: {
+    "root/agentsChanged": { agents: "agents" },
+    "root/activeSessionsChanged": { activeSessions: "activeSessions" },
+    "root/terminalsChanged": { terminals: "terminals" },
+  },
+  session: {
+    "session/serverToolsChanged": { serverTools: "tools" },
+    "session/customizationsChanged": { customizations: "customizations" },
+    "session/metaChanged": { _meta: "_meta" },
+    "session/defaultChatChanged": { defaultChat: "defaultChat" },
+    "session/changesetsChanged": { changesets: "changesets" },
+    "x-agentnb/commandsChanged": { commands: "commands" },
+    "x-agentnb/modesChanged": { modes: "modes" },
+    "x-agentnb/configOptionsChanged": { configOptions: "configOptions" },
+    "x-agentnb/agentChanged": { agentProcess: "agentProcess" },
+  },
+  chat: {},
+  terminal: {
+    "terminal/resized": { cols: "cols", rows: "rows" },
+    "terminal/claimed": { claim: "claim" },
+    "terminal/titleChanged": { title: "title" },
+    "terminal/cwdChanged": { cwd: "cwd" },
+    "terminal/exited": { exitCode: "exitCode" },
+  },
+  changeset: {
+    "changeset/statusChanged": { status: "status", error: "error" },
+    "changeset/operationsChanged": { operations: "operations" },
+  },
+} as const;

@@ -16,14 +16,9 @@ function printed(state: TerminalState, data: string): TerminalState {
 }
 
 /** A terminal after an action; the very same object when nothing has changed. */
-export const reduceTerminal = byType<TerminalState, TerminalAction>({
+export const reduceTerminal = byType<TerminalState, TerminalAction, "terminal">("terminal", {
   "terminal/data": (state, { data }) => printed(state, data),
   "terminal/input": (state) => state,
-  "terminal/resized": (state, { cols, rows }) => changed(state, { cols, rows }),
-  "terminal/claimed": (state, { claim }) => changed(state, { claim }),
-  "terminal/titleChanged": (state, { title }) => changed(state, { title }),
-  "terminal/cwdChanged": (state, { cwd }) => changed(state, { cwd }),
-  "terminal/exited": (state, { exitCode }) => changed(state, { exitCode }),
   "terminal/cleared": (state) => changed(state, { content: [] }),
   "terminal/commandDetectionAvailable": (state) => changed(state, { supportsCommandDetection: true }),
   "terminal/commandExecuted": (state, { commandId, commandLine, timestamp }) => {

@@ -1,9 +1,11 @@
 /** A restart of the kernel ends its conversations: the one that was shown opens again, the others are offered. */
+
 import { useState } from "preact/hooks";
+import type { KernelAccess } from "../state/answers";
 import type { RootState, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Button } from "./controls";
-import { readKept } from "./earlier-conversations";
+import { keptHere } from "./earlier-conversations";
 import { useHostEvent } from "./host-events";
 import { IconButton, Spacer } from "./icons";
 import { chatChannel, isInTerminal, isRemote } from "./identity";
@@ -14,7 +16,7 @@ const LOOKED_AT = 100;
 interface Shown {
   resource: string;
   agent: string;
-  kernel: string;
+  kernel: KernelAccess;
   /** Whether something was said in it: the log can have it. */
   hasBegun: boolean;
 }
@@ -45,12 +47,16 @@ export function useAfterRestart(
     const kernel = store.session(resource).peek()?.config?.values.kernel;
     const chat = store.chat(chatChannel(resource)).peek();
     const hasBegun = Boolean(chat?.turns.length || chat?.activeTurn);
-    const shown = { resource, agent: provider, kernel: typeof kernel === "string" ? kernel : "off", hasBegun };
+    const shown = { resource, agent: provider, kernel: (kernel ?? "off") as KernelAccess, hasBegun };
     const open: Open = { shown, others: sessions.map((one) => one.resource).filter((one) => one !== resource) };
     detail.open = JSON.stringify(open);
   });
   const create = ({ resource, agent, kernel }: Shown) =>
-    store.request("createSession", { agent, kernel, tabId: resource.slice(resource.indexOf(":/") + 2) });
+    store.request("createSession", {
+      agent,
+      kernel,
+      tabId: resource.slice(resource.indexOf(":/") + 2),
+    });
   const reopen = async ({ shown, others }: Open) => {
     try {
       if (shown.hasBegun) await store.request("resumeSession", { channel: shown.resource });
@@ -60,7 +66,7 @@ export function useAfterRestart(
       if (shown.hasBegun) await create(shown).catch((error: unknown) => say(reason(error)));
     }
     if (others.length === 0) return;
-    const listed = readKept(await store.request("listSessions", { here: true, limit: LOOKED_AT }));
+    const listed = keptHere(await store.request("listSessions", { here: true, limit: LOOKED_AT }));
     offer(others.filter((one) => listed.some(({ uri }) => uri === one)));
   };
   useHostEvent<string>("agentnb-reopen", (event) => {

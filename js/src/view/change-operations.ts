@@ -1,8 +1,9 @@
 /** Keeps, undoes and redoes changes: one operation at a time, with what came of it. */
 
 import { useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import type { Answer } from "../state/answers";
 import { table } from "../state/object";
+import type { ChangeConflict } from "../state/requests.gen";
 import { many } from "./change-set";
 import { useView } from "./context";
 import { line, reason } from "./plain";
@@ -15,21 +16,12 @@ export interface Operation {
   readonly onwards?: boolean;
 }
 
-/** Something that was changed since: its versions are absent where they are not there, or are no text. */
-export interface Conflict {
-  readonly id: string;
-  readonly path: string;
-  readonly base?: string | null;
-  readonly current?: string | null;
-  readonly target?: string | null;
-}
-
 /** What is done with it: it stays as it is now, or it becomes what it would have become. */
 export type Choice = "mine" | "theirs";
 
 export interface Conflicts {
   readonly operation: Operation;
-  readonly all: readonly Conflict[];
+  readonly all: readonly ChangeConflict[];
 }
 
 export interface Operations {
@@ -57,9 +49,7 @@ const DONE = table({ keep: "Kept.", undo: "Undone.", redo: "Redone.", apply: "Ap
 export function useOperations(changeset: string, then?: () => void): Operations {
   const { store, announce } = useView();
   const [{ isBusy = false, said = "", failed = "", conflicts }, set] = useState<Outcome>({});
-  const answered = (operation: Operation, answer: unknown) => {
-    const { message, conflicts } = isObject(answer) ? answer : {};
-    const all = Array.isArray(conflicts) ? (conflicts as Conflict[]) : [];
+  const answered = (operation: Operation, { message, conflicts: all = [] }: Answer<"invokeChangesetOperation">) => {
     const text = line(message, 1000) || (all.length > 0 ? "" : DONE[operation.operationId]);
     if (all.length > 0) {
       set({ conflicts: { operation, all } });
@@ -77,7 +67,7 @@ export function useOperations(changeset: string, then?: () => void): Operations 
     const params = {
       changeset,
       operationId,
-      ...(target === undefined ? {} : { target: { kind: "resource", resource: target } }),
+      ...(target === undefined ? {} : { target: { kind: "resource" as const, resource: target } }),
       ...(choices ? { choices } : {}),
       ...(onwards ? { onwards } : {}),
     };

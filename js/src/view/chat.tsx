@@ -1,6 +1,7 @@
 /** The whole chat: tabs, one conversation, the queue and the box to write in. */
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import type { KernelAccess } from "../state/answers";
 import type { SessionSummary } from "../state/types.gen";
 import { useAfterRestart } from "./after-restart";
 import { useMemory, useView } from "./context";
@@ -269,9 +270,9 @@ function useCreate(sessions: readonly SessionSummary[], select: (resource: strin
     select(resource);
     toBox();
   });
-  return (agent: string, kernel?: string) => {
+  return (agent: string, kernel?: KernelAccess) => {
     say(undefined);
-    store.request<{ channel: string }>("createSession", { agent, ...(kernel && { kernel }) }).then(
+    store.request("createSession", { agent, ...(kernel && { kernel }) }).then(
       ({ channel }) => expect(channel),
       (error: unknown) => say({ what: "started", why: reason(error) }),
     );
@@ -287,7 +288,7 @@ function useDuplicate(sessions: readonly SessionSummary[], select: (resource: st
   });
   return (resource: string) => {
     say(undefined);
-    store.request<{ channel: string }>("forkSession", { channel: resource }).then(
+    store.request("forkSession", { channel: resource }).then(
       ({ channel }) => expect(channel),
       (error: unknown) => say({ what: "duplicated", why: reason(error) }),
     );

@@ -1,5 +1,6 @@
 /** What is offered while a `/` command or an `@` mention is typed. */
 import { useEffect, useState } from "preact/hooks";
+import type { Suggestion } from "../state/requests.gen";
 import type { AgentCommand } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { line } from "./plain";
@@ -24,10 +25,6 @@ const ASK_AFTER = 40;
 const MOST_COMMANDS = 50;
 const NOTHING: Completing = { offers: [], from: 0 };
 
-interface Suggested {
-  items: { text: string; kind: string; detail?: string }[];
-}
-
 /** The offers for the text before the caret. */
 export function useCompletion(before: string | undefined, commands: readonly AgentCommand[]): Completing {
   const { store } = useView();
@@ -39,8 +36,8 @@ export function useCompletion(before: string | undefined, commands: readonly Age
     if (typed === undefined) return setMentions(NOTHING);
     let late = false;
     const ask = () =>
-      store.request<Suggested>("complete", { channel: place.chat, start: typed }).then(
-        ({ items }) => !late && setMentions({ offers: (items ?? []).map(offer), from }),
+      store.request("complete", { channel: place.chat, start: typed }).then(
+        ({ items }) => !late && setMentions({ offers: items.map(offer), from }),
         () => !late && setMentions(NOTHING),
       );
     const timer = setTimeout(ask, ASK_AFTER);
@@ -55,7 +52,7 @@ export function useCompletion(before: string | undefined, commands: readonly Age
   return typed === undefined ? NOTHING : { ...mentions, from };
 }
 
-function offer({ text, kind, detail }: Suggested["items"][number]): Offer {
+function offer({ text, kind, detail }: Suggestion): Offer {
   const name = String(text);
   const open = kind === "folder";
   const quoted = /\s/.test(name) ? `@"${name}"` : `@${name}`;

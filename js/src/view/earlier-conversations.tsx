@@ -1,6 +1,7 @@
 /** What this notebook's earlier kernels left in the log: conversations that can be opened again. */
 import { useEffect, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import type { Answer } from "../state/answers";
+import type { SessionRecord } from "../state/requests.gen";
 import { useView } from "./context";
 import { Button } from "./controls";
 import { Icon, Spacer } from "./icons";
@@ -11,21 +12,11 @@ import { agentName } from "./tabs";
 const AT_MOST = 6;
 const LOOKED_AT = 100;
 
-interface Kept {
-  uri: string;
-  agent: string;
-  title: string;
-  turns: number;
-  modifiedAt: number;
-  /** Whether it was open when its kernel ended. */
-  open: boolean;
-}
-
 export function Earlier() {
   const { store, memory, announce } = useView();
   const root = store.root.value;
   const host = store.hostId.value;
-  const [kept, setKept] = useState<readonly Kept[]>([]);
+  const [kept, setKept] = useState<readonly SessionRecord[]>([]);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -33,8 +24,8 @@ export function Earlier() {
     store.request("listSessions", { here: true, limit: LOOKED_AT }).then(
       (answer) => {
         if (gone) return;
-        setKept(readKept(answer));
-        if (isObject(answer) && answer.note) setTrouble(String(answer.note));
+        setKept(keptHere(answer));
+        if (answer.note) setTrouble(answer.note);
       },
       () => undefined, // an older kernel: nothing is offered
     );
@@ -47,7 +38,7 @@ export function Earlier() {
   const wereOpen = left.filter((one) => one.open);
   const offered = left.filter((one, at) => one.open || at < AT_MOST);
   if (offered.length === 0) return null;
-  const open = async (wanted: readonly Kept[]) => {
+  const open = async (wanted: readonly SessionRecord[]) => {
     setBusy(true);
     setTrouble("");
     const failed: string[] = [];
@@ -79,7 +70,7 @@ export function Earlier() {
           <span class="label cut">{line(one.title, 120)}</span>
           <Spacer />
           <span class="dim small">
-            {line(agentName(root?.agents ?? [], one.agent), 40)} · {count(one.turns)}{" "}
+            {line(agentName(root?.agents ?? [], one.agent), 40)} · {count(one.turns ?? 0)}{" "}
             {one.turns === 1 ? "turn" : "turns"} ·{" "}
             {new Date(one.modifiedAt).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
           </span>
@@ -92,13 +83,7 @@ export function Earlier() {
 
 const reopened = (number: number) => `Reopened ${count(number)} conversation${number === 1 ? "" : "s"}.`;
 
-/** The sessions of an answer to `listSessions` that no other kernel has open. */
-export function readKept(answer: unknown): Kept[] {
-  if (!isObject(answer) || !Array.isArray(answer.sessions)) return [];
-  const elsewhere = new Set(Array.isArray(answer.elsewhere) ? answer.elsewhere : []);
-  return (answer.sessions as unknown[]).flatMap((one) =>
-    isObject(one) && typeof one.uri === "string" && typeof one.modifiedAt === "number" && !elsewhere.has(one.uri)
-      ? [{ ...(one as unknown as Kept), title: String(one.title), agent: String(one.agent), turns: Number(one.turns) }]
-      : [],
-  );
+/** The sessions of an answer that no other kernel has open. */
+export function keptHere({ sessions, elsewhere = [] }: Answer<"listSessions">): readonly SessionRecord[] {
+  return sessions.filter(({ uri }) => !elsewhere.includes(uri));
 }

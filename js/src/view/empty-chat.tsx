@@ -1,6 +1,6 @@
 /** A conversation before its first message: what it can do, examples made of the user's notebook, and the keys. */
 import { useEffect, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import type { Answer } from "../state/answers";
 import { usePlace, useView } from "./context";
 import { TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
@@ -69,7 +69,7 @@ function useExamples() {
   const isSeen = visible.value;
   const ask = () => {
     store.request("suggestPrompts", { channel: session }).then(
-      (answer) => set(readPrompts(answer)),
+      (answer) => set(shortened(answer)),
       () => undefined, // an older kernel: no examples
     );
   };
@@ -77,7 +77,6 @@ function useExamples() {
   return { prompts, ask };
 }
 
-function readPrompts(answer: unknown): string[] {
-  if (!isObject(answer) || !Array.isArray(answer.prompts)) return [];
+function shortened(answer: Answer<"suggestPrompts">): string[] {
   return [...new Set(answer.prompts.map((one) => line(one, LONGEST)).filter(Boolean))].slice(0, MOST);
 }

@@ -2,32 +2,17 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { table } from "../state/object";
+import type { MentionPreview } from "../state/requests.gen";
 import { usePlace, useView } from "./context";
 import { onEscape, Trouble } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
 import { line, plain, reason, short } from "./plain";
 
-/** `MentionPreview` of agentnb/comm/answers.py. */
-interface Preview {
-  label: string;
-  kind: string;
-  leftOut?: string[];
-  isTaken?: boolean;
-  tokens?: number;
-  text?: string;
-  data?: string;
-  contentType?: string;
-}
-
-interface Previewed {
-  items?: Preview[];
-}
-
 const ASK_AFTER = 300;
 const LONGEST_DRAFT = 100_000;
 const MENTION = /(?<![^\s([{"'“‘,;:>*])@(?:"[^"\n]+"|[^\W\d][^\s`"'()[\]{}<>,;!?*]*|[.~/][^\s`"'()[\]{}<>,;!?*]+)/gu;
-const NONE: readonly Preview[] = [];
+const NONE: readonly MentionPreview[] = [];
 const ICONS: Record<string, IconName> = table({ image: "image", symbol: "variable", directory: "folder" });
 
 export function MentionChips({ draft, box }: { draft: string; box: { current: HTMLTextAreaElement | null } }) {
@@ -35,7 +20,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const { chat } = usePlace();
   const [items, setItems] = useState(NONE);
   const [open, setOpen] = useState<string>();
-  const [shown, show] = useState<Preview>();
+  const [shown, show] = useState<MentionPreview>();
   const [trouble, setTrouble] = useState("");
   const text = draft.slice(0, LONGEST_DRAFT);
   const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
@@ -43,8 +28,8 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
     if (mentioned === "") return setItems(NONE);
     let late = false;
     const ask = () =>
-      store.request<Previewed>("previewMentions", { channel: chat, text }).then(
-        (answer) => !late && setItems(answer.items ?? NONE),
+      store.request("previewMentions", { channel: chat, text }).then(
+        (answer) => !late && setItems(answer.items),
         () => !late && setItems(NONE), // a kernel with an older agentnb knows no previews
       );
     const timer = setTimeout(ask, ASK_AFTER);
@@ -58,8 +43,8 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
     show(undefined);
     setTrouble("");
     if (open === label) return;
-    store.request<Previewed>("previewMentions", { channel: chat, text, label }).then(
-      (answer) => show(answer.items?.find((one) => one.label === label)),
+    store.request("previewMentions", { channel: chat, text, label }).then(
+      (answer) => show(answer.items.find((one) => one.label === label)),
       (error: unknown) => setTrouble(reason(error)),
     );
   };
@@ -83,18 +68,16 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               <Icon name={ICONS[kind] ?? "file"} />
               <span class="cut">{line(label, 60)}</span>
               {tokens !== undefined && <span class="chip-note">{`~${short(tokens)} tokens`}</span>}
-              {(leftOut?.length ?? 0) > 0 && <span class="chip-note">cut</span>}
-              {isTaken === false && <span class="chip-note">not taken</span>}
+              {leftOut.length > 0 && <span class="chip-note">cut</span>}
+              {!isTaken && <span class="chip-note">not taken</span>}
             </button>
           </li>
         ))}
       </ul>
       {current && (
         <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
-          {current.isTaken === false && (
-            <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>
-          )}
-          {current.leftOut?.map((sentence) => (
+          {!current.isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+          {current.leftOut.map((sentence) => (
             <p class="note" key={sentence}>
               {line(sentence, 300)}
             </p>
@@ -107,7 +90,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   );
 }
 
-function Content({ of: { label, text, data, contentType } }: { of: Preview }) {
+function Content({ of: { label, text, data, contentType } }: { of: MentionPreview }) {
   const source = data && imageSource(contentType, data);
   if (source) return <img src={source} alt={line(label, 60)} />;
   if (text !== undefined)

@@ -1,5 +1,6 @@
 /** What is shown where there is no transcript to show, and what stands above it when something is wrong. */
 
+import type { KernelAccess } from "../state/answers";
 import { isObject } from "../state/guard";
 import { table } from "../state/object";
 import type { AgentInfo, SessionState } from "../state/types.gen";
@@ -71,7 +72,7 @@ interface StartProps {
   /** What tabs name as theirs. */
   id: string;
   agents: readonly AgentInfo[];
-  onNew: (agent: string, kernel: string) => void;
+  onNew: (agent: string, kernel: KernelAccess) => void;
   onPanel: (name: PanelName) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
@@ -93,7 +94,12 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       ) : (
         <>
           {!isElsewhere && <StartAccess value={access} disabled={disabled} onChoose={choose} />}
-          <Agents agents={agents} onNew={(agent) => onNew(agent, access)} disabled={disabled} all={all} />
+          <Agents
+            agents={agents}
+            onNew={(agent) => onNew(agent, access as KernelAccess)}
+            disabled={disabled}
+            all={all}
+          />
         </>
       )}
       {!isElsewhere && <Earlier />}

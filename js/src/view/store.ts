@@ -1,5 +1,7 @@
 /** What the view knows of the host: signals to read and actions to send. The view never imports `comm`. */
+
 import type { ReadonlySignal } from "@preact/signals";
+import type { Request } from "../state/answers";
 import type { Action, ActiveTurn, ChangesetState, ChatState, RootState, SessionState, Turn } from "../state/types.gen";
 import type { CellPlace } from "./change-set";
 
@@ -102,7 +104,7 @@ export interface NotebookActions {
 
 /** What JupyterLab's Settings editor needs of the kernel. */
 export interface SettingsAccess {
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   /** Calls `listener` whenever settings have changed, in whatever window or file. */
   onChange(listener: () => void): void;
   /** Aborted when the kernel is gone. */
@@ -235,7 +237,7 @@ export interface Store {
   readonly module?: (name: string) => Promise<{ default: unknown }>;
   /** Applied at once, then sent to the host. */
   dispatch(channel: string, action: Action): void;
-  request<T>(method: string, params: unknown): Promise<T>;
+  request: Request;
   /** Says something that needs no answer. */
   notify?(method: string, params: unknown): void;
   /** What other windows have typed and not sent, by chat. */

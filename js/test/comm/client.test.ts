@@ -579,7 +579,7 @@ describe("large content", () => {
     const text = client.content(CHAT, REF);
     const failed = expect(text).rejects.toThrow("less than there is");
     await serve(kernel, [3]);
-    kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } }, undefined, [
+    kernel.tell({ id: kernel.last("fetchContent").id, result: { uri: REF.uri, offset: 3, size: 7 } }, undefined, [
       new DataView(bytes.buffer, 0, 0),
     ]);
     await failed;

@@ -6,18 +6,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
-import {
-  isContent,
-  isFilePart,
-  isFlush,
-  isInitialized,
-  isReplay,
-  isSnapshot,
-  isText,
-  isTurns,
-  read,
-} from "../../src/comm/messages.ts";
+import { isFlush, isInitialized, isReplay, isSnapshot, isText, read } from "../../src/comm/messages.ts";
+import { isAnswer, type RequestName } from "../../src/state/answers.ts";
 import { isObject } from "../../src/state/guard.ts";
+import { ANSWERS } from "../../src/state/requests.gen.ts";
 
 type Json = Record<string, unknown>;
 
@@ -132,10 +124,11 @@ const SAYING: Record<string, (kernel: Kernel, message: Said) => unknown> = {
 const GUARDS: Record<string, (value: unknown) => boolean> = {
   initialize: isInitialized,
   subscribe: (value) => isObject(value) && isObject(value.channels) && Object.values(value.channels).every(isUpdate),
-  fetchContent: isContent,
-  fetchModule: isContent,
-  readFile: isFilePart,
-  fetchTurns: isTurns,
+  ...Object.fromEntries(
+    Object.keys(ANSWERS)
+      .filter((method) => method !== "initialize" && method !== "subscribe")
+      .map((method) => [method, (value: unknown) => isAnswer(method as RequestName, value)]),
+  ),
   actions: isFlush,
   text: isText,
   pong: (value) => isObject(value) && typeof value.hostId === "string",
@@ -173,7 +166,7 @@ describe("what the page says", () => {
   test.each(toKernel.filter(([name, one]) => one.message.id !== undefined && !(name in SAYING)))(
     "%s, as a request",
     (_name, { message }) => {
-      void kernel.client.request(message.method as string, message.params).catch(() => {});
+      void kernel.client.request(message.method as RequestName, message.params as never).catch(() => {});
       const said = kernel.last(message.method as string);
       expect({ ...said, id: 0 }).toEqual({ ...message, id: 0 });
     },

@@ -132,7 +132,7 @@ describe("more agents", () => {
     expect((page.button("Install…") as HTMLButtonElement).disabled).toBe(false);
   });
 
-  test("a check says version, models and how long the start took, or that the answer makes no sense", async () => {
+  test("a check says version, models and how long the start took", async () => {
     const { store, page } = await opened();
     const models = ["One", "Two", "Three", "Four"];
     store.answer = () =>
@@ -141,9 +141,6 @@ describe("more agents", () => {
     const said = "It answers. Version 1.2. It starts in 1.4 s. Models: One, Two, Three and 1 more.";
     await page.until(() => expect(page.text()).toContain(said));
     expect(store.asked()).toEqual([{ method: "checkAgent", params: { agent: "eliza" } }]);
-    store.answer = () => Promise.resolve([] as unknown as object);
-    page.button("Check").click();
-    await page.until(() => expect(page.text()).toContain("makes no sense"));
   });
 
   test("a kernel that has no list of them says so", async () => {

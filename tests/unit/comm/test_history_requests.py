@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.clock import now_ms
-from agentnb.comm.requests import PREVIEWED_CHARACTERS, PREVIEWED_TURNS
+from agentnb.comm.history_requests import PREVIEWED_CHARACTERS, PREVIEWED_TURNS
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.state import ChatDelta, ChatResponsePart, ChatTurnComplete, ChatTurnStarted, Message, MessageOrigin

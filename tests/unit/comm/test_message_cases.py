@@ -16,13 +16,10 @@ import agentnb.comm
 from agentnb.comm.answers import FromKernel
 from agentnb.comm.messages import ERRORS
 from agentnb.comm.methods import COMMON_ERRORS, LAB_NOTIFICATIONS, METHODS, NOTIFICATIONS
-from agentnb.comm.service import Service
 from agentnb.errors import ProtocolError
-from agentnb.host import Host
 from agentnb.host.intents import DISPATCHABLE
 from agentnb.state import codec, decode, to_json
 from agentnb.state.versions import WINDOW
-from tests.unit.comm.manual_loop import ManualLoop
 from tests.unit.comm.message_cases import CLIENT, Kernel, lacks, of
 from tests.unit.comm.world import TAB
 from tests.unit.state.strategies import structs
@@ -92,14 +89,6 @@ def test_every_method_has_a_valid_and_an_invalid_example() -> None:
         assert names - {case["method"] for case in cases.values() if case["valid"]} == set()
     wrong = {case["method"] for case in TO_KERNEL.values() if not case["valid"]}
     assert {name for name in asked if METHODS[name].params.__struct_fields__} - wrong == set()
-
-
-def test_every_method_of_the_service_is_in_the_table() -> None:
-    """And the table has none that the service does not know."""
-    service = Service(Host(ManualLoop()), lambda _client, _message, _buffers=(): None)
-    page = {name: method.result is not None for name, method in METHODS.items()}
-    assert {name for name, request in page.items() if request} == service.requests
-    assert {name for name, request in page.items() if not request} == service.notifications
 
 
 def test_every_notification_that_the_kernel_sends_is_in_the_table() -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from agentnb.host.turns.mention_resolution import previews
 from agentnb.kernel.output_text import LEFT_OUT
-from agentnb.state import MessageEmbeddedResourceAttachment, MessageResourceAttachment, SimpleMessageAttachment
+from agentnb.state import (
+    MessageEmbeddedResourceAttachment,
+    MessageResourceAttachment,
+    SimpleMessageAttachment,
+    to_json,
+)
 from tests.unit.kernel.test_output_text import png
 
 CELL = SimpleMessageAttachment(
@@ -18,7 +23,7 @@ FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
 
 def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
     """A file has none: the agent reads it itself. Contents travel only on demand."""
-    assert previews([CELL, PICTURE, FILE], None, None) == [
+    assert to_json(previews([CELL, PICTURE, FILE], None, None)) == [
         {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True},
         {"label": "cell:3 picture 1", "kind": "image", "tokens": 409, "leftOut": [], "isTaken": True},
         {"label": "a.csv", "kind": "document", "leftOut": [], "isTaken": True},
@@ -27,6 +32,6 @@ def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
 
 def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
     """The text that the agent gets, or the picture."""
-    told = [[one.get("text"), one.get("data")] for one in previews([CELL, PICTURE], None, "cell:3")]
+    told = [[one.text, one.data] for one in previews([CELL, PICTURE], None, "cell:3")]
     assert told == [["x" * 4_001, None], [None, None]]
-    assert previews([PICTURE], None, PICTURE.label)[0]["data"] == PICTURE.data
+    assert previews([PICTURE], None, PICTURE.label)[0].data == PICTURE.data

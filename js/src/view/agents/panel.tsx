@@ -1,8 +1,9 @@
 /** More agents: those that are not installed, to be started without an install or installed; a check of any of them. */
+
 import type { ReadonlySignal } from "@preact/signals";
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import type { Answer, Request } from "../../state/answers";
 import type { AgentInfo, AgentSetup, RootState } from "../../state/types.gen";
 import { Button, TextButton, useFocused } from "../controls";
 import { CopyButton } from "../copy";
@@ -16,7 +17,7 @@ import CSS from "./agents.css";
 /** What the list needs of the chat. */
 export interface AgentsContext {
   readonly root: ReadonlySignal<RootState | undefined>;
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   /** Starts a conversation. */
   start(agent: string): void;
   /** Says a sentence to screen readers, politely. */
@@ -78,7 +79,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
     ours.add(provider);
     during(`Starting the install of ${name}…`, async () => {
       try {
-        await context.request("installAgent", { agent: provider, command: install });
+        await context.request("installAgent", { agent: provider, command: install ?? "" });
         return "";
       } catch (error) {
         ours.delete(provider);
@@ -89,11 +90,11 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
   const check = () =>
     during(`Checking ${name}…`, async () => {
       if (missing) {
-        const { installed = [] } = await context.request<{ installed?: string[] }>("refreshAgents", {});
+        const { installed } = await context.request("refreshAgents", {});
         if (!installed.includes(provider))
           return `${name} was not found. A program in a folder that is new on PATH is found once Jupyter restarts.`;
       }
-      return readCheck(await context.request<unknown>("checkAgent", { agent: provider }));
+      return inWords(await context.request("checkAgent", { agent: provider }));
     });
   return (
     <div class="column agent-card is-missing" role="group" aria-label={name}>
@@ -229,17 +230,15 @@ function useStartAfter(agents: readonly AgentInfo[], { start, announce }: Agents
 }
 
 /** The kernel's answer to `checkAgent`, in words. */
-function readCheck(found: unknown): string {
-  if (!isObject(found)) return "The kernel's answer makes no sense.";
-  const { version, startMs, models, todo } = found;
-  const names = Array.isArray(models) ? models.map((one) => line(one, 40)) : [];
+function inWords({ message, version, startMs, models, todo }: Answer<"checkAgent">): string {
+  const names = (models ?? []).map((one) => line(one, 40));
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
   return [
-    line(found.message, 600),
-    typeof version === "string" && `Version ${line(version, 40)}.`,
-    typeof startMs === "number" && `It starts in ${(startMs / 1000).toFixed(1)} s.`,
+    line(message, 600),
+    version && `Version ${line(version, 40)}.`,
+    startMs !== undefined && `It starts in ${(startMs / 1000).toFixed(1)} s.`,
     names.length > 0 && `Models: ${names.slice(0, 3).join(", ")}${more}.`,
-    typeof todo === "string" && `Type: ${line(todo, 200)}`,
+    todo && `Type: ${line(todo, 200)}`,
   ]
     .filter(Boolean)
     .join(" ");

@@ -1,17 +1,11 @@
 /** The sessions that an agent keeps itself and the log does not have: asked for on a click, since the agent may start. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import type { Request } from "../../state/answers";
+import type { AgentKeptSession } from "../../state/requests.gen";
 import { Button, TextButton } from "../controls";
 import { Spinner } from "../icons";
 import { line, plain, reason } from "../plain";
-import type { Request } from "./list";
-
-interface Own {
-  readonly id: string;
-  readonly title: string;
-  readonly cwd: string;
-  readonly modifiedAt: number | undefined;
-}
 
 interface Props {
   /** Its name in the catalogue. */
@@ -23,7 +17,7 @@ interface Props {
 }
 
 export function AgentSessions({ agent, title, everywhere, request, open }: Props) {
-  const [found, setFound] = useState<readonly Own[]>();
+  const [found, setFound] = useState<readonly AgentKeptSession[]>();
   const [cursor, setCursor] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
@@ -50,17 +44,15 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
     run(async () => {
       const number = latest.current;
       const params = { agent, ...(everywhere && { everywhere }), ...(cursor !== undefined && { cursor }) };
-      const answer = await request<unknown>("listAgentSessions", params);
+      const answer = await request("listAgentSessions", params);
       if (number !== latest.current) return;
-      if (!isObject(answer) || !Array.isArray(answer.sessions)) throw new Error("The answer can't be read.");
-      setFound([...(found ?? []), ...(answer.sessions as unknown[]).flatMap(read)]);
-      setCursor(typeof answer.cursor === "string" ? answer.cursor : undefined);
+      setFound([...(found ?? []), ...answer.sessions]);
+      setCursor(answer.cursor);
     });
-  const take = (one: Own) =>
+  const take = (one: AgentKeptSession) =>
     run(async () => {
       const params = { agent, id: one.id, ...(one.cwd && { cwd: one.cwd }), ...(one.title && { title: one.title }) };
-      const answer = await request<unknown>("openAgentSession", params);
-      if (isObject(answer) && typeof answer.channel === "string") open(answer.channel);
+      open((await request("openAgentSession", params)).channel);
     });
   return (
     <section aria-label={`Kept by ${title}`}>
@@ -100,12 +92,4 @@ export function AgentSessions({ agent, title, everywhere, request, open }: Props
       )}
     </section>
   );
-}
-
-function read(one: unknown): Own[] {
-  if (!isObject(one) || typeof one.id !== "string") return [];
-  const [title, cwd] = [one.title, one.cwd].map((value) => (typeof value === "string" ? value : ""));
-  return [
-    { id: one.id, title, cwd, modifiedAt: typeof one.modifiedAt === "number" ? one.modifiedAt : undefined } as Own,
-  ];
 }

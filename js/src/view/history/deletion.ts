@@ -1,7 +1,9 @@
 /** Conversations that are being deleted: for a while that can be undone, then the kernel is asked to. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import { reason } from "../plain";
-import type { Conversation, Request } from "./list";
+import type { Conversation } from "./list";
 
 /** In milliseconds. */
 export const UNDO_FOR = 10_000;

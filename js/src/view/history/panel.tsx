@@ -3,6 +3,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
 import { Button, Choice, TextButton, TextField } from "../controls";
@@ -16,7 +17,7 @@ import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { isHistoryKey } from "./key";
-import { byDay, type Change, type Conversation, type Query, type Request, type Scope, type Show } from "./list";
+import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
 import { Row } from "./row";
 import { Storage } from "./storage";
 import { type Found, PAUSE, useChanges, useList } from "./use-list";

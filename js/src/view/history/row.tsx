@@ -1,22 +1,16 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
+
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
+import type { SearchHit } from "../../state/requests.gen";
 import { Button, Form, useFocused } from "../controls";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
 import { fileName, save } from "../save-file";
 import { useAnswer } from "../use-work";
-import {
-  type Change,
-  type Conversation,
-  FORMS,
-  fetchDocument,
-  fetchPreview,
-  type Hit,
-  type Request,
-  type Scope,
-} from "./list";
+import { type Change, type Conversation, FORMS, fetchDocument, type Scope } from "./list";
 
 interface Props {
   conversation: Conversation;
@@ -72,7 +66,7 @@ export function Row(props: Props) {
       (error: unknown) => onTrouble(`Couldn't be exported: ${reason(error)}`),
     );
   };
-  const { isPinned, isArchived } = conversation;
+  const { pinned: isPinned, archived: isArchived } = conversation;
   const items: MenuItem[] = [
     ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
     { name: isPinned ? "Unpin" : "Pin", onSelect: () => onChange({ pinned: !isPinned }) },
@@ -105,7 +99,7 @@ export function Row(props: Props) {
           <span class="column history-about">
             <span class="cut history-title">{title}</span>
             <span class="dim small">
-              {line(agent, 40)} · {count(conversation.turns)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
+              {line(agent, 40)} · {count(conversation.turns ?? 0)} {conversation.turns === 1 ? "turn" : "turns"} ·{" "}
               {new Date(conversation.modifiedAt).toLocaleTimeString([], { timeStyle: "short" })}
               <Where conversation={conversation} scope={scope} />
             </span>
@@ -173,12 +167,14 @@ function Where({ conversation: { place, cwd }, scope }: { conversation: Conversa
   const parts = scope === "everywhere" ? [place, cwd] : scope === "folder" ? [place] : [];
   return (
     <>
-      {parts.filter(Boolean).map((part) => (
-        <span key={part} title={plain(part)}>
-          {" · "}
-          {shortened(part)}
-        </span>
-      ))}
+      {parts
+        .filter((part): part is string => Boolean(part))
+        .map((part) => (
+          <span key={part} title={plain(part)}>
+            {" · "}
+            {shortened(part)}
+          </span>
+        ))}
     </>
   );
 }
@@ -189,7 +185,7 @@ function shortened(path: string): string {
   return clean.length > 60 ? `…${clean.slice(-59)}` : clean;
 }
 
-function Found({ hit }: { hit: Hit }) {
+function Found({ hit }: { hit: SearchHit }) {
   return (
     <li class="small">
       <span class="dim">
@@ -241,7 +237,7 @@ function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void;
 
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
   const { uri, modifiedAt } = conversation;
-  const { answer: preview, trouble } = useAnswer(() => fetchPreview(request, uri), [uri, modifiedAt]);
+  const { answer: preview, trouble } = useAnswer(() => request("previewSession", { channel: uri }), [uri, modifiedAt]);
   if (trouble) return <Trouble>{trouble}</Trouble>;
   if (!preview) return <Spinner />;
   const shown = preview.turns.length;

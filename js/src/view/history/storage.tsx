@@ -1,18 +1,12 @@
 /** What agentnb keeps on disk: how much and of whom; conversations deleted, the log compacted, checked, repaired, copied. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import type { Request } from "../../state/answers";
+import type { ChangeStorageParams, KeptStorage } from "../../state/requests.gen";
 import { Button, TextButton, TextField } from "../controls";
 import { Spinner } from "../icons";
 import { count, line, plain } from "../plain";
 import { useWork } from "../use-work";
-import type { Request } from "./list";
-
-interface Row {
-  readonly what: string;
-  readonly name: string;
-  readonly bytes: number;
-  readonly items: number;
-}
 
 interface Asked {
   readonly action: "remove" | "deleteAll";
@@ -44,7 +38,7 @@ const CARE = [
 const SHOWN = 10;
 
 export function Storage({ request, onClose }: { request: Request; onClose: () => void }) {
-  const [rows, setRows] = useState<readonly Row[]>();
+  const [rows, setRows] = useState<readonly KeptStorage[]>();
   const [path, setPath] = useState("");
   const [message, setMessage] = useState("");
   const { isBusy, trouble, run: work } = useWork();
@@ -57,17 +51,12 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
     return work(job);
   };
   const measure = async () => {
-    const answer = await request<unknown>("measureStorage", {});
-    if (!isObject(answer) || !Array.isArray(answer.rows)) throw new Error("The answer can't be read.");
-    setRows((answer.rows as unknown[]).flatMap(read));
-    setPath(typeof answer.path === "string" ? answer.path : "");
+    const answer = await request("measureStorage", {});
+    setRows(answer.rows);
+    setPath(answer.path);
   };
-  const change = async (params: object): Promise<{ message: string; count: number }> => {
-    const answer = await request<unknown>("changeStorage", params);
-    if (!isObject(answer)) throw new Error("The answer can't be read.");
-    return { message: String(answer.message ?? ""), count: Number(answer.count) || 0 };
-  };
-  const act = (action: "compact" | "check" | "repair" | "export" | "import", more: object = {}) =>
+  const change = (params: ChangeStorageParams) => request("changeStorage", params);
+  const act = (action: "compact" | "check" | "repair" | "export" | "import", more: { path?: string } = {}) =>
     run(async () => {
       setMessage((await change({ action, ...more })).message);
       await measure();
@@ -163,7 +152,7 @@ export function Storage({ request, onClose }: { request: Request; onClose: () =>
   );
 }
 
-function Table({ head, rows }: { head: string; rows: readonly Row[] }) {
+function Table({ head, rows }: { head: string; rows: readonly KeptStorage[] }) {
   return (
     <table class="history-sizes small">
       <thead>
@@ -184,11 +173,6 @@ function Table({ head, rows }: { head: string; rows: readonly Row[] }) {
       </tbody>
     </table>
   );
-}
-
-function read(row: unknown): Row[] {
-  if (!isObject(row) || typeof row.name !== "string" || typeof row.what !== "string") return [];
-  return [{ what: row.what, name: row.name, bytes: Number(row.bytes) || 0, items: Number(row.items) || 0 }];
 }
 
 /** Bytes for people. */

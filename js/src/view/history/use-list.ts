@@ -1,8 +1,10 @@
 /** The conversations that the history lists: fetched page by page, and anew when the log has changed. */
+
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import { reason } from "../plain";
-import { type Conversation, fetchList, PAGE, type Query, type Request } from "./list";
+import { type Conversation, fetchList, PAGE, type Query } from "./list";
 
 /** In milliseconds: a search is sent when typing has paused so long, and many changes count as one. */
 export const PAUSE = 200;

@@ -2,7 +2,8 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { own } from "../../state/object";
-import type { Choice, Conflict, Operations } from "../change-operations";
+import type { ChangeConflict } from "../../state/requests.gen";
+import type { Choice, Operations } from "../change-operations";
 import { many } from "../change-set";
 import { Button, Form, useFocused } from "../controls";
 import { Fold } from "../fold";
@@ -69,7 +70,7 @@ export function ConflictChoices({ id, operations }: { id: string; operations: Op
 }
 
 /** The three versions: one as it is, the two others by what is different in them. */
-function Versions({ id, conflict, old, left }: { id: string; conflict: Conflict; old: string; left: string }) {
+function Versions({ id, conflict, old, left }: { id: string; conflict: ChangeConflict; old: string; left: string }) {
   const { base, target, current } = conflict;
   return (
     <>

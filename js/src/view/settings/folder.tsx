@@ -1,17 +1,8 @@
 /** A folder of the kernel's machine, typed or chosen among those in the home folder and in the kernel's folder. */
 import { useRef, useState } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import type { Answer, Request } from "../../state/answers";
 import { Button, onEscape, TextButton } from "../controls";
 import { line, plain, reason } from "../plain";
-
-type Request = <T>(method: string, params: object) => Promise<T>;
-
-interface Folders {
-  readonly path: string;
-  readonly parent: string | undefined;
-  readonly folders: readonly string[];
-  readonly isCut: boolean;
-}
 
 interface Props {
   /** Whose folder, for screen readers. */
@@ -24,12 +15,12 @@ interface Props {
 
 /** *Choose…*, and below it the folders once it was pressed. */
 export function FolderChooser({ label, from, request, onChoose }: Props) {
-  const [shown, setShown] = useState<Folders>();
+  const [shown, setShown] = useState<Answer<"listFolders">>();
   const [trouble, setTrouble] = useState("");
   const list = useRef<HTMLDivElement>(null);
   const look = async (path: string) => {
     try {
-      setShown(readFolders(await request("listFolders", { path })));
+      setShown(await request("listFolders", { path }));
       setTrouble("");
       list.current?.focus();
     } catch (error) {
@@ -89,16 +80,4 @@ export function FolderChooser({ label, from, request, onChoose }: Props) {
       {trouble && <p class="error-text">{plain(trouble)}</p>}
     </div>
   );
-}
-
-function readFolders(raw: unknown): Folders {
-  if (!isObject(raw) || typeof raw.path !== "string" || !Array.isArray(raw.folders))
-    throw new Error("The kernel's answer makes no sense.");
-  const { path, parent, folders, isCut } = raw;
-  return {
-    path,
-    parent: typeof parent === "string" ? parent : undefined,
-    folders: folders.filter((one): one is string => typeof one === "string"),
-    isCut: isCut === true,
-  };
 }

@@ -1,119 +1,10 @@
-/** What the kernel says of settings, read with care: it may be another version's. */
-import { isObject } from "../../state/guard";
+/** Settings as the kernel lists them, and how their values are shown and typed. */
+import type { Answer } from "../../state/answers";
+import type { SettingInfo } from "../../state/requests.gen";
 import { line } from "../plain";
 
-export interface Setting {
-  readonly name: string;
-  readonly title: string;
-  readonly about: string;
-  readonly kind: string;
-  readonly value: unknown;
-  readonly source: string;
-  readonly where: string;
-  readonly below: readonly { source: string; value: unknown }[];
-  /** What the user's file says; undefined where it says nothing. */
-  readonly inFile: unknown;
-  readonly file: string;
-  readonly isTrait: boolean;
-  readonly counts: string;
-  readonly choices: readonly (readonly [value: string, name: string])[];
-}
-
-/** How an agent is started. */
-export interface AgentCommand {
-  readonly name: string;
-  readonly title: string;
-  readonly line: string;
-  /** The names of those that the user's description sets. */
-  readonly variables: readonly string[];
-  /** The user's description; empty where there is none. */
-  readonly file: string;
-  readonly state: string;
-  readonly problem: string;
-}
-
-export interface OfferedModel {
-  readonly agent: string;
-  readonly id: string;
-  readonly name: string;
-}
-
-export interface Listed {
-  readonly groups: readonly { title: string; settings: readonly Setting[] }[];
-  readonly problems: readonly string[];
-  readonly rules: readonly { number: number; text: string }[];
-  readonly projectRules: readonly string[];
-  /** What was answered on cards and still holds in open conversations. */
-  readonly grants: readonly { session: string; title: string; scope: string; text: string }[];
-  readonly trusted: readonly string[];
-  readonly folder: string;
-  readonly policyFile: string;
-  /** Undefined: an older kernel's answer. */
-  readonly agents: readonly AgentCommand[] | undefined;
-  readonly models: readonly OfferedModel[];
-}
-
-const texts = (raw: unknown) => (Array.isArray(raw) ? raw.filter((one) => typeof one === "string") : []);
-const objects = (raw: unknown) => (Array.isArray(raw) ? raw.filter(isObject) : []);
-const text = (raw: unknown) => (typeof raw === "string" ? raw : "");
-
-export function readListed(raw: unknown): Listed {
-  if (!isObject(raw)) throw new Error("The kernel's answer makes no sense.");
-  return {
-    groups: objects(raw.groups).map(({ title, settings }) => ({
-      title: text(title),
-      settings: objects(settings).map(readSetting),
-    })),
-    problems: texts(raw.problems),
-    rules: objects(raw.rules).map(({ number, text: said }) => ({ number: Number(number), text: text(said) })),
-    projectRules: texts(raw.projectRules),
-    grants: objects(raw.grants).map((one) => ({
-      session: text(one.session),
-      title: text(one.title),
-      scope: text(one.scope),
-      text: text(one.text),
-    })),
-    trusted: texts(raw.trusted),
-    folder: text(raw.folder),
-    policyFile: text(raw.policyFile),
-    agents: Array.isArray(raw.agents) ? objects(raw.agents).map(readAgent) : undefined,
-    models: objects(raw.models).map((one) => ({ agent: text(one.agent), id: text(one.id), name: text(one.name) })),
-  };
-}
-
-function readAgent(raw: Record<string, unknown>): AgentCommand {
-  const { name, title, line: command, variables, file, state, problem } = raw;
-  return {
-    name: text(name),
-    title: text(title) || text(name),
-    line: text(command),
-    variables: texts(variables),
-    file: text(file),
-    state: text(state),
-    problem: text(problem),
-  };
-}
-
-function readSetting(raw: Record<string, unknown>): Setting {
-  const { value, inFile, isTrait, below, choices } = raw;
-  return {
-    name: text(raw.name),
-    title: text(raw.title),
-    about: text(raw.about),
-    kind: text(raw.kind),
-    value,
-    source: text(raw.source),
-    where: text(raw.where),
-    below: objects(below).map((one) => ({ source: text(one.source), value: one.value })),
-    inFile: inFile ?? undefined,
-    file: text(raw.file),
-    isTrait: isTrait === true,
-    counts: text(raw.counts),
-    choices: Array.isArray(choices)
-      ? choices.filter(Array.isArray).map(([one, name]) => [text(one), text(name)] as const)
-      : [],
-  };
-}
+export type { AgentLaunch, OfferedModel, SettingInfo as Setting } from "../../state/requests.gen";
+export type Listed = Answer<"listSettings">;
 
 const SOURCES = new Map([
   ["%config", "%config in this kernel"],
@@ -143,7 +34,7 @@ export function readTyped(kind: string, said: string): unknown {
 }
 
 /** A value for people. */
-export function shown(setting: Setting, value: unknown): string {
+export function shown(setting: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   const choice = setting.choices.find(([one]) => one === value);
   return choice ? choice[1] : typed(value) || "empty";

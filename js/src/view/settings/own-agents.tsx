@@ -5,10 +5,10 @@ import { Button, Choice, Form, TextButton, TextField, Trouble } from "../control
 import { line } from "../plain";
 import { NO_VARIABLES, Removable, readVariables, VariablesField } from "./fields";
 import { useForget, useKept } from "./kept";
-import type { AgentCommand } from "./list";
+import type { AgentLaunch } from "./list";
 
 interface Props {
-  agents: readonly AgentCommand[];
+  agents: readonly AgentLaunch[];
   /** Writes a description, or removes it where there is no `agent`. */
   onChange: (name: string, state: string, agent?: { line: string; env: Record<string, string | null> }) => void;
   children: ComponentChildren;
@@ -55,7 +55,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
               <TextButton
                 aria-label={`Edit the agent ${line(agent.name, 60)}`}
                 aria-expanded={editing === agent.name}
-                disabled={agent.problem !== ""}
+                disabled={Boolean(agent.problem)}
                 onClick={() => edit(editing === agent.name ? undefined : agent.name)}
               >
                 Edit
@@ -64,7 +64,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
                 aria-label={`Remove the agent ${line(agent.name, 60)}`}
                 onClick={() => {
                   edit(undefined);
-                  onChange(agent.name, agent.state);
+                  onChange(agent.name, agent.state ?? "");
                 }}
               >
                 Remove
@@ -108,7 +108,7 @@ export function OwnAgents({ agents, onChange, children }: Props) {
 }
 
 interface FormProps {
-  agent: AgentCommand | undefined;
+  agent: AgentLaunch | undefined;
   names: readonly string[];
   onCancel: () => void;
   onSave: (name: string, agent: { line: string; env: Record<string, string | null> }) => void;

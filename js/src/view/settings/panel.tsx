@@ -1,14 +1,16 @@
 /** The settings: each with where its value comes from and where a change is written; the policy's rules, trusted folders. */
+
 import type { ReadonlySignal } from "@preact/signals";
 import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import type { RootState } from "../../state/types.gen";
 import { Button, Choice, TextField, Trouble, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
 import { KeptContext } from "./kept";
-import { type Listed, readListed, type Setting, typed } from "./list";
+import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
 import { BLOCKED, Row } from "./row";
@@ -17,7 +19,7 @@ import CSS from "./settings.css";
 /** What the settings need of the chat. */
 export interface SettingsContext {
   readonly root: ReadonlySignal<RootState | undefined>;
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   /** Another value each time that settings have changed, in whatever window or file. */
   readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
   /** Says a sentence to screen readers, politely. */
@@ -40,10 +42,13 @@ function focusedIn(at: HTMLElement | null): Element | null | undefined {
 }
 
 /** Asks the kernel for a change; what must be confirmed comes back as a sentence. */
-export type Change = (method: string, params: object, done: string) => Promise<void>;
+export type Change = (method: Changing, params: object, done: string) => Promise<void>;
+
+/** The requests that change something, once the user has confirmed what must be. */
+type Changing = "changeSetting" | "changeMcpServer" | "changeOwnAgent" | "changePolicy";
 
 interface Asked {
-  readonly method: string;
+  readonly method: Changing;
   readonly params: object;
   readonly sentence: string;
   readonly done: string;
@@ -82,11 +87,11 @@ function Settings({ context }: { context: SettingsContext }) {
     },
     [],
   );
-  const change = async (at: string, method: string, params: object, done: string, title = at): Promise<void> => {
+  const change = async (at: string, method: Changing, params: object, done: string, title = at): Promise<void> => {
     ask(undefined);
     say(undefined);
     try {
-      const { confirm } = await context.request<{ confirm?: string }>(method, params);
+      const { confirm } = await context.request(method, params as never);
       if (typeof confirm === "string") {
         if (isClosed.current) context.refused?.(`${title}: ${confirm} Open the settings to confirm it.`);
         return ask({ at, method, params, done, sentence: confirm });
@@ -181,7 +186,7 @@ function Settings({ context }: { context: SettingsContext }) {
                 key={setting.name}
                 setting={setting}
                 agents={root?.agents ?? []}
-                models={listed.models}
+                models={listed.models ?? []}
                 isHere={isHere}
                 request={context.request}
                 onChange={(value) => void set(setting, value)}
@@ -251,7 +256,7 @@ function useListed({ request, settingsChanged }: SettingsContext) {
   const [trouble, setTrouble] = useState("");
   const load = async () => {
     try {
-      setListed(readListed(await request("listSettings", {})));
+      setListed(await request("listSettings", {}));
       setTrouble("");
     } catch (error) {
       setTrouble(reason(error));

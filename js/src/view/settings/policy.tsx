@@ -1,6 +1,8 @@
 /** The policy in the settings: its rules, what would happen with a command or a file, and trusted folders. */
+
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
 import { Group, Removable } from "./fields";
@@ -10,7 +12,7 @@ import type { Listed } from "./list";
 
 interface Props {
   listed: Listed;
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   change: (at: string, params: object, done: string) => void;
   /** What is asked and said at a place. */
   below: (at: string) => ComponentChildren;
@@ -35,7 +37,7 @@ export function Policy({ listed, request, change, below }: Props) {
 }
 
 function Rules({ listed, change, below }: Omit<Props, "request">) {
-  const { rules, projectRules, grants, policyFile } = listed;
+  const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <Group title="Policy rules">
       <p class="dim small">
@@ -64,7 +66,7 @@ function Rules({ listed, change, below }: Omit<Props, "request">) {
   );
 }
 
-function Grants({ grants, change }: Pick<Listed, "grants"> & Pick<Props, "change">) {
+function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Props, "change">) {
   return (
     <>
       <p class="dim small">Allowed on cards, in conversations that are open:</p>
@@ -116,7 +118,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
   const test = async () => {
     const params = kind === "command" ? { command: text } : { path: text, tool: kind };
     try {
-      say(plain((await request<{ message?: unknown }>("testPolicy", params)).message));
+      say(plain((await request("testPolicy", params)).message));
     } catch (error) {
       say(reason(error));
     }

@@ -1,6 +1,7 @@
 /** One setting: what it is, its control, where its value comes from and where a change is written. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
 import { Button, Choice, TextButton } from "../controls";
 import { line, plain } from "../plain";
@@ -29,7 +30,7 @@ interface RowProps {
   agents: readonly AgentInfo[];
   models: readonly OfferedModel[];
   isHere: boolean;
-  request<T>(method: string, params: object): Promise<T>;
+  readonly request: Request;
   onChange: (value: unknown) => void;
   onServer: McpServersProps["onChange"];
   children: ComponentChildren;

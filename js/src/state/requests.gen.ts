@@ -1,0 +1,926 @@
+/** Written by scripts/gen_types.py from agentnb/comm: change that, then run `make types`. */
+import type {
+  Envelope,
+  Turn,
+  JsonObject,
+} from "./types.gen.ts";
+
+/** A session that an agent keeps itself. */
+export interface AgentKeptSession {
+  readonly id: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly modifiedAt?: number;
+}
+
+/** How an agent of the catalogue, or one of the user's own, is started. */
+export interface AgentLaunch {
+  readonly name: string;
+  readonly title: string;
+  readonly line: string;
+  readonly variables: readonly string[];
+  readonly file?: string;
+  readonly state?: string;
+  readonly problem?: string;
+}
+
+/** Something that was changed since, in its three versions. */
+export interface ChangeConflict {
+  readonly id: string;
+  readonly path: string;
+  readonly base?: string;
+  readonly current?: string;
+  readonly target?: string;
+  readonly merged?: string;
+}
+
+/** `changeMcpServer`: add one MCP server to those of the settings, or remove one; the others stay as they are. */
+export interface ChangeMcpServerParams {
+  readonly name: string;
+  readonly server?: McpServerChange;
+  readonly here?: boolean;
+  readonly confirmed?: string;
+}
+
+/** `changeOwnAgent`: write an agent's description into the user's folder, or remove it from there. */
+export interface ChangeOwnAgentParams {
+  readonly name: string;
+  readonly agent?: OwnAgentChange;
+  readonly state?: string;
+  readonly confirmed?: string;
+}
+
+/** `changePolicy`: the user changes a rule or a trusted folder of the own policy file in the page. */
+export interface ChangePolicyParams {
+  readonly action: "add" | "remove" | "revoke" | "trust" | "untrust";
+  readonly rule?: Rule;
+  readonly number?: number;
+  readonly text?: string;
+  readonly session?: string;
+  readonly folder?: string;
+  readonly confirmed?: string;
+}
+
+/** `changeSetting`: the user changes a setting in the page. */
+export interface ChangeSettingParams {
+  readonly name: string;
+  readonly value?: unknown;
+  readonly here?: boolean;
+  readonly was?: unknown;
+  readonly checks?: boolean;
+  readonly confirmed?: string;
+}
+
+/** `changeSkillTrust`: the user trusts the skills of an installed package, refuses them, or trusts them no more. */
+export interface ChangeSkillTrustParams {
+  readonly action: "refuse" | "revoke" | "trust";
+  readonly package: string;
+  readonly digest?: string;
+}
+
+/** `changeStorage`: compact, check, repair, export or import the log, or delete conversations of it. */
+export interface ChangeStorageParams {
+  readonly action: "check" | "compact" | "deleteAll" | "export" | "import" | "remove" | "repair";
+  readonly olderThanDays?: number;
+  readonly largerThan?: string;
+  readonly dryRun?: boolean;
+  readonly path?: string;
+}
+
+/** What came of it. */
+export interface ChangeStorageResult {
+  readonly message: string;
+  readonly count: number;
+}
+
+/** One change of a change set (AHP `ChangesetOperationTarget`). */
+export interface ChangeTarget {
+  readonly kind: "resource";
+  readonly resource: string;
+}
+
+/** Whether it was changed. */
+export interface ChangedResult {
+  readonly confirm?: string;
+}
+
+/** What brings a page up to date on one channel: its whole state, or the envelopes that the page lacks. */
+export interface ChannelUpdate {
+  readonly snapshot?: JsonObject;
+  readonly fromIndex?: number;
+  readonly answered?: readonly number[];
+  readonly earlier?: number;
+  readonly gap?: string;
+  readonly replay?: readonly Envelope[];
+}
+
+/** `checkAgent`: start an agent for a moment, open a session in an empty folder, and say how it is. */
+export interface CheckAgentParams {
+  readonly agent: string;
+}
+
+/** How an agent is. */
+export interface CheckAgentResult {
+  readonly state: string;
+  readonly message: string;
+  readonly version?: string;
+  readonly todo?: string;
+  readonly startMs?: number;
+  readonly models?: readonly string[];
+}
+
+/** `complete`: what can stand after the `@` that is being typed. */
+export interface CompleteParams {
+  readonly channel: string;
+  readonly start: string;
+}
+
+/** The things that can be mentioned, the best first; empty if they are not found in time. */
+export interface CompleteResult {
+  readonly items: readonly Suggestion[];
+}
+
+/** What the user allowed on a card for the rest of a turn or a conversation. */
+export interface ConversationGrant {
+  readonly session: string;
+  readonly title: string;
+  readonly scope: "session" | "turn";
+  readonly text: string;
+}
+
+/** `createSession`: a new tab. */
+export interface CreateSessionParams {
+  readonly agent?: string;
+  readonly tabId?: string;
+  readonly kernel?: "look" | "off" | "run";
+}
+
+/** `deleteSession`: delete a session from the log for good, with what its turns changed. */
+export interface DeleteSessionParams {
+  readonly channel: string;
+}
+
+/** `disposeSession`: close a tab and free the agent's session. */
+export interface DisposeSessionParams {
+  readonly channel: string;
+}
+
+/** `duplicateSession`: copy a session of the log, so that it can go on in two ways. */
+export interface DuplicateSessionParams {
+  readonly channel: string;
+}
+
+/** The copy. */
+export interface DuplicateSessionResult {
+  readonly channel: string;
+  readonly open: boolean;
+}
+
+/** Done; there is nothing to say. */
+export interface EmptyResult {
+}
+
+/** `exportSession`: a session of the log as a document. */
+export interface ExportSessionParams {
+  readonly channel: string;
+  readonly form?: "html" | "ipynb" | "jsonl" | "md";
+}
+
+/** The document, without the credentials that are known here. */
+export interface ExportSessionResult {
+  readonly text: string;
+}
+
+/** `fetchContent`: a range of large content, as the answer's one binary buffer. */
+export interface FetchContentParams {
+  readonly channel: string;
+  readonly uri: string;
+  readonly offset?: number;
+  readonly length?: number;
+}
+
+/** The bytes are the message's one binary buffer. */
+export interface FetchContentResult {
+  readonly uri: string;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** `fetchModule`: a part of the front end that is not loaded at once, as the answer's one binary buffer. */
+export interface FetchModuleParams {
+  readonly name: string;
+}
+
+/** The module; its text is the one buffer beside the message. */
+export interface FetchModuleResult {
+  readonly size: number;
+}
+
+/** `fetchTurns`: older turns of a chat (AHP `fetchTurns`). */
+export interface FetchTurnsParams {
+  readonly channel: string;
+  readonly before?: string;
+  readonly limit?: number;
+}
+
+/** The turns, oldest first. */
+export interface FetchTurnsResult {
+  readonly turns: readonly Turn[];
+  readonly hasMore: boolean;
+  readonly earlier: number;
+  readonly index: number;
+}
+
+/** One name in a folder. */
+export interface FileEntry {
+  readonly name: string;
+  readonly kind: "file" | "folder" | "link" | "other";
+  readonly modified: number;
+  readonly size?: number;
+}
+
+/** `forkSession`: copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
+export interface ForkSessionParams {
+  readonly channel: string;
+}
+
+/** `initialize`: a page is ready and says what it has seen. */
+export interface InitializeParams {
+  readonly protocolVersions: readonly number[];
+  readonly lastSeen?: Readonly<Record<string, number>>;
+  readonly hostId?: string;
+  readonly visible?: boolean;
+  readonly accepts?: readonly string[];
+}
+
+/** Who answers, in which version, and what the page lacks. */
+export interface InitializeResult {
+  readonly protocolVersion: number;
+  readonly hostId: string;
+  readonly capabilities: JsonObject;
+  readonly channels: Readonly<Record<string, ChannelUpdate>>;
+  readonly drafts?: Readonly<Record<string, string>>;
+  readonly time?: number;
+  readonly kernel?: "off" | "run";
+}
+
+/** `installAgent`: run the command that installs an agent; the user saw it and agreed. */
+export interface InstallAgentParams {
+  readonly agent: string;
+  readonly command: string;
+}
+
+/** `invokeChangesetOperation`: undo, redo or keep changes (AHP `invokeChangesetOperation`). */
+export interface InvokeChangesetOperationParams {
+  readonly changeset: string;
+  readonly operationId: "apply" | "keep" | "redo" | "undo";
+  readonly target?: ChangeTarget;
+  readonly choices?: Readonly<Record<string, "mine" | "theirs">>;
+  readonly onwards?: boolean;
+}
+
+/** What came of it (AHP `InvokeChangesetOperationResult`); the change sets' channels have the new states. */
+export interface InvokeChangesetOperationResult {
+  readonly message: string;
+  readonly conflicts?: readonly ChangeConflict[];
+}
+
+/** How much of one kind, agent or folder is kept. */
+export interface KeptStorage {
+  readonly what: "agent" | "folder" | "kind";
+  readonly name: string;
+  readonly bytes: number;
+  readonly items: number;
+}
+
+/** `listAgentSessions`: the sessions that an agent keeps itself and the log does not have (ACP `session/list`). */
+export interface ListAgentSessionsParams {
+  readonly agent: string;
+  readonly everywhere?: boolean;
+  readonly cursor?: string;
+}
+
+/** One page, as the agent orders them. */
+export interface ListAgentSessionsResult {
+  readonly sessions: readonly AgentKeptSession[];
+  readonly cursor?: string;
+}
+
+/** `listFiles`: what is in a folder of a session's workspace. */
+export interface ListFilesParams {
+  readonly channel: string;
+  readonly path?: string;
+}
+
+/** The contents of the folder: folders first, by name. */
+export interface ListFilesResult {
+  readonly path: string;
+  readonly entries: readonly FileEntry[];
+  readonly more: number;
+}
+
+/** `listFolders`: the folders in a folder of the home or the kernel's folder, to choose one. */
+export interface ListFoldersParams {
+  readonly path?: string;
+}
+
+/** The folders in a folder. */
+export interface ListFoldersResult {
+  readonly path: string;
+  readonly folders: readonly string[];
+  readonly isCut: boolean;
+  readonly parent?: string;
+}
+
+/** `listSessions`: the sessions that the log has kept, the latest first. */
+export interface ListSessionsParams {
+  readonly search?: string;
+  readonly here?: boolean;
+  readonly folder?: boolean;
+  readonly agent?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly state?: "" | "failed" | "needs-you" | "running";
+  readonly archived?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** The sessions, the latest first. */
+export interface ListSessionsResult {
+  readonly sessions: readonly SessionRecord[];
+  readonly elsewhere?: readonly string[];
+  readonly hits?: Readonly<Record<string, readonly SearchHit[]>>;
+  readonly left?: number;
+  readonly note?: string;
+}
+
+/** `listSettings`: every setting, where its value comes from, the policy's rules and the trusted folders. */
+export interface ListSettingsParams {
+}
+
+/** The settings. */
+export interface ListSettingsResult {
+  readonly groups: readonly SettingsGroup[];
+  readonly problems: readonly string[];
+  readonly rules: readonly PolicyRule[];
+  readonly projectRules: readonly string[];
+  readonly trusted: readonly string[];
+  readonly folder: string;
+  readonly policyFile: string;
+  readonly projectFile: string;
+  readonly agents?: readonly AgentLaunch[];
+  readonly models?: readonly OfferedModel[];
+  readonly grants?: readonly ConversationGrant[];
+}
+
+/** An MCP server as the page's user types it. */
+export interface McpServerChange {
+  readonly line: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** `measureStorage`: how much agentnb keeps on disk, by kind, agent and folder. */
+export interface MeasureStorageParams {
+}
+
+/** What is kept. */
+export interface MeasureStorageResult {
+  readonly path: string;
+  readonly rows: readonly KeptStorage[];
+}
+
+/** One attachment that a draft's mention would give. */
+export interface MentionPreview {
+  readonly label: string;
+  readonly kind: string;
+  readonly leftOut: readonly string[];
+  readonly isTaken: boolean;
+  readonly tokens?: number;
+  readonly text?: string;
+  readonly data?: string;
+  readonly contentType?: string;
+}
+
+/** A model that an agent offers in a conversation that is open. */
+export interface OfferedModel {
+  readonly agent: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** `openAgentSession`: open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
+export interface OpenAgentSessionParams {
+  readonly agent: string;
+  readonly id: string;
+  readonly cwd?: string;
+  readonly title?: string;
+}
+
+/** `openSession`: start the agent of a tab and open its session, before the first prompt. */
+export interface OpenSessionParams {
+  readonly channel: string;
+}
+
+/** An agent as the page's user describes it. */
+export interface OwnAgentChange {
+  readonly line: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A rule of the user's policy file. */
+export interface PolicyRule {
+  readonly number: number;
+  readonly text: string;
+}
+
+/** `previewMentions`: what the mentions of a draft would attach, if it were sent now. */
+export interface PreviewMentionsParams {
+  readonly channel: string;
+  readonly text: string;
+  readonly label?: string;
+}
+
+/** The attachments; none where the user's objects could not be looked at in time. */
+export interface PreviewMentionsResult {
+  readonly items: readonly MentionPreview[];
+}
+
+/** `previewSession`: the latest turns of a session of the log, as plain text. */
+export interface PreviewSessionParams {
+  readonly channel: string;
+}
+
+/** The latest turns, oldest first. */
+export interface PreviewSessionResult {
+  readonly title: string;
+  readonly total: number;
+  readonly turns: readonly TurnPreview[];
+}
+
+/** `readChange`: a range of what one side of a change holds, as the answer's one binary buffer. */
+export interface ReadChangeParams {
+  readonly changeset: string;
+  readonly id: string;
+  readonly side: "after" | "before" | "now";
+  readonly first?: number;
+  readonly length?: number;
+}
+
+/** The bytes are the message's one binary buffer. */
+export interface ReadChangeResult {
+  readonly size: number;
+  readonly cut: boolean;
+  readonly binary: boolean;
+}
+
+/** `readFile`: a range of a file of a session's workspace, or its first or last lines, as one binary buffer. */
+export interface ReadFileParams {
+  readonly channel: string;
+  readonly path: string;
+  readonly offset?: number;
+  readonly length?: number;
+  readonly head?: number;
+  readonly tail?: number;
+}
+
+/** The bytes are the message's one binary buffer; none where the range begins behind the file's end. */
+export interface ReadFileResult {
+  readonly path: string;
+  readonly offset: number;
+  readonly size: number;
+  readonly modified: number;
+}
+
+/** `refreshAgents`: look again which agents are installed. */
+export interface RefreshAgentsParams {
+}
+
+/** Which agents are installed now. */
+export interface RefreshAgentsResult {
+  readonly installed: readonly string[];
+}
+
+/** `rehearseToolCall`: preview what a permission request is about; the tool call's details show it. */
+export interface RehearseToolCallParams {
+  readonly channel: string;
+  readonly toolCallId: string;
+  readonly input?: string;
+}
+
+/** `restartAgent`: start the agent of a session anew; the transcript stays. */
+export interface RestartAgentParams {
+  readonly channel: string;
+}
+
+/** `resumeSession`: open a session of the log again. */
+export interface ResumeSessionParams {
+  readonly channel: string;
+}
+
+/** One rule; what it does not say it does not care about. */
+export interface Rule {
+  readonly action: "allow" | "ask" | "deny";
+  readonly agent?: readonly string[];
+  readonly tool?: readonly string[];
+  readonly path?: readonly string[];
+  readonly command?: readonly string[];
+  readonly severity?: "critical" | "high" | "low" | "medium" | "none";
+  readonly sensitive?: boolean;
+  readonly note?: string;
+}
+
+/** One place where a searched text stands. */
+export interface SearchHit {
+  readonly number: number;
+  readonly turnId: string;
+  readonly where: "answer" | "prompt";
+  readonly before: string;
+  readonly text: string;
+  readonly after: string;
+}
+
+/** The tab's channels. */
+export interface SessionChannels {
+  readonly channel: string;
+  readonly chat: string;
+}
+
+/** A session as the log lists it. */
+export interface SessionRecord {
+  readonly uri: string;
+  readonly agent: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly place?: string;
+  readonly agentSession?: string;
+  readonly hostId: string;
+  readonly open?: boolean;
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  readonly turns?: number;
+  readonly gap?: string;
+  readonly status?: number;
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+}
+
+/** A setting as it is now. */
+export interface SettingInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  readonly kind: string;
+  readonly value: unknown;
+  readonly source: string;
+  readonly where: string;
+  readonly below: readonly SettingLayer[];
+  readonly file: string;
+  readonly isTrait: boolean;
+  readonly counts: string;
+  readonly choices: readonly (readonly [string, string])[];
+  readonly inFile?: unknown;
+}
+
+/** What another place says of a setting, and does not count. */
+export interface SettingLayer {
+  readonly source: string;
+  readonly value: unknown;
+}
+
+/** Settings that are shown together. */
+export interface SettingsGroup {
+  readonly title: string;
+  readonly settings: readonly SettingInfo[];
+}
+
+/** `stopInstall`: end the install of an agent. */
+export interface StopInstallParams {
+  readonly agent: string;
+}
+
+/** `stopToolCall`: stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
+export interface StopToolCallParams {
+  readonly channel: string;
+  readonly toolCallId: string;
+}
+
+/** `subscribe`: follow these channels from their present state on. */
+export interface SubscribeParams {
+  readonly channels: readonly string[];
+}
+
+/** The present state of each channel. */
+export interface SubscribeResult {
+  readonly channels: Readonly<Record<string, ChannelUpdate>>;
+  readonly missing: readonly string[];
+}
+
+/** `suggestPrompts`: examples for an empty conversation, made of the cells, tables and errors that there are. */
+export interface SuggestPromptsParams {
+  readonly channel: string;
+}
+
+/** The examples; empty outside of IPython, and if they are not found in time. */
+export interface SuggestPromptsResult {
+  readonly prompts: readonly string[];
+}
+
+/** One thing that can be mentioned. */
+export interface Suggestion {
+  readonly text: string;
+  readonly kind: string;
+  readonly detail?: string;
+}
+
+/** `testPolicy`: what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
+export interface TestPolicyParams {
+  readonly command?: string;
+  readonly path?: string;
+  readonly tool?: string;
+  readonly agent?: string;
+}
+
+/** What would happen. */
+export interface TestPolicyResult {
+  readonly outcome: "allow" | "ask" | "deny";
+  readonly message: string;
+}
+
+/** A turn as plain text. */
+export interface TurnPreview {
+  readonly number: number;
+  readonly turnId: string;
+  readonly prompt: string;
+  readonly answer: string;
+  readonly cut: boolean;
+}
+
+/** `unsubscribe`: follow these channels no more. */
+export interface UnsubscribeParams {
+  readonly channels: readonly string[];
+}
+
+/** `updateSession`: rename a session of the log, pin it, archive it, or take that back. */
+export interface UpdateSessionParams {
+  readonly channel: string;
+  readonly title?: string;
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+}
+
+/** `watchSessions`: tell this page when sessions of the log change, or tell it no more. */
+export interface WatchSessionsParams {
+  readonly on: boolean;
+}
+
+/** `watchSettings`: tell this page when what `listSettings` answers changes, or tell it no more. */
+export interface WatchSettingsParams {
+  readonly on: boolean;
+}
+
+/** Every request, by name. */
+export interface Requests {
+  readonly changeMcpServer: { readonly params: ChangeMcpServerParams; readonly result: ChangedResult };
+  readonly changeOwnAgent: { readonly params: ChangeOwnAgentParams; readonly result: ChangedResult };
+  readonly changePolicy: { readonly params: ChangePolicyParams; readonly result: ChangedResult };
+  readonly changeSetting: { readonly params: ChangeSettingParams; readonly result: ChangedResult };
+  readonly changeSkillTrust: { readonly params: ChangeSkillTrustParams; readonly result: EmptyResult };
+  readonly changeStorage: { readonly params: ChangeStorageParams; readonly result: ChangeStorageResult };
+  readonly checkAgent: { readonly params: CheckAgentParams; readonly result: CheckAgentResult };
+  readonly complete: { readonly params: CompleteParams; readonly result: CompleteResult };
+  readonly createSession: { readonly params: CreateSessionParams; readonly result: SessionChannels };
+  readonly deleteSession: { readonly params: DeleteSessionParams; readonly result: EmptyResult };
+  readonly disposeSession: { readonly params: DisposeSessionParams; readonly result: EmptyResult };
+  readonly duplicateSession: { readonly params: DuplicateSessionParams; readonly result: DuplicateSessionResult };
+  readonly exportSession: { readonly params: ExportSessionParams; readonly result: ExportSessionResult };
+  readonly fetchContent: { readonly params: FetchContentParams; readonly result: FetchContentResult };
+  readonly fetchModule: { readonly params: FetchModuleParams; readonly result: FetchModuleResult };
+  readonly fetchTurns: { readonly params: FetchTurnsParams; readonly result: FetchTurnsResult };
+  readonly forkSession: { readonly params: ForkSessionParams; readonly result: SessionChannels };
+  readonly initialize: { readonly params: InitializeParams; readonly result: InitializeResult };
+  readonly installAgent: { readonly params: InstallAgentParams; readonly result: EmptyResult };
+  readonly invokeChangesetOperation: { readonly params: InvokeChangesetOperationParams; readonly result: InvokeChangesetOperationResult };
+  readonly listAgentSessions: { readonly params: ListAgentSessionsParams; readonly result: ListAgentSessionsResult };
+  readonly listFiles: { readonly params: ListFilesParams; readonly result: ListFilesResult };
+  readonly listFolders: { readonly params: ListFoldersParams; readonly result: ListFoldersResult };
+  readonly listSessions: { readonly params: ListSessionsParams; readonly result: ListSessionsResult };
+  readonly listSettings: { readonly params: ListSettingsParams; readonly result: ListSettingsResult };
+  readonly measureStorage: { readonly params: MeasureStorageParams; readonly result: MeasureStorageResult };
+  readonly openAgentSession: { readonly params: OpenAgentSessionParams; readonly result: SessionChannels };
+  readonly openSession: { readonly params: OpenSessionParams; readonly result: EmptyResult };
+  readonly previewMentions: { readonly params: PreviewMentionsParams; readonly result: PreviewMentionsResult };
+  readonly previewSession: { readonly params: PreviewSessionParams; readonly result: PreviewSessionResult };
+  readonly readChange: { readonly params: ReadChangeParams; readonly result: ReadChangeResult };
+  readonly readFile: { readonly params: ReadFileParams; readonly result: ReadFileResult };
+  readonly refreshAgents: { readonly params: RefreshAgentsParams; readonly result: RefreshAgentsResult };
+  readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
+  readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
+  readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: SessionChannels };
+  readonly stopInstall: { readonly params: StopInstallParams; readonly result: EmptyResult };
+  readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
+  readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
+  readonly suggestPrompts: { readonly params: SuggestPromptsParams; readonly result: SuggestPromptsResult };
+  readonly testPolicy: { readonly params: TestPolicyParams; readonly result: TestPolicyResult };
+  readonly unsubscribe: { readonly params: UnsubscribeParams; readonly result: EmptyResult };
+  readonly updateSession: { readonly params: UpdateSessionParams; readonly result: EmptyResult };
+  readonly watchSessions: { readonly params: WatchSessionsParams; readonly result: EmptyResult };
+  readonly watchSettings: { readonly params: WatchSettingsParams; readonly result: EmptyResult };
+}
+
+/** The form of the answer to each request. */
+export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
+  changeMcpServer: "ChangedResult",
+  changeOwnAgent: "ChangedResult",
+  changePolicy: "ChangedResult",
+  changeSetting: "ChangedResult",
+  changeSkillTrust: "EmptyResult",
+  changeStorage: "ChangeStorageResult",
+  checkAgent: "CheckAgentResult",
+  complete: "CompleteResult",
+  createSession: "SessionChannels",
+  deleteSession: "EmptyResult",
+  disposeSession: "EmptyResult",
+  duplicateSession: "DuplicateSessionResult",
+  exportSession: "ExportSessionResult",
+  fetchContent: "FetchContentResult",
+  fetchModule: "FetchModuleResult",
+  fetchTurns: "FetchTurnsResult",
+  forkSession: "SessionChannels",
+  initialize: "InitializeResult",
+  installAgent: "EmptyResult",
+  invokeChangesetOperation: "InvokeChangesetOperationResult",
+  listAgentSessions: "ListAgentSessionsResult",
+  listFiles: "ListFilesResult",
+  listFolders: "ListFoldersResult",
+  listSessions: "ListSessionsResult",
+  listSettings: "ListSettingsResult",
+  measureStorage: "MeasureStorageResult",
+  openAgentSession: "SessionChannels",
+  openSession: "EmptyResult",
+  previewMentions: "PreviewMentionsResult",
+  previewSession: "PreviewSessionResult",
+  readChange: "ReadChangeResult",
+  readFile: "ReadFileResult",
+  refreshAgents: "RefreshAgentsResult",
+  rehearseToolCall: "EmptyResult",
+  restartAgent: "EmptyResult",
+  resumeSession: "SessionChannels",
+  stopInstall: "EmptyResult",
+  stopToolCall: "EmptyResult",
+  subscribe: "SubscribeResult",
+  suggestPrompts: "SuggestPromptsResult",
+  testPolicy: "TestPolicyResult",
+  unsubscribe: "EmptyResult",
+  updateSession: "EmptyResult",
+  watchSessions: "EmptyResult",
+  watchSettings: "EmptyResult",
+};
+
+/** The fields of each form and their kinds; a kind with a question mark may be absent. */
+export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  AgentKeptSession: { id: "string", title: "string", cwd: "string", modifiedAt: "integer?" },
+  AgentLaunch: {
+    name: "string",
+    title: "string",
+    line: "string",
+    variables: "string[]",
+    file: "string?",
+    state: "string?",
+    problem: "string?",
+  },
+  ChangeConflict: {
+    id: "string",
+    path: "string",
+    base: "string?",
+    current: "string?",
+    target: "string?",
+    merged: "string?",
+  },
+  ChangeStorageResult: { message: "string", count: "count" },
+  ChangedResult: { confirm: "string?" },
+  ChannelUpdate: {
+    snapshot: "object?",
+    fromIndex: "count?",
+    answered: "count[]?",
+    earlier: "count?",
+    gap: "string?",
+    replay: "Envelope[]?",
+  },
+  CheckAgentResult: {
+    state: "string",
+    message: "string",
+    version: "string?",
+    todo: "string?",
+    startMs: "count?",
+    models: "string[]?",
+  },
+  CompleteResult: { items: "Suggestion[]" },
+  ConversationGrant: { session: "string", title: "string", scope: "=session|turn", text: "string" },
+  DuplicateSessionResult: { channel: "string", open: "boolean" },
+  EmptyResult: {},
+  ExportSessionResult: { text: "string" },
+  FetchContentResult: { uri: "string", offset: "count", size: "count" },
+  FetchModuleResult: { size: "count" },
+  FetchTurnsResult: { turns: "Turn[]", hasMore: "boolean", earlier: "count", index: "count" },
+  FileEntry: { name: "string", kind: "=file|folder|link|other", modified: "integer", size: "count?" },
+  InitializeResult: {
+    protocolVersion: "integer",
+    hostId: "string",
+    capabilities: "object",
+    channels: "ChannelUpdate{}",
+    drafts: "string{}?",
+    time: "count?",
+    kernel: "=off|run?",
+  },
+  InvokeChangesetOperationResult: { message: "string", conflicts: "ChangeConflict[]?" },
+  KeptStorage: { what: "=agent|folder|kind", name: "string", bytes: "count", items: "count" },
+  ListAgentSessionsResult: { sessions: "AgentKeptSession[]", cursor: "string?" },
+  ListFilesResult: { path: "string", entries: "FileEntry[]", more: "count" },
+  ListFoldersResult: { path: "string", folders: "string[]", isCut: "boolean", parent: "string?" },
+  ListSessionsResult: {
+    sessions: "SessionRecord[]",
+    elsewhere: "string[]?",
+    hits: "SearchHit[]{}?",
+    left: "count?",
+    note: "string?",
+  },
+  ListSettingsResult: {
+    groups: "SettingsGroup[]",
+    problems: "string[]",
+    rules: "PolicyRule[]",
+    projectRules: "string[]",
+    trusted: "string[]",
+    folder: "string",
+    policyFile: "string",
+    projectFile: "string",
+    agents: "AgentLaunch[]?",
+    models: "OfferedModel[]?",
+    grants: "ConversationGrant[]?",
+  },
+  MeasureStorageResult: { path: "string", rows: "KeptStorage[]" },
+  MentionPreview: {
+    label: "string",
+    kind: "string",
+    leftOut: "string[]",
+    isTaken: "boolean",
+    tokens: "count?",
+    text: "string?",
+    data: "string?",
+    contentType: "string?",
+  },
+  OfferedModel: { agent: "string", id: "string", name: "string" },
+  PolicyRule: { number: "count", text: "string" },
+  PreviewMentionsResult: { items: "MentionPreview[]" },
+  PreviewSessionResult: { title: "string", total: "count", turns: "TurnPreview[]" },
+  ReadChangeResult: { size: "count", cut: "boolean", binary: "boolean" },
+  ReadFileResult: { path: "string", offset: "count", size: "count", modified: "integer" },
+  RefreshAgentsResult: { installed: "string[]" },
+  SearchHit: {
+    number: "count",
+    turnId: "string",
+    where: "=answer|prompt",
+    before: "string",
+    text: "string",
+    after: "string",
+  },
+  SessionChannels: { channel: "string", chat: "string" },
+  SessionRecord: {
+    uri: "string",
+    agent: "string",
+    title: "string",
+    cwd: "string",
+    place: "string?",
+    agentSession: "string?",
+    hostId: "string",
+    open: "boolean?",
+    createdAt: "integer",
+    modifiedAt: "integer",
+    turns: "integer?",
+    gap: "string?",
+    status: "integer?",
+    pinned: "boolean?",
+    archived: "boolean?",
+  },
+  SettingInfo: {
+    name: "string",
+    title: "string",
+    about: "string",
+    kind: "string",
+    value: "unknown",
+    source: "string",
+    where: "string",
+    below: "SettingLayer[]",
+    file: "string",
+    isTrait: "boolean",
+    counts: "string",
+    choices: "array[]",
+  },
+  SettingLayer: { source: "string", value: "unknown" },
+  SettingsGroup: { title: "string", settings: "SettingInfo[]" },
+  SubscribeResult: { channels: "ChannelUpdate{}", missing: "string[]" },
+  SuggestPromptsResult: { prompts: "string[]" },
+  Suggestion: { text: "string", kind: "string", detail: "string?" },
+  TestPolicyResult: { outcome: "=allow|ask|deny", message: "string" },
+  TurnPreview: { number: "count", turnId: "string", prompt: "string", answer: "string", cut: "boolean" },
+};
