@@ -39,6 +39,7 @@ GRACE = 0.7
 """Seconds between the request to end and the kill, when the kernel is gone."""
 STEP = 0.02
 ROUNDS = 250
+_PACKAGE = f"{__file__.rpartition('/agentnb/')[0]}/agentnb/"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that are meant for the program, not for this one."""
 
@@ -151,11 +152,22 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
             ignored = before.get(number) == signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         name, _, value = mark.partition("=")
+        if command[:3] == [sys.executable, "-I", "-S"] and command[3].startswith(_PACKAGE):
+            os.environ[name] = value
+            _run(command[3:])
         os.execvpe(command[0], command, {**os.environ, name: value})  # noqa: S606 - starting programs is the job
     except OSError as error:
         os.write(failing, str(error.errno).encode())
     finally:
         os._exit(127)
+
+
+def _run(words: list[str]) -> None:
+    """Run a program of agentnb that becomes another, such as one that confines itself: Python need not start again."""
+    sys.argv = words
+    with open(words[0], "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
+        code = compile(file.read(), words[0], "exec")
+    exec(code, {"__name__": "__main__", "__file__": words[0]})  # noqa: S102 - it is ours
 
 
 def main(link: str, kernel: str, mark: str, *command: str) -> None:

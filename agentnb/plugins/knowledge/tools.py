@@ -40,9 +40,8 @@ async def read_skill(session: ToolSession, given: dict[str, Any]) -> str:
 
 async def research(session: ToolSession, given: dict[str, Any]) -> str:
     """Answer a question about a package by a conversation of its own with the same agent."""
-    from agentnb.plugins.knowledge.researches.cards import shown_research
     from agentnb.plugins.knowledge.researches.researches import researches_of
-    from agentnb.state import ToolCallDetails
+    from agentnb.state import ToolCallCitation, ToolCallDetails, ToolCallResearch
 
     title = f"Research {given['package']}: {given['question']}"
     await session.ask(PolicyRequest(kind="read", title=title[:200]))
@@ -57,7 +56,13 @@ async def research(session: ToolSession, given: dict[str, Any]) -> str:
         configuration=session.configuration,
         authorize=session.ask if session.session else None,
     )
-    session.show(ToolCallDetails(research=shown_research(found, researches.session_of(found))))
+    shown = ("text", "place", "path", "line", "excerpt", "lines", "first_line")
+    fields: list[dict[str, Any]] = [{name: getattr(each, name) or None for name in shown} for each in found.findings]
+    citations = tuple(ToolCallCitation(**each) for each in fields)
+    card = ToolCallResearch(
+        package=found.package, version=found.version, citations=citations, session=researches.session_of(found)
+    )
+    session.show(ToolCallDetails(research=card))
     return f"{found.package} {found.version}\n\n{found.text}"
 
 
