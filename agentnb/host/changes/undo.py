@@ -394,8 +394,14 @@ def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
         if not all(step.path not in last or _can_be_joined(last[step.path], step) for step in group):
             batches.append(last := {})
         for step in group:
-            last[step.path] = replace(last[step.path], target=step.target) if step.path in last else step
+            last[step.path] = _then(last[step.path], step) if step.path in last else step
     return [[*batch.values()] for batch in batches if batch]
+
+
+def _then(first: Step, second: Step) -> Step:
+    """Both as one; a folder that *second* makes is made, although *first* found one."""
+    is_made = second.target == FOLDER != second.base
+    return replace(first, base=None if is_made and first.base == FOLDER else first.base, target=second.target)
 
 
 def _can_be_joined(first: Step, second: Step) -> bool:
