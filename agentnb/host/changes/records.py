@@ -172,8 +172,8 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
         return replace(self, turns=turns)
 
     @property
-    def absent_folders(self) -> frozenset[str]:
-        """The folders that go with the last that is in them, as the turns that made or removed them have it."""
+    def folders(self) -> dict[str, bool]:
+        """The folders that turns made or removed: False for one that goes with the last that is in it."""
         folders: dict[str, bool] = {}
         undone_at: dict[str, float] = {}
         times = {key: each.time for each in self.undone for key in each.items}
@@ -186,7 +186,7 @@ class ConversationRecord(msgspec.Struct, frozen=True, kw_only=True, rename="came
                 elif turn.after is None or undone_at.get(path, 0) < turn.after.taken_at:
                     folders[path] = before  # else an earlier turn is undone as well, since this one ended
                     undone_at[path] = time
-        return frozenset(path for path, exists in folders.items() if not exists)
+        return folders
 
     def paths(self, items: Iterable[tuple[str, str]]) -> frozenset[str]:
         """The paths of the changes *items*, turns and ids."""

@@ -226,9 +226,9 @@ class Undo:
         if not selected:
             return []
         by_turn = groupby(reversed(selected), key=lambda each: each.turn_id)
-        absent = tracker.record.with_states([each.key for each in selected], "undone").absent_folders
-        groups = [_emptied((step for each in of_turn for step in _backward(each)), absent) for _, of_turn in by_turn]
-        changed = await self._apply(groups, choices, absent)
+        folders = tracker.record.with_states([each.key for each in selected], "undone").folders
+        groups = [_settled((step for each in of_turn for step in _backward(each)), folders) for _, of_turn in by_turn]
+        changed = await self._apply(groups, choices, frozenset(each for each in folders if not folders[each]))
         done = [each for each in selected if not _is_left(each, choices, changed)]
         record = tracker.record.with_states([each.key for each in done], "undone")
         await tracker.save(replace(record, undone=(*record.undone, *_apart(done, changed))))
@@ -240,7 +240,7 @@ class Undo:
             return []
         keys = {each.key for each in selected}
         after = tracker.record.with_states(keys, "open")
-        absent = after.absent_folders
+        folders = after.folders
         remaining = {each.key: each for each in selected}
         groups: list[list[Step]] = []
         for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
@@ -251,9 +251,9 @@ class Undo:
                 needed = after.paths(key for items in others for key in items if key not in keys)
                 groups.append([each for each in steps if each.target is not None or each.path not in needed])
             else:
-                groups += _forward(chosen, absent)
-        groups += _forward([*remaining.values()], absent)
-        changed = await self._apply(groups, choices, absent)
+                groups += _forward(chosen, folders)
+        groups += _forward([*remaining.values()], folders)
+        changed = await self._apply(groups, choices, frozenset(each for each in folders if not folders[each]))
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
@@ -338,16 +338,22 @@ def _backward(selected: Selected) -> tuple[Step, ...]:
     return () if selected.item.file is None else selected.item.file.backward
 
 
-def _emptied(steps: Iterable[Step], absent: frozenset[str]) -> list[Step]:
-    """*steps* without the folders *absent*: an earlier turn made them, which is undone, too."""
-    return [replace(each, target=None) if each.target == FOLDER and each.path in absent else each for each in steps]
+def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
+    """*steps* with folders as *folders* says: other turns that made or removed them are undone, too."""
+    wanted = {True: FOLDER, False: None}
+    return [
+        replace(each, target=wanted[folders[each.path]])
+        if each.path in folders and (each.target == FOLDER or (each.target is None and each.base == FOLDER))
+        else each
+        for each in steps
+    ]
 
 
-def _forward(selected: Iterable[Selected], absent: frozenset[str]) -> list[list[Step]]:
+def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[list[Step]]:
     """The steps that do changes again, turn by turn."""
     by_turn = groupby(selected, key=lambda each: each.turn_id)
     files = ([each.item.file for each in of_turn if each.item.file is not None] for _, of_turn in by_turn)
-    return [_emptied((step for file in of_turn for step in file.forward), absent) for of_turn in files]
+    return [_settled((step for file in of_turn for step in file.forward), folders) for of_turn in files]
 
 
 def _apart(done: Sequence[Selected], changed: Sequence[FileChange]) -> list[Undone]:
@@ -394,8 +400,14 @@ def _batches(groups: Iterable[Sequence[Step]]) -> list[list[Step]]:
         if not all(step.path not in last or _can_be_joined(last[step.path], step) for step in group):
             batches.append(last := {})
         for step in group:
-            last[step.path] = replace(last[step.path], target=step.target) if step.path in last else step
+            last[step.path] = _then(last[step.path], step) if step.path in last else step
     return [[*batch.values()] for batch in batches if batch]
+
+
+def _then(first: Step, second: Step) -> Step:
+    """Both as one; a folder that *second* makes is made, although *first* found one."""
+    is_made = second.target == FOLDER != second.base
+    return replace(first, base=None if is_made and first.base == FOLDER else first.base, target=second.target)
 
 
 def _can_be_joined(first: Step, second: Step) -> bool:
