@@ -1,6 +1,9 @@
 /** A store in memory on the real reducers: what the host would confirm is applied by the test itself. */
 import { type Signal, signal } from "@preact/signals";
+import { fits } from "../../src/state/answers";
+import { isObject, own } from "../../src/state/object";
 import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../../src/state/reduce";
+import { ANSWERS, FORMS } from "../../src/state/requests.gen";
 import type {
   Action,
   ChangesetState,
@@ -24,6 +27,24 @@ import type {
 export const SESSION = "eliza:/one";
 export const CHAT = `${SESSION}/chat`;
 export const AGENT = { provider: "eliza", displayName: "Eliza", description: "Built in", models: [] };
+
+/** A value with the fields of its form that a test does not say: they are empty. */
+function complete(value: unknown, kind: string): unknown {
+  if (kind.endsWith("?")) return value === undefined ? undefined : complete(value, kind.slice(0, -1));
+  if (kind.endsWith("[]")) return Array.isArray(value) ? value.map((item) => complete(item, kind.slice(0, -2))) : value;
+  const form = own(FORMS, kind);
+  if (!form || !isObject(value)) return value;
+  const fields = Object.entries(form).map(([field, of]) => [field, complete(value[field] ?? empty(of), of)]);
+  return { ...value, ...Object.fromEntries(fields) };
+}
+
+function empty(kind: string): unknown {
+  if (kind.endsWith("?")) return undefined;
+  if (kind.endsWith("[]")) return [];
+  if (kind.startsWith("=")) return kind.slice(1).split("|")[0];
+  if (own(FORMS, kind)) return complete({}, kind);
+  return { string: "", integer: 0, count: 0, number: 0, boolean: false }[kind];
+}
 
 export class MemoryStore implements Store {
   readonly clientId = "me";
@@ -99,9 +120,14 @@ export class MemoryStore implements Store {
     else update(this.session(channel), (state) => reduceSession(state, action));
   }
 
-  request<T>(method: string, params: unknown): Promise<T> {
+  async request<T>(method: string, params: unknown): Promise<T> {
     this.requested.push({ method, params });
-    return this.answer(method, params) as Promise<T>;
+    const answer = await this.answer(method, params);
+    const kind = own(ANSWERS, method);
+    if (kind === undefined || answer instanceof Blob || typeof answer === "string") return answer as T;
+    const whole = complete(answer, kind);
+    if (!fits(whole, kind)) throw new Error("The answer can't be read.");
+    return whole as T;
   }
 
   dismiss(id: number): void {
