@@ -84,7 +84,7 @@ describe("the chat without a conversation", () => {
 
   test("an example is written into the box, and not sent; what the reader wrote stays", async () => {
     const store = readyStore();
-    const prompts = ["Explain @cell:3", "Plot @df by species", "Plot @df by species", 7, "x".repeat(900), "fourth"];
+    const prompts = ["Explain @cell:3", "Plot @df by species", "Plot @df by species", "x".repeat(900), "fourth"];
     store.answer = (method) => Promise.resolve(method === "suggestPrompts" ? { prompts } : {});
     const page = open(store, { kind: "chat" });
     const box = () => page.find<HTMLTextAreaElement>(".prompt textarea");
