@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,8 @@ def jupyter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         assert server.stderr is not None
         lines = iter(server.stderr.readline, "")
         port = next(int(match[1]) for line in lines if (match := re.search(r"http://127\.0\.0\.1:(\d+)/", line)))
+        while not jupyter_ports():  # it says where it listens before it writes the file that says so
+            select.select([], [], [], 0.02)
         yield port
         server.terminate()
         server.stderr.read()
