@@ -70,7 +70,8 @@ def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: C
     """With the close code of the WebSocket protocol; the kernel and the other clients go on."""
     good, bad = connect(None, "good"), connect(server.add_client("bad"), "bad")
     make, code = BAD_FRAMES[what]
-    raw(bad, make())
+    with contextlib.suppress(OSError):  # its connection can end before all of a long one is written
+        raw(bad, make())
     assert (code_of(bad), good.ask("ping", {})) == (code, {})
 
 
