@@ -281,7 +281,6 @@ def profile(confinement: Confinement) -> str:
     ]
     if confinement.network == "all":
         lines.append("(allow network*)")
-        lines += [f'(deny network* (remote tcp "localhost:{port}"))' for port in confinement.refused_ports]
     return "\n".join(lines)
 
 

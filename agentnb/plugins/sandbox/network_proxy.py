@@ -65,7 +65,8 @@ class NetworkProxy:
         self._hosts = hosts
         self._names = [each for each in hosts if not each.startswith("*")]
         self._outer = _outer_proxies(env)
-        here = [(key, host) for key, host in servers_here(hosts).items() if key[1] not in jupyter_ports()]
+        refused = jupyter_ports()
+        here = [(key, host) for key, host in servers_here(hosts).items() if key[1] not in refused]
         self._here = dict(here[:MOST_SERVERS])
         self._servers: list[asyncio.Server] = []
         self._serving: set[asyncio.Task[None]] = set()
@@ -254,7 +255,7 @@ class NetworkProxy:
             address = address_of(text.partition("%")[0])
             if address is None or leads_astray(request.host, address):
                 self._refuse(request, f"the name leads to {text}, which has to be allowed as an address")
-            if request.port in jupyter_ports() and _is_own(text):
+            if _is_own(text) and request.port in jupyter_ports():
                 self._refuse(request, "may not use your Jupyter server")
             try:
                 return await asyncio.open_connection(text, request.port, limit=LONGEST_HEAD)
