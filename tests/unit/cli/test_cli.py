@@ -91,23 +91,6 @@ def test_trust(tmp_path: Path) -> None:
     assert PolicyFiles(policy).user.trusted == ()
 
 
-def test_eliza_without_pipes() -> None:
-    """Eliza without pipes says who starts it."""
-    done = run("eliza")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "agentnb: eliza cannot start: stdin is no pipe. An ACP client starts it with pipes for stdin and stdout.\n"
-    )
-
-
-def test_eliza_with_closed_stdin() -> None:
-    """Eliza ends quietly when its stdin is closed."""
-    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
-        assert closed.stdout is not None
-        done = run("eliza", stdin=closed.stdout.fileno())
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
     """The first is kept for the user; the second changes nothing."""
     env = {**os.environ, "AGENTNB_CONFIG_DIR": str(tmp_path / "settings")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from agentnb.errors import UsageError
 from agentnb.kernel.rehearsal_result import Rehearsal
 from agentnb.plugins.rehearsal.command import rehearse_command
 from tests.conftest import ROOT
+from tests.unit.plugins.servers_around import servers_around
 
 _WAYS = ("namespaces", "Landlock")
 LATE = "longer than the limit"
@@ -200,23 +200,10 @@ def test_rehearse_command_reaches_nothing_outside(folder: Path, way: str) -> Non
     """No file outside, secret, server, process, device or Unix socket is reached."""
     outside = folder.parent / "outside.txt"
     outside.write_text("kept")
-    path = folder.parent / "socket"
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
-        unix.bind(str(path))
-        abstract.bind(f"\0agentnb-{os.getpid()}")
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        for each in (unix, abstract, tcp):
-            each.listen()
-            each.setblocking(False)
+    with servers_around(folder) as servers:
         attempts = ROOT / "tests/agents/escapes.py"
-        given = [str(outside), str(folder.parent / ".ssh/id_test"), str(tcp.getsockname()[1]), str(path)]
-        words = " ".join([*given, f"agentnb-{os.getpid()}", str(os.getpid())])
+        words = " ".join([str(outside), str(folder.parent / ".ssh/id_test"), *servers])
         found = rehearse_command(f"python3 -I {attempts} {words}", folder, seconds=20, ways=[way])
-        for each in (unix, abstract, tcp):
-            with pytest.raises(BlockingIOError):
-                each.accept()
     assert [line for line in found.stdout.splitlines() if line.startswith("ESCAPED")] == []
     assert found.stdout.splitlines()[-1] == "done"
     assert _SECRET not in found.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.sandbox.confinement import way_here
 from tests.conftest import ROOT
+from tests.unit.plugins.servers_around import servers_around
 
 _HERE = rehearse_command("true", "/")
 _WAY, _WHY = way_here()
@@ -49,11 +49,10 @@ print(made.way, done.stdout, done.stderr, sep="\\n")
 
 
 class Around(NamedTuple):
-    """What is around a workspace: files and sockets that nothing in it may reach."""
+    """What is around a workspace: files and servers that nothing in it may reach."""
 
     workspace: Path
     outside: Path
-    sockets: list[socket.socket]
     words: list[str]
 
 
@@ -63,24 +62,11 @@ def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".ssh", "work"):
         (tmp_path / name).mkdir()
-    secret, outside, path = tmp_path / ".ssh/id_test", tmp_path / "outside.txt", tmp_path / "socket"
+    secret, outside = tmp_path / ".ssh/id_test", tmp_path / "outside.txt"
     secret.write_text(_SECRET)
     outside.write_text("kept")
-    name = f"agentnb-escapes-{os.getpid()}"
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
-        unix.bind(str(path))
-        abstract.bind(f"\0{name}")
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        for each in (unix, abstract, tcp):
-            each.listen()
-            each.setblocking(False)
-        words = [*(str(outside), str(secret), str(tcp.getsockname()[1])), str(path), name, str(os.getpid())]
-        yield Around(tmp_path / "work", outside, [unix, abstract, tcp], words)
-        udp.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            udp.recv(1)
+    with servers_around(tmp_path / "work") as servers:
+        yield Around(tmp_path / "work", outside, [str(outside), str(secret), *servers])
 
 
 @pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
@@ -100,6 +86,3 @@ def test_nothing_gets_out(around: Around, kind: str, where: str) -> None:
     assert len([line for line in lines if line.startswith("refused")]) >= 39
     assert _SECRET not in done.stdout
     assert around.outside.read_text() == "kept"
-    for each in around.sockets:
-        with pytest.raises(BlockingIOError):
-            each.accept()

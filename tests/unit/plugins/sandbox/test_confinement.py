@@ -32,6 +32,7 @@ from agentnb.plugins.sandbox.confinement import (
 )
 from agentnb.plugins.sandbox.readable_paths import readable_paths, repository_of
 from tests.conftest import ROOT
+from tests.unit.plugins.servers_around import servers_around
 from tests.unit.running import run
 
 _WAY, _WHY = way_here()
@@ -140,26 +141,14 @@ def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_mem
     datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     datagrams.bind(str(folder.parent / "datagrams"))
     datagrams.setblocking(False)
-    outside, path = folder.parent / "outside.txt", folder.parent / "socket"
+    outside = folder.parent / "outside.txt"
     outside.write_text("kept")
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
-        unix.bind(str(path))
-        abstract.bind(f"\0agentnb-confined-{os.getpid()}")
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        for each in (unix, abstract, tcp):
-            each.listen()
-            each.setblocking(False)
-        given = [str(outside), str(folder.parent / ".ssh/id_test"), str(tcp.getsockname()[1]), str(path)]
-        words = [*given, f"agentnb-confined-{os.getpid()}", str(os.getpid())]
+    with servers_around(folder) as servers:
+        words = [str(outside), str(folder.parent / ".ssh/id_test"), *servers]
         words += [str(folder.parent / "datagrams"), terminal, str(shared_memory)]
         script = folder / "escapes.py"
         script.write_text((ROOT / "tests/agents/escapes.py").read_text())
         done = confined(folder, Confine(network="none"), sys.executable, "-I", str(script), *words)
-        for each in (unix, abstract, tcp):
-            with pytest.raises(BlockingIOError):
-                each.accept()
     lines = done.stdout.splitlines()
     assert [line for line in lines if line.startswith("ESCAPED")] == []
     assert lines[-1:] == ["done"], done.stderr
