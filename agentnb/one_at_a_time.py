@@ -3,7 +3,7 @@
 A notebook's cell and the sidebar's second shell load agentnb at the same moment. Where two imports wait for each other
 in a circle, Python hands one of them a module that is half there (``cannot import name … from partially initialized
 module``). Every module waits for its package's ``__init__``: so no ``__init__`` of ours imports a module of its own
-package while it is loaded (``tests/unit/test_load_order.py``). Its names come by `names_at_first_use`.
+package while it is loaded (``tests/unit/test_concurrent_imports.py``). Its names come by `names_at_first_use`.
 """
 
 from __future__ import annotations

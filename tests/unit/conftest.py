@@ -72,7 +72,6 @@ FILES_WITH_PROCESSES = {
     "comm/test_history_arrangement.py",
     "comm/test_install_requests.py",
     "ipython/test_extension.py",
-    "ipython/test_light_loading.py",
     "ipython/test_bounded_look.py",
     "ipython/test_local_settings.py",
     "ipython/test_warm.py",

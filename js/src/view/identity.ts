@@ -42,7 +42,7 @@ export function isTab(resource: string, tab: string): boolean {
   return resource === sessionChannel(tab) || resource.endsWith(`:/${tab}`);
 }
 
-/** Whether an agent is a program in a terminal that is paired with the kernel (agentnb/host/pairing/paired_client.py). */
+/** Whether an agent is a program in a terminal that is paired with the kernel (agentnb/host/pairing.py). */
 export function isInTerminal(provider: string): boolean {
   return provider.startsWith("terminal-");
 }

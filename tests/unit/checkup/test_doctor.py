@@ -20,14 +20,9 @@ from agentnb.checkup.examination import examine, is_well
 from agentnb.checkup.packages import NEEDED, PAGES, outside, ranges
 from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT
+from tests.unit.cli.command import run
 
-AGENTNB = (sys.executable, "-m", "agentnb")
 FILES = ["log", "policy", "cassette", "confinement"]
-
-
-def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    whole = {**os.environ, "PYTHONPATH": str(ROOT), **env}
-    return subprocess.run([*AGENTNB, *words], cwd=ROOT, env=whole, capture_output=True, text=True, check=False)
 
 
 def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:

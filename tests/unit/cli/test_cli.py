@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,16 +12,7 @@ from agentnb import __version__
 from agentnb.agent.catalog import known
 from agentnb.cli.command_line import COMMANDS
 from agentnb.policy.store import PolicyFiles
-
-ROOT = Path(__file__).parents[3]
-
-
-def run(
-    *words: str, stdin: int = subprocess.DEVNULL, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """What `agentnb` with these words prints."""
-    command = [sys.executable, "-m", "agentnb", *words]
-    return subprocess.run(command, cwd=ROOT, stdin=stdin, capture_output=True, text=True, check=False, env=env)
+from tests.unit.cli.command import run
 
 
 def test_version() -> None:
@@ -76,31 +65,33 @@ def test_agents_as_json() -> None:
 def test_trust(tmp_path: Path) -> None:
     """A folder is trusted, and no more; what is no folder is refused."""
     policy, work = tmp_path / "policy.toml", str(tmp_path)
-    environment = {**os.environ, "AGENTNB_CONFIG_DIR": work}
-    done = run("trust", work, env=environment)
+    done = run("trust", work, AGENTNB_CONFIG_DIR=work)
     assert (done.returncode, done.stdout) == (0, f"{work} is trusted now ({policy}).\n")
     assert f'folders = ["{work}"]' in policy.read_text()
-    assert (run("trust", f"{work}/none", env=environment).returncode, run("trust", work, env=environment).stderr) == (
+    assert (
+        run("trust", f"{work}/none", AGENTNB_CONFIG_DIR=work).returncode,
+        run("trust", work, AGENTNB_CONFIG_DIR=work).stderr,
+    ) == (
         1,
         "",
     )
     policy.write_text(f'[trust]\nfolders = ["{tmp_path.parent}", "{work}"]\n')
-    refused = run("trust", "--remove", work, env=environment)
+    refused = run("trust", "--remove", work, AGENTNB_CONFIG_DIR=work)
     assert (refused.returncode, "which is trusted" in refused.stderr) == (1, True)
-    assert run("trust", "--remove", str(tmp_path.parent), work, env=environment).returncode == 0
+    assert run("trust", "--remove", str(tmp_path.parent), work, AGENTNB_CONFIG_DIR=work).returncode == 0
     assert PolicyFiles(policy).user.trusted == ()
 
 
 def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
     """The first is kept for the user; the second changes nothing."""
-    env = {**os.environ, "AGENTNB_CONFIG_DIR": str(tmp_path / "settings")}
+    settings = str(tmp_path / "settings")
     file = tmp_path / "registry.json"
     agent = {"id": "sage", "name": "Sage", "version": "1.2.3", "description": "", "distribution": {}}
     file.write_text(json.dumps({"version": "1.0.0", "agents": [agent]}))
-    done = run("agents", "--update", str(file), env=env)
+    done = run("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
     kept = tmp_path / "settings/registry.json"
     assert (done.returncode, done.stdout) == (0, f"{kept} has 1 agent now.\n  sage 1.2.3\n")
     file.write_text("{")
-    done = run("agents", "--update", str(file), env=env)
+    done = run("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
     assert (done.returncode, done.stdout, kept.read_text()[:1]) == (1, "", "{")
     assert "This is not a registry that can be used" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 from agentnb import PermissionQuestion
 from agentnb.api.session import Session
 from agentnb.host import Host
-from agentnb.kernel.tools import TOOLS
+from agentnb.kernel.tools import kernel_tools
 from tests.mcp_client import McpClient, said
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import until
@@ -41,8 +41,7 @@ def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
     paired.pairing.progress_seconds = 0.01
     with McpClient("--notebook", "plot") as client:
         assert client.server["protocolVersion"] == "2025-06-18"
-        assert client.tools()[: 2 + len(TOOLS)] == ["paired_notebooks", "use_notebook", *TOOLS]
-        assert len({*client.tools()}) == len(client.tools())
+        assert client.tools() == ["paired_notebooks", "use_notebook", *kernel_tools()]
         assert client.call("paired_notebooks") == f"- work/fit.ipynb (kernel {os.getpid()} in {Path.cwd()}; idle)"
         assert client.call("variables").startswith("No paired notebook is called 'plot'. These are paired:")
         assert "is a string" in client.call("use_notebook", notebook="")

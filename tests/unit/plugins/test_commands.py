@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
-from tests.unit.cli.test_cli import run
+from tests.unit.cli.command import run
 
 
 def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
     """And a session that changed nothing is not found."""
-    env = {**os.environ, "AGENTNB_DATA_DIR": str(tmp_path)}
-    done = run("changes", env=env)
+    done = run("changes", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "No conversation that is kept has changed anything.\n")
-    done = run("changes", "abc", env=env)
+    done = run("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert "No session whose id begins with 'abc'" in done.stderr
 

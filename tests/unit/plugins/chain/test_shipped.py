@@ -20,9 +20,7 @@ from agentnb.plugins.chain.components.shipped_components import shipped
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
 from agentnb.plugins.chain.components.wire_log import WireLog
 from tests.conftest import ROOT
-from tests.unit.api.conftest import PATIENCE, start
-
-__all__ = ["start"]
+from tests.unit.api.conftest import PATIENCE
 
 HELLO = [{"type": "text", "text": "hello"}]
 

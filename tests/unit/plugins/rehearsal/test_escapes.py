@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.plugins.sandbox.confinement import way_here
 from tests.conftest import ROOT
-from tests.unit.plugins.servers_around import servers_around
+from tests.unit.plugins.around import around
 
 _HERE = rehearse_command("true", "/")
 _WAY, _WHY = way_here()
@@ -48,35 +46,25 @@ print(made.way, done.stdout, done.stderr, sep="\\n")
 }
 
 
-class Around(NamedTuple):
-    """What is around a workspace: files and servers that nothing in it may reach."""
-
-    workspace: Path
-    outside: Path
-    words: list[str]
-
-
 @pytest.fixture
-def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
-    """A home folder with a secret, a file beside the workspace, and three servers."""
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace below a home folder with a secret."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".ssh", "work"):
         (tmp_path / name).mkdir()
-    secret, outside = tmp_path / ".ssh/id_test", tmp_path / "outside.txt"
-    secret.write_text(_SECRET)
-    outside.write_text("kept")
-    with servers_around(tmp_path / "work") as servers:
-        yield Around(tmp_path / "work", outside, [str(outside), str(secret), *servers])
+    (tmp_path / ".ssh/id_test").write_text(_SECRET)
+    return tmp_path / "work"
 
 
 @pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
 @pytest.mark.parametrize("kind", ["code", "command", "agent"])
-def test_nothing_gets_out(around: Around, kind: str, where: str) -> None:
+def test_nothing_gets_out(workspace: Path, kind: str, where: str) -> None:
     """Every attempt of `tests/agents/escapes.py` is refused, and nobody around saw any of it."""
     prefix = _WITHOUT if where == "without namespaces" else []
-    command = [*prefix, sys.executable, "-c", _SCRIPTS[kind], str(_ESCAPES), *around.words]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=around.workspace, env=env, capture_output=True, text=True, check=False)
+    with around(workspace) as words:
+        command = [*prefix, sys.executable, "-c", _SCRIPTS[kind], str(_ESCAPES), *words]
+        done = subprocess.run(command, cwd=workspace, env=env, capture_output=True, text=True, check=False)
     if prefix and done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
     way, *lines = done.stdout.splitlines()
@@ -85,4 +73,3 @@ def test_nothing_gets_out(around: Around, kind: str, where: str) -> None:
     assert "done" in lines, done
     assert len([line for line in lines if line.startswith("refused")]) >= 39
     assert _SECRET not in done.stdout
-    assert around.outside.read_text() == "kept"

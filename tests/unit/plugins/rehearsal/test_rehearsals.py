@@ -24,10 +24,9 @@ from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_kernel_calls import steps
 from tests.unit.host.test_permissions import Talk, environment, host, work, write
-from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
 
-__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+__all__ = ["environment", "host", "work"]  # the fixtures
 
 _HERE = rehearse_command("true", "/")
 pytestmark = pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")

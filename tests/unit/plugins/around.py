@@ -1,4 +1,4 @@
-"""Servers beside a workspace that nothing in it may reach."""
+"""A file, a secret and servers beside a workspace that nothing in it may reach."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import pytest
 
 
 @contextlib.contextmanager
-def servers_around(folder: Path) -> Iterator[list[str]]:
-    """Servers of each kind in *folder*'s parent; what `tests/agents/escapes.py` has to know of them.
+def around(folder: Path) -> Iterator[list[str]]:
+    """What is in *folder*'s parent, in the words of `tests/agents/escapes.py`; there is a secret below `.ssh`.
 
-    At the end nobody has connected to one of them, or sent anything.
+    At the end the file is as it was, and nobody has connected to a server, or sent anything.
     """
+    outside = folder.parent / "outside.txt"
+    outside.write_text("kept")
     path, name = folder.parent / "socket", f"agentnb-around-{os.getpid()}"
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with socket.socket(socket.AF_UNIX) as unix, socket.socket(socket.AF_UNIX) as abstract, socket.socket() as tcp, udp:
@@ -28,9 +30,11 @@ def servers_around(folder: Path) -> Iterator[list[str]]:
         for each in (unix, abstract, tcp):
             each.listen()
             each.setblocking(False)
-        yield [str(tcp.getsockname()[1]), str(path), name, str(os.getpid())]
+        files = [str(outside), str(folder.parent / ".ssh/id_test")]
+        yield [*files, str(tcp.getsockname()[1]), str(path), name, str(os.getpid())]
         for each in (unix, abstract, tcp):
             with pytest.raises(BlockingIOError):
                 each.accept()
         with pytest.raises(BlockingIOError):
             udp.recv(1)
+    assert (outside.read_text(), outside.stat().st_nlink) == ("kept", 1)
