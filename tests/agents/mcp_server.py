@@ -1,11 +1,13 @@
 """A small MCP server on stdio: no agent, but what an agent starts. Newline-delimited JSON-RPC, no SDK.
 
 It offers ``where`` (its arguments, its folder and the variable ``LEVEL``), ``add`` (a and b), ``fail`` and ``die``,
-over two pages. The argument ``mute`` makes it end at once, ``rude`` makes it refuse to be initialized.
+over two pages. The argument ``mute`` makes it end at once, ``rude`` makes it refuse to be initialized, ``leaves`` makes
+it leave a program behind that has its stdout; its process id is in the file ``left``.
 """
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,6 +41,8 @@ def page(cursor):
     return {"tools": TOOLS[2:]} if cursor else {"tools": TOOLS[:2], "nextCursor": "2"}
 
 
+if "leaves" in sys.argv:
+    Path("left").write_text(str(subprocess.Popen(["sleep", "60"]).pid))
 if "mute" in sys.argv:
     sys.exit(6)
 print("a line that is no message", flush=True)

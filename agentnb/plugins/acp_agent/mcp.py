@@ -141,7 +141,9 @@ async def _started(server: StdioServer, cwd: Path, name: str) -> AsyncIterator[M
         yield client
     finally:
         await asyncio.shield(asyncio.ensure_future(_end(process)))
-        await reading
+        reading.cancel()  # what the server started may keep its stdout open
+        with contextlib.suppress(asyncio.CancelledError):
+            await reading
 
 
 async def _read(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, connection: Connection) -> None:

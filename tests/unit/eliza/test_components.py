@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
 
@@ -32,6 +33,14 @@ async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_pat
     """With the variables that came with the server."""
     text = await told(patient, "/mcp files where", server("x"), cwd=tmp_path)
     assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
+
+
+async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient: Patient, tmp_path: Path) -> None:
+    """It has the server's stdout, which does not end before it does."""
+    await told(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
+    left = psutil.Process(int((tmp_path / "left").read_text()))
+    assert left.status() == psutil.STATUS_SLEEPING
+    left.kill()
 
 
 async def test_servers_are_named(patient: Patient) -> None:
