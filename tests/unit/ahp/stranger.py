@@ -24,6 +24,8 @@ class Stranger:
 
     def __init__(self, address: str, version: str, *, hides_new: bool = False) -> None:
         self.address, self.version, self.hides_new = address, version, hides_new
+        self.takes_numbers = False
+        """Whether it takes the numbers off actions, so that nobody can read them."""
         self._made: set[str] = set()
         self._open: list[ServerConnection] = []
 
@@ -80,6 +82,9 @@ class Stranger:
         summary = message.get("params", {}).get("summary", {})
         if message.get("method") == "root/sessionAdded" and summary["resource"] in self._made:
             return None
+        if self.takes_numbers and message.get("method") == "action":
+            del message["params"]["serverSeq"]
+            return json.dumps(message)
         result = message.get("result")
         if isinstance(result, dict) and "items" in result:
             result["items"] = [each for each in result["items"] if each["resource"] not in self._made]

@@ -96,6 +96,16 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
     assert page.refusals == []
 
 
+def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: Session, attach: Attach) -> None:
+    """From there on something would be missing, and nobody would know."""
+    (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
+    page.follow(uri, chat)
+    stranger.takes_numbers = True
+    session.prompt("/say well met").wait()
+    link = page.until(ROOT, lambda root: root.config.values[REMOTE_HOST]["state"] == "ended").config.values[REMOTE_HOST]
+    assert link["message"] == "The other host sent an action without 'serverSeq'."
+
+
 @pytest.mark.parametrize("version", ["1.0.0", "0.5.0"])
 def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Attach, version: str) -> None:
     """By a cursor, or by the turn that they come before."""

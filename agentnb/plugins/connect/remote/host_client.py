@@ -256,10 +256,14 @@ class HostClient:
 
     def _notified(self, notifications: list[tuple[str, Any]]) -> None:
         for method, params in notifications:
-            if isinstance(params, dict):
-                self._listener.notified(method, params)
-            else:
+            if not isinstance(params, dict):
                 self._break(RpcError(INVALID_PARAMS, f"the parameters of {method[:100]} are no object"))
+                continue
+            try:
+                self._listener.notified(method, params)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the mirror lacks something from here on
+                self._broken = error if isinstance(error, AgentnbError) else _unreadable(error)
+                return
 
     def _break(self, error: RpcError) -> None:
         self._broken = _unreadable(error)
