@@ -159,10 +159,12 @@ class AhpConnection:
             why = f"{MOST_REQUESTS} requests are being carried out. Send it again later."
             raise RequestFailed(INTERNAL_ERROR, why)
         result = self._carry_out(method, params)
-        return self._answer_later(result) if inspect.iscoroutine(result) else self._names.tell(result)
+        if not inspect.iscoroutine(result):
+            return self._names.tell(result)
+        self._running += 1
+        return self._answer_later(result)
 
     async def _answer_later(self, result: Coroutine[Any, Any, Any]) -> Any:
-        self._running += 1
         try:
             return self._names.tell(await result)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
+from agentnb.ahp.connection import MOST_REQUESTS
 from agentnb.ahp.resource_requests import placed
 from agentnb.api.policy import policy
 from agentnb.host import current_host
@@ -113,6 +116,21 @@ def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
     assert [each["edit"]["after"]["uri"].rpartition("/")[2] for each in files] == ["fit.py"], files
     turn.undo()
     assert path.read_bytes() == b"x = 1\r\n"
+
+
+def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
+    phone: Client, user: Client, tmp_path: Path
+) -> None:
+    """Also where all come in one packet; the others are refused, and can be sent again."""
+    assert user.seq >= 0  # somebody to ask: no request is over before it is answered
+    burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
+    for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
+        asked = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}
+        burst += Frame(Opcode.TEXT, json.dumps(asked).encode()).serialize(mask=True)
+    phone.socket.socket.sendall(burst)
+    refused = [phone.hear(lambda message: "error" in message)["error"]["message"] for _ in range(20)]
+    assert set(refused) == {f"{MOST_REQUESTS} requests are being carried out. Send it again later."}
+    assert not [message for message in phone.heard if "result" in message and message["id"] >= 1_000]
 
 
 def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, tmp_path: Path) -> None:
