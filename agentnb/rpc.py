@@ -33,7 +33,7 @@ from agentnb.rpc_message import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     Notifications = Callable[[list[tuple[str, Any]]], None]
     Requests = Callable[[str, Any], Any]
@@ -225,11 +225,11 @@ class Connection:
     # --- inside: what comes ---
 
     def _receive(self, messages: list[bytes]) -> None:
+        self._handle(message for data in messages if (message := self._read(data)) is not None)
+
+    def _handle(self, messages: Iterable[RpcMessage]) -> None:
         batch: list[tuple[str, Any]] = []
-        for data in messages:
-            message = self._read(data)
-            if message is None:
-                continue
+        for message in messages:
             if message.id is None and isinstance(message.method, str) and message.method != self._dialect.cancel:
                 batch.append((message.method, message.params))
                 continue
@@ -259,7 +259,7 @@ class Connection:
             self.serve(message, self._send)
         elif message.method is not None and message.method == self._dialect.cancel:
             self._cancel(message.params)
-        elif message.id is not None:
+        elif message.id is not None and (message.has_answer or not self._dialect.repairs):
             self._resolve(message)
         else:
             self.stray += 1
@@ -271,7 +271,7 @@ class Connection:
         elif message.error is not None:
             done(None, RpcError.received(message.error))
         else:
-            done(message.result, None)
+            done(message.value, None)
 
     def _cancel(self, params: Any) -> None:
         task = self._serving.get(repr(params.get("requestId"))) if isinstance(params, dict) else None
@@ -286,12 +286,12 @@ class Connection:
             except RpcError as error:
                 answers.append(_error(None, error))
                 continue
-            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             if message.id is None or message.method is None:
-                self._receive([encode(item)])
-            else:
-                self.serve(message, answer.set_result)
-                answers.append(await answer)
+                self._handle([message])
+                continue
+            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self.serve(message, answer.set_result)
+            answers.append(await answer)
         self._send([answer for answer in answers if answer is not None] or None)
 
     # --- inside: what is answered ---

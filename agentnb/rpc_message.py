@@ -58,14 +58,24 @@ class RpcError(Exception):
 
 
 class RpcMessage(msgspec.Struct):
-    """One JSON-RPC message as it came; absent members are None."""
+    """One JSON-RPC message as it came; absent members are None, except ``result``."""
 
     jsonrpc: Any = None
     method: Any = None
     params: Any = None
     id: Any = None
-    result: Any = None
+    result: Any = msgspec.UNSET
     error: Any = None
+
+    @property
+    def has_answer(self) -> bool:
+        """True if it has a result or an error."""
+        return self.error is not None or self.result is not msgspec.UNSET
+
+    @property
+    def value(self) -> Any:
+        """The result; None where there is none."""
+        return None if self.result is msgspec.UNSET else self.result
 
 
 _decode = msgspec.json.Decoder(RpcMessage).decode

@@ -112,7 +112,7 @@ class Replayer:
         elif not isinstance(method, str):
             waiting = self._waiting.pop(message.id, None) if isinstance(message.id, int) else None
             if waiting is not None and not waiting.done():
-                waiting.set_result((None if message.result is msgspec.UNSET else message.result, message.error))
+                waiting.set_result((message.value, message.error))
 
     async def _serve(self, method: str, message: RpcMessage) -> None:
         params = message.params if isinstance(message.params, dict) else {}

@@ -179,7 +179,7 @@ class WireTap:
         exchange.delay = section.delay()
         exchange.answered = True
         exchange.error = message.error
-        exchange.result = message.result
+        exchange.result = message.value
         if exchange.method in OPENERS and isinstance(exchange.result, dict):
             self._opened(section, exchange.result)
         if exchange is section.prompt:
@@ -214,7 +214,7 @@ class WireTap:
         section, exchange, ask = self._asks.pop(_key(message.id), (None, None, None))
         if section is None or exchange is None or ask is None:
             return
-        result = message.result
+        result = message.value
         section.add_to(exchange, Event(kind="answered", id=ask.id, result=result, error=message.error))
         if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
             section.terminals.append(str(result["terminalId"]))

@@ -86,6 +86,16 @@ async def test_an_id_that_comes_back_as_text_is_still_ours() -> None:
     assert end.events == [("done", None, None)]
 
 
+async def test_a_log_line_with_an_id_is_no_answer() -> None:
+    """Some programs write their log, one JSON object a line, among their messages."""
+    end = End()
+    end.connection.call("ask", {}, end.done)
+    end.connection.feed(lines({"id": 1, "level": "info", "msg": "started"}))
+    assert (end.events, end.connection.stray) == ([], 1)
+    end.connection.feed(lines({"id": 1, "result": None}))
+    assert end.events == [("done", None, None)]
+
+
 async def test_what_is_no_message_is_counted_and_survived() -> None:
     """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: none of them stops the reader."""
     end = End()

@@ -134,7 +134,7 @@ def _repaired(message: RpcMessage) -> RawMessage | None:
         return None
     if message.error is not None:
         return RawMessage(id=message.id, error=encoded(message.error))
-    return result(message.id, message.result)
+    return result(message.id, message.result) if message.has_answer else None
 
 
 def _is_id(value: Any) -> bool:
