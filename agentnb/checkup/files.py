@@ -134,9 +134,8 @@ def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> 
     if chosen != "where possible" or way in TRIED:
         which = "agents whose needs are known" if chosen == "where possible" else "agents"
         message = f"{way} keeps {which} in their workspace ({chosen})."
-        if way == "Landlock":
-            message += f" Not checked on this system: {unchecked}." if unchecked else ""
-            message += f" Not checked on any: {NEVER_CHECKED}."
+        message += f" Not checked on this system: {unchecked}." if unchecked else ""
+        message += f" Not checked on any: {NEVER_CHECKED}." if way == "Landlock" else ""
         return checkup("confinement", "ready", None, message, title=title)
     message = f"Agents run with all your rights. {way} can keep them in their workspace, but has not been tried."
     return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)

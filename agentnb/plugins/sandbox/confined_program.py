@@ -1,11 +1,11 @@
 """The program that confines itself and then becomes another (Linux).
 
-Run for :mod:`agentnb.agent.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… : WRITE… :
-LISTED… : COMMAND…; only the standard library and this package, and as little of it as possible. NETWORK is ``all``,
-``all;PORT,PORT`` (but these ports), ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at 127.0.0.1:
-its port, the hosts that are reached without it from here, and those from a network of the process's own, this machine's
-servers that are to be there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy takes that
-network's listening sockets.
+Run for :mod:`agentnb.plugins.sandbox.confinement` under ``python -I -S``, with the arguments NETWORK SOCKETS READ… :
+WRITE… : LISTED… : COMMAND…; only the standard library and this package, as little of both as possible. NETWORK is
+``all``, ``all;PORT,PORT`` (but these ports), ``none``, or ``proxy;PORT;DIRECT;DIRECT;SERVERS;MEETING`` for a proxy at
+127.0.0.1: its port, the hosts that are reached without it from here, and those from a network of the process's own,
+this machine's servers that are to be there (``127.0.0.1 11434,::1 11434``), and the Unix socket at which the proxy
+takes that network's listening sockets.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def confine(
     refused: Sequence[int] = (),
     sockets: bool,
 ) -> None:
-    """Confine this process (:class:`agentnb.agent.confinement.Confinement`).
+    """Confine this process (:class:`agentnb.plugins.sandbox.confinement.Confinement`).
 
     Args:
         read: What it may read and run.

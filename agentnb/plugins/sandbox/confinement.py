@@ -109,14 +109,15 @@ def way_here(version: int | None = None) -> tuple[Way | None, str]:
     return None, f"nothing here can do it ({platform.system()})"
 
 
-@lru_cache(maxsize=1)
-def unchecked_here() -> str:
-    """What confinement by Landlock does not look at here but does elsewhere, in words; empty: nothing."""
-    ports = () if landlock.abi() >= landlock.SINCE["TCP"] else (_WITHOUT_PORTS,)
-    mounts = () if _has_mounts_of_its_own() else (_WITHOUT_MOUNTS,)
+def unchecked_here(way: str | None, *, has_network: bool = True) -> str:
+    """What confinement by *way* does not look at here but does elsewhere, in words; empty: nothing."""
+    looks_at_ports = way == "Landlock" and landlock.abi() >= landlock.SINCE["TCP"]
+    mounts = (_WITHOUT_MOUNTS,) if way == "Landlock" and not _has_mounts_of_its_own() else ()
+    ports = (_WITHOUT_PORTS,) if has_network and not looks_at_ports else ()
     return "; ".join((*mounts, *ports))
 
 
+@lru_cache(maxsize=1)
 def _has_mounts_of_its_own() -> bool:
     command = [sys.executable, "-I", "-S", own_mounts.__file__]
     try:
@@ -184,7 +185,7 @@ def confinement_of(
         sockets=needs.sockets or asked.sockets,
         shown=tuple(_shortened(each, folder) for each in shown),
         version=landlock.abi() if way == "Landlock" else 0,
-        unchecked=unchecked_here() if way == "Landlock" else "",
+        unchecked=unchecked_here(way, has_network=asked.network == "all"),
     )
 
 

@@ -24,9 +24,9 @@ class Sandbox:
 
     def unchecked(self) -> str:
         """See :meth:`agentnb.ports.Confiner.unchecked`."""
-        from agentnb.plugins.sandbox.confinement import unchecked_here
+        from agentnb.plugins.sandbox.confinement import unchecked_here, way_here
 
-        return unchecked_here()
+        return unchecked_here(way_here()[0])
 
     async def confine(self, start: AgentStart, asked: Confine) -> Confined:
         """See :meth:`agentnb.ports.Confiner.confine`."""

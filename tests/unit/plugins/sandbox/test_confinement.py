@@ -221,8 +221,8 @@ def test_confinement_names_what_is_not_checked_where_no_namespaces_can_be_made(f
     code = """
 import os
 from pathlib import Path
-from agentnb.agent.confinement import Confine, Needs
-from agentnb.plugins.sandbox.confinement import confinement_of, unchecked_here
+from agentnb.agent.confinement import Confine, Needs, unchecked_here
+from agentnb.plugins.sandbox.confinement import confinement_of
 from agentnb.checkup.files import confinement
 print(confinement_of(Needs(), "/bin/sh", Path.cwd(), Confine(), os.environ).summary)
 print(confinement("on", "Landlock", "", unchecked_here()).message)
