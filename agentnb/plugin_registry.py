@@ -80,6 +80,10 @@ class Plugins:
             for each in getattr(plugin, port):
                 yield plugin, each
 
+    def first(self, port: str) -> Any:
+        """The first offer of *port*; None where there is none."""
+        return next((offer for _, offer in self.offers(port)), None)
+
     def failed(self, plugin: str, port: str, error: BaseException) -> str:
         """Remember that *plugin* raised *error* in *port*; returns the sentence that says so."""
         message = f"The plug-in {plugin!r} failed in {port}: {_reason(error)} {_advice(plugin)}"

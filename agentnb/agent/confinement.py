@@ -64,13 +64,13 @@ class Confine(msgspec.Struct, frozen=True, kw_only=True):
 
 def way_here() -> tuple[str | None, str]:
     """What can confine an agent here; None and why nothing can."""
-    found = _confiner()
+    found: Confiner | None = plugins().first("confiners")
     return (None, _NO_PLUGIN) if found is None else found.way()
 
 
 def unchecked_here() -> str:
     """What confinement does not look at here but does elsewhere, in words; empty: nothing."""
-    found = _confiner()
+    found: Confiner | None = plugins().first("confiners")
     return "" if found is None else found.unchecked()
 
 
@@ -80,15 +80,11 @@ def demand_confiner() -> Confiner:
     Raises:
         AgentStartFailed: If none is loaded.
     """
-    found = _confiner()
+    found: Confiner | None = plugins().first("confiners")
     if found is None:
         message = f"The agent cannot be confined: {_NO_PLUGIN}."
         raise AgentStartFailed(message, hint="Switch the plug-in `sandbox` on, or choose confine=False.")
     return found
-
-
-def _confiner() -> Confiner | None:
-    return next((offer for _, offer in plugins().offers("confiners")), None)
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:

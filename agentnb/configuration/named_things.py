@@ -54,8 +54,9 @@ def demand_launcher() -> Launcher:
     Raises:
         UsageError: If none is loaded.
     """
-    for _, launcher in plugins().offers("launchers"):
-        return launcher  # type: ignore[no-any-return]
+    launcher: Launcher | None = plugins().first("launchers")
+    if launcher is not None:
+        return launcher
     message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
     raise UsageError(message, hint="Switch the plug-in `chain` on, or use no components.")
 

@@ -141,21 +141,17 @@ def rehearse_command(
     command: str, folder: str, *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> Rehearsal:
     """What a command of the shell would do; see :meth:`agentnb.ports.Previewer.command`."""
-    found = _previewer()
+    found: Previewer | None = plugins().first("previewers")
     return _NO_PLUGIN if found is None else found.command(command, folder, env=env, seconds=seconds)
 
 
 def begin_code(shell: Any, code: str, folder: str, *, seconds: float = SECONDS) -> Callable[[], Rehearsal]:
     """Begin to rehearse code; see :meth:`agentnb.ports.Previewer.code`."""
-    found = _previewer()
+    found: Previewer | None = plugins().first("previewers")
     return (lambda: _NO_PLUGIN) if found is None else found.code(shell, code, folder, seconds=seconds)
 
 
 _NO_PLUGIN = unavailable("No plug-in that rehearses is loaded (`agentnb plugins` says why).")
-
-
-def _previewer() -> Previewer | None:
-    return next((offer for _, offer in plugins().offers("previewers")), None)
 
 
 def _html_cell(text: str) -> str:
