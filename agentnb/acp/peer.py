@@ -158,9 +158,9 @@ class Peer:
         """Send a notification."""
         self._connection.notify(method, params)
 
-    async def stop(self, patience: float | None = None) -> None:
+    async def stop(self, patience: float = PATIENCE) -> None:
         """End it and everything it started."""
-        self._patience = PATIENCE if patience is None else patience
+        self._patience = patience
         self._stopped = self._stopped or not self._connection.closed
         self._connection.close(AgentDied(f"{self.spec.title} was stopped.", hint=_RESTARTS))
         if self._process is None:

@@ -152,9 +152,11 @@ def _become(before: Mapping[signal.Signals, object], failing: int, mark: str, co
             ignored = before.get(number) == signal.SIG_IGN
             signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
         name, _, value = mark.partition("=")
-        if command[:3] == [sys.executable, "-I", "-S"] and command[3].startswith(_PACKAGE):
+        if command[:3] == [sys.executable, "-I", "-S"] and "".join(command[3:4]).startswith(_PACKAGE):
             os.environ[name] = value
             _run(command[3:])
+            sys.stdout.flush()
+            os._exit(0)
         os.execvpe(command[0], command, {**os.environ, name: value})  # noqa: S606 - starting programs is the job
     except OSError as error:
         os.write(failing, str(error.errno).encode())

@@ -130,9 +130,10 @@ class _Reader:
 
     def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
         """The value of *key* in *data*, checked."""
-        name, wanted = key.name, " or ".join(f'"{each}"' for each in key.choices).replace(" or ", ", ", 1)
+        name = key.name
         if name not in data:
             if key.is_needed:
+                wanted = " or ".join(f'"{each}"' for each in key.choices).replace(" or ", ", ", 1)
                 self._fail(name, table, f"{name!r} is missing", f"Add {name} = {wanted}.")
             return key.default
         value = data[name]

@@ -7,7 +7,6 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agentnb.plugins.acp_agent.client import Client
 from agentnb.plugins.acp_agent.client_requests import (
     ClientCapabilities,
     ConfigOptions,
