@@ -83,10 +83,13 @@ def write(text: str) -> int:
 
 
 def write_json(value: Any) -> int:
-    """Write *value* to stdout as JSON; the exit code."""
+    """Write *value* to stdout as JSON, halves of characters too; the exit code."""
     import msgspec
 
-    return write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str)).decode())
+    from agentnb.safe_json import without_half_characters
+
+    whole = without_half_characters(msgspec.to_builtins(value, enc_hook=str))
+    return write(msgspec.json.format(msgspec.json.encode(whole)).decode())
 
 
 def complain(message: str) -> int:

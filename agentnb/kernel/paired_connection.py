@@ -40,7 +40,13 @@ class PairedConnection:
         self.ended: KernelGone | None = None
         """Why the connection has ended; None while it is open."""
         self._writer = writer
-        self._connection = Connection(writer.write, MCP_CLIENT, on_notifications=self._notified, longest=_LONGEST_LINE)
+        self._connection = Connection(
+            writer.write,
+            MCP_CLIENT,
+            on_notifications=self._notified,
+            on_invalid=lambda error: self._end(f"The kernel's answer could not be read: {error}."),
+            longest=_LONGEST_LINE,
+        )
         self._reading = asyncio.ensure_future(self._read(reader))
 
     @classmethod

@@ -8,9 +8,10 @@ not decided about, are among them as plugins that are not enabled: the chat asks
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
-from agentnb.errors import UsageError
+from agentnb.errors import PluginFailed, UsageError
 from agentnb.kernel.tools import kernel_tools
 from agentnb.plugin_registry import plugins
 from agentnb.state import SessionCustomizationsChanged
@@ -58,7 +59,7 @@ def customizations(
     """
     found: list[dict[str, Any]] = []
     for plugin, customizer in plugins().offers("customizers"):
-        with plugins().guard(plugin.name, "customizers"):
+        with contextlib.suppress(PluginFailed), plugins().guard(plugin.name, "customizers"):  # the others are shown
             found += customizer.customizations(configuration, environment, asks=asks)
     if configuration.spec.takes_mcp:
         found += [_server(KERNEL, *kernel_tools())] if configuration.kernel else []
@@ -71,8 +72,11 @@ _ORDER = {"component": 0, "mcp": 1, "package": 2, "offer": 3}
 
 def decide(action: str, package: str, *, shown: str) -> None:
     """Do what the user chose about a package that a plug-in asked about. It looks at files: on a thread of its own."""
-    if not any(customizer.decide(action, package, shown=shown) for _, customizer in plugins().offers("customizers")):
-        raise UsageError(f"No plug-in has asked about {package!r}.", hint="`agentnb plugins` lists those that work.")
+    for plugin, customizer in plugins().offers("customizers"):
+        with plugins().guard(plugin.name, "customizers"):
+            if customizer.decide(action, package, shown=shown):
+                return
+    raise UsageError(f"No plug-in has asked about {package!r}.", hint="`agentnb plugins` lists those that work.")
 
 
 def _server(name: str, *tools: str) -> dict[str, Any]:

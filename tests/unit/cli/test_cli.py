@@ -11,6 +11,7 @@ import pytest
 from agentnb import __version__
 from agentnb.agent.catalog import known
 from agentnb.cli.command_line import COMMANDS
+from agentnb.command import write_json
 from agentnb.policy.store import PolicyFiles
 from tests.unit.cli.command import run
 
@@ -95,3 +96,9 @@ def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_wh
     done = run("agents", "--update", str(file), AGENTNB_CONFIG_DIR=settings)
     assert (done.returncode, done.stdout, kept.read_text()[:1]) == (1, "", "{")
     assert "This is not a registry that can be used" in done.stderr
+
+
+def test_json_of_a_path_that_is_no_utf_8_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+    """As with every other value; what cannot be said in UTF-8 is replaced."""
+    assert write_json([{"cwd": "/home/\udc80", "size": Path("/x")}]) == 0
+    assert json.loads(capfd.readouterr().out) == [{"cwd": "/home/\ufffd", "size": "/x"}]

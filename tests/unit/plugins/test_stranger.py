@@ -167,3 +167,37 @@ def test_plugin_when_broken_is_named_and_all_else_works(site: Path, source: str,
     assert "The plug-in 'broken' could not be loaded" in agentnb(site, "doctor", "jupyter").stdout
     assert agentnb(site, "weather", "Cairo").stdout == "Cairo: sun\n"
     assert sum("The plug-in 'broken' could not be loaded" in line for line in prompted(site, "leave")) == 1
+
+
+CUSTOMIZER = """
+from agentnb.ports import Plugin
+
+class Fails:
+    name = "fails"
+
+    def customizations(self, *_, **__):
+        raise RuntimeError("no list today")
+
+PLUGIN = Plugin("broken", "x", customizers=(Fails(),))
+"""
+
+
+def test_plugin_whose_list_for_the_agent_fails_is_named_and_the_others_are_listed(site: Path) -> None:
+    """The skills and the servers of all others are shown."""
+    installed(site, "broken", "agentnb_broken:PLUGIN", CUSTOMIZER)
+    code = """
+from pathlib import Path
+from agentnb.agent.catalog import find
+from agentnb.host import current_host
+from agentnb.host.agents.customizations import customizations
+from agentnb.plugin_registry import plugins
+host = current_host()
+configuration = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), kernel_tools=True)).configuration
+print([each["name"] for each in customizations(configuration, host.environment)])
+print([each.message for each in plugins().new_problems()])
+"""
+    done = run(site, "-c", code)
+    assert done.returncode == 0, done.stderr
+    names, problems = done.stdout.splitlines()
+    assert "'kernel'" in names
+    assert "The plug-in 'broken' failed in customizers" in problems
