@@ -179,6 +179,20 @@ class Connection:
         """Take one whole message."""
         self._receive([data])
 
+    def handle(self, messages: Iterable[RpcMessage]) -> None:
+        """Take messages that were read already, in their order."""
+        batch: list[tuple[str, Any]] = []
+        for message in messages:
+            if message.id is None and isinstance(message.method, str) and message.method != self._dialect.cancel:
+                batch.append((message.method, message.params))
+                continue
+            if batch:
+                self._safely(self._on_notifications, batch)
+                batch = []
+            self._safely(self._take, message)
+        if batch:
+            self._safely(self._on_notifications, batch)
+
     def serve(self, message: RpcMessage, reply: Reply) -> None:
         """Answer a request; *reply* gets the answer, and None where there is none."""
         try:
@@ -225,20 +239,7 @@ class Connection:
     # --- inside: what comes ---
 
     def _receive(self, messages: list[bytes]) -> None:
-        self._handle(message for data in messages if (message := self._read(data)) is not None)
-
-    def _handle(self, messages: Iterable[RpcMessage]) -> None:
-        batch: list[tuple[str, Any]] = []
-        for message in messages:
-            if message.id is None and isinstance(message.method, str) and message.method != self._dialect.cancel:
-                batch.append((message.method, message.params))
-                continue
-            if batch:
-                self._safely(self._on_notifications, batch)
-                batch = []
-            self._safely(self._take, message)
-        if batch:
-            self._safely(self._on_notifications, batch)
+        self.handle(message for data in messages if (message := self._read(data)) is not None)
 
     def _read(self, data: bytes) -> RpcMessage | None:
         """One message; None where there is none, or a batch, which is answered."""
@@ -287,7 +288,7 @@ class Connection:
                 answers.append(_error(None, error))
                 continue
             if message.id is None or message.method is None:
-                self._handle([message])
+                self.handle([message])
                 continue
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self.serve(message, answer.set_result)

@@ -84,7 +84,7 @@ def _figure(value: Any) -> Any:
 
 
 def _called(value: Any, method: str) -> Any:
-    """What *method* gives, without the metadata beside it; None where there is no such method."""
+    """Call *method*; returns its result without the metadata, None where there is no such method."""
     found = getattr(value, method, None) if callable(getattr(type(value), method, None)) else None
     shown = found() if found is not None else None
     return shown[0] if isinstance(shown, tuple) else shown

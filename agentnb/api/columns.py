@@ -20,7 +20,7 @@ class TextTable:
 
     _head: ClassVar[tuple[str, ...]] = ()
     _none: str | None = None
-    """What stands for a table without rows; the head alone where it is None."""
+    """The text of a table without rows; the head alone where it is None."""
 
     if TYPE_CHECKING:
 

@@ -226,7 +226,7 @@ def kept(
 
 
 def _which(limit: int, folder: str | os.PathLike[str] | None, **given: Any) -> Which:
-    """Which sessions are wanted, checked; those of every folder where *folder* is None."""
+    """The checked filter for sessions; those of every folder where *folder* is None."""
     check_count("limit", limit)
     if given["agent"] is not None:
         check_text("agent", given["agent"], example='agent="eliza"')

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class SessionView:
-    """What a session is, and what it changed."""
+    """The state of a session, and its changes."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -162,7 +162,7 @@ class SessionView:
             raise UsageError(refused.message) from None
 
     def _ask(self, work: Callable[[Conversation], Coroutine[Any, Any, T]], timeout: float) -> T:
-        """What comes of *work*, which the agent does; *timeout* seconds at most."""
+        """Have the agent do *work*, for *timeout* seconds at most; returns the result."""
         self._see_that_it_is_open()
         conversation = self._conversation
         return within(conversation.host, work(conversation), timeout, conversation.spec.title)

@@ -21,7 +21,7 @@ POLL_SECONDS = 0.2
 
 
 def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, title: str) -> T:
-    """What comes of *work* for the agent called *title*; given up when it takes too long, and the agent is told."""
+    """Run *work* for the agent called *title* and return its result; after *timeout* seconds it is given up."""
     late = AgentError(
         f"{title} did not answer within {timeout:g} s.", hint="Restart the agent, or give it longer (timeout=…)."
     )
@@ -31,7 +31,7 @@ def within(host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, tit
 def in_time(
     host: SessionOwner, work: Coroutine[Any, Any, T], timeout: float, late: Exception, *, gives_up: bool = False
 ) -> T:
-    """What comes of *work* on the host's thread; not to be called there."""
+    """Run *work* on the host's thread and return its result; not to be called there."""
     future = host.loop.submit(work)
     try:
         return future.result(timeout)

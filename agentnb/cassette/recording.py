@@ -90,7 +90,7 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     @property
     def events(self) -> list[Event]:
-        """What happened during it, and after it."""
+        """The events during it, and after it."""
         return [*self.before, *self.after]
 
 

@@ -32,7 +32,7 @@ PAGE_NOTIFICATIONS: dict[str, type] = {
 METHODS: dict[str, Method] = REQUESTS | {
     name: Method(name=name, sender="page", params=params) for name, params in PAGE_NOTIFICATIONS.items()
 }
-"""What a page sends, by name."""
+"""The methods of pages, by name."""
 
 NOTIFICATIONS: dict[str, Method] = {
     method.name: method

@@ -216,7 +216,7 @@ async def fork_session(asker: Asker[Host], params: ForkSessionParams) -> Session
 
 
 async def _looked(look: Callable[[], T], otherwise: T) -> T:
-    """What a look at the user's objects gives, on a thread of its own; *otherwise* where it takes too long."""
+    """The result of a look at the user's objects on a thread of its own; *otherwise* where it takes too long."""
     try:
         return await asyncio.wait_for(asyncio.to_thread(look), LOOK_SECONDS)
     except asyncio.TimeoutError:

@@ -84,12 +84,12 @@ class SessionOwner(Protocol):
         loop: The thread that everything runs on.
         agents: The agents' processes.
         policy: The policy files and the log of decisions.
-        environment: What surrounds the host.
+        environment: The surroundings of the host.
         root: The root channel.
         conversations: The open conversations.
         stores: The stores of changes, by workspace.
-        plugin_memory: What plug-ins keep for this host; its names begin with the plug-in's.
-        listeners: Who hears of every envelope.
+        plugin_memory: The values that plug-ins keep for this host; a name begins with the plug-in's.
+        listeners: The listeners to every envelope.
     """
 
     loop: HostLoop

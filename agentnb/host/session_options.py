@@ -67,7 +67,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _component_key(component: Any) -> str:
-    """What tells one component from another: a text, or which object it is."""
+    """A key that differs between components: a text, or the identity of an object."""
     if isinstance(component, (list, tuple)):
         return shlex.join(map(str, component))
     return component if isinstance(component, str) else f"{type(component).__name__} {id(component)}"

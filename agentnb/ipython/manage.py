@@ -249,7 +249,7 @@ NEEDED = {
     "erase": ("a session's id", "`%agents kept` lists those of the agent."),
     "logout": ("an agent's name", "`%agents known` lists them."),
 }
-"""What must stand behind a command, and how to get it."""
+"""The argument that a command needs, and how to get it."""
 
 ALONE = frozenset({"known", "list", "pair", "sidebar", "unpair"})
 """Commands behind which nothing stands."""

@@ -94,7 +94,7 @@ class PromptCommand:
             shown.close()
 
     def _batch(self, arguments: Arguments) -> AwaitableWork | None:
-        """What a plug-in begins where the prompt's first word is one of its own; None where an agent is prompted."""
+        """Begin the work of a plug-in whose word comes first; None where an agent is prompted."""
         first = arguments.prompt.split(None, 1)[:1]
         for plugin, word in plugins().offers("prompt_words"):
             if [word.name] == first:

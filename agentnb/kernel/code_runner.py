@@ -236,7 +236,7 @@ class CodeRunner(Protocol):
         """Begin to rehearse *code* in a copy of this process; called on the main thread (:meth:`look`).
 
         Returns:
-            What waits for its end, on any thread, once.
+            A function that waits for its end; call it once, on any thread.
         """
         ...
 

@@ -169,7 +169,7 @@ class HttpServer:
             self._sessions[session.id] = session
         else:
             session = self._session(request)
-        answer = await _unless_gone(session.answer(message, body), reader)
+        answer = await _unless_gone(session.answer(message), reader)
         headers = {"Mcp-Session-Id": session.id}
         if answer is None:
             _answer(writer, "202 Accepted", headers)
@@ -195,10 +195,10 @@ class _Session:
         self._unsent: list[bytes] = []
         self._server.opened(self._connection, self.close)
 
-    async def answer(self, message: RpcMessage, body: bytes) -> bytes | None:
+    async def answer(self, message: RpcMessage) -> bytes | None:
         """What *message* is answered with; None where it is no request, or is cancelled."""
         if message.id is None or message.method is None:
-            self._connection.receive(body)
+            self._connection.handle([message])
             return None
         waiting: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
 

@@ -39,7 +39,7 @@ class ServerAbout(NamedTuple):
 
 
 def kernel_server() -> ServerAbout:
-    """What the server of the kernel tools says of itself."""
+    """The description that the server of the kernel tools gives of itself."""
     return ServerAbout("agentnb-kernel", "The user's Jupyter kernel", INSTRUCTIONS, kernel_tools())
 
 

@@ -60,7 +60,7 @@ OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
 
 
 def terminal_server() -> ServerAbout:
-    """What the server says of itself."""
+    """The description that the server gives of itself."""
     several = "Several notebooks can be paired: `paired_notebooks` lists them, `use_notebook` chooses one. "
     return ServerAbout(
         "agentnb", "The user's Jupyter notebooks", several + INSTRUCTIONS, {**OWN_TOOLS, **kernel_tools()}

@@ -316,7 +316,7 @@ def _record(row: tuple[Any, ...]) -> SessionRecord:
 
 
 def _copied(stored: StoredSession, turns: Iterable[TurnRecord], copy: str, title: str, now: int) -> Batch:
-    """What to write for a copy under another name: without what waits, runs or is remembered by the agent."""
+    """The batch for a copy under another name: without what waits, runs or is remembered by the agent."""
     channel, chat = f"{copy}/chat", stored.chat
     status = chat.status & ~ACTIVITY_MASK | (chat.status & SessionStatus.ERROR or SessionStatus.IDLE)
     last = chat.turns[-1].id if chat.turns else None

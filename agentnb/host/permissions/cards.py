@@ -124,7 +124,7 @@ def own_call(turn_id: str, call_id: str, request: PolicyRequest) -> ChatToolCall
 
 
 def show_details(turn_id: str, call_id: str, details: ToolCallDetails) -> XToolCallDetailsChanged:
-    """What shows *details* on a tool call."""
+    """The action that shows *details* on a tool call."""
     return XToolCallDetailsChanged(turn_id=turn_id, tool_call_id=call_id, details=details, time=now_ms())
 
 
