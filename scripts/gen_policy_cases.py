@@ -275,14 +275,15 @@ def _text(text: str) -> str:
     """*text* that is text in Markdown, in a table's cell, in HTML, and no address."""
     from agentnb.ipython.fences import html_text
 
-    # Nothing of this process and its folder: the page is the same wherever it is written.
-    text = text.replace(f"/proc/{os.getpid()}/", "/proc/self/").replace(str(Path.cwd()), "/here")
+    # The page is the same whatever the number of this process.
+    text = text.replace(f"/proc/{os.getpid()}/", "/proc/self/")
     seen = "".join(char if char.isprintable() else "⏎" if char == "\n" else f"⟨U+{ord(char):04X}⟩" for char in text)
     return html_text(seen).replace(":", "&#58;").replace("www.", "www&#46;")
 
 
 if __name__ == "__main__":
-    os.environ["HOME"] = "/home/you"  # the page is the same whoever makes it
+    os.environ["HOME"] = "/home/you"  # the page is the same whoever makes it, and wherever
+    os.chdir("/")
     sys.path.insert(0, str(ROOT))
     from scripts.generated import write_or_check
 
