@@ -247,11 +247,12 @@ class Undo:
         for undone in sorted(tracker.record.undone, key=lambda each: each.time, reverse=True):
             chosen = [each for each in (remaining.pop(key, None) for key in undone.items) if each is not None]
             if undone.is_whole and len(chosen) == len(undone.items):  # exactly what that undo did is taken back
-                paths = after.paths(undone.items)
-                steps = [_again(step, folders, paths) for change in reversed(undone.files) for step in change.backward]
                 others = (each.items for each in tracker.record.undone if each.time == undone.time)
-                needed = after.paths(key for items in others for key in items if key not in keys)
-                groups.append([each for each in steps if each.target is not None or each.path not in needed])
+                left = after.paths(key for items in others for key in items if key not in keys)
+                paths = after.paths(undone.items)
+                inverse = (step for change in reversed(undone.files) for step in change.backward)
+                steps = [_again(step, folders, paths, left) for step in inverse]
+                groups.append([each for each in steps if each.target is not None or each.path not in left])
             else:
                 groups += _forward(chosen, folders)
         groups += _forward([*remaining.values()], folders)
@@ -351,9 +352,10 @@ def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
     ]
 
 
-def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str]) -> Step:
-    """*step*, which takes an undo of changes of *paths* back, without a folder that only other changes need."""
-    is_for_others = step.target == FOLDER != step.base and folders.get(step.path) is False
+def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str], left: AbstractSet[str]) -> Step:
+    """*step*, which takes an undo of *paths* back, without a folder that was there for the paths *left* only."""
+    is_made = step.target == FOLDER != step.base and folders.get(step.path) is False
+    is_for_others = is_made and any(each.startswith(f"{step.path}/") for each in left)
     return replace(step, target=None if is_for_others else step.target, is_implied=step.path not in paths)
 
 
