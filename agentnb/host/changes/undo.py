@@ -253,6 +253,8 @@ class Undo:
                 inverse = (step for change in reversed(undone.files) for step in change.backward)
                 steps = [_again(step, folders, paths, left) for step in inverse]
                 groups.append([each for each in steps if each.target is not None or each.path not in left])
+                untouched = _forward(_untouched_folders(chosen, undone), folders)
+                groups += [[replace(each, is_implied=True) for each in group] for group in untouched]
             else:
                 groups += _forward(chosen, folders)
         groups += _forward([*remaining.values()], folders)
@@ -354,9 +356,16 @@ def _settled(steps: Iterable[Step], folders: Mapping[str, bool]) -> list[Step]:
 
 def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str], left: AbstractSet[str]) -> Step:
     """*step*, which takes an undo of *paths* back, without a folder that was there for the paths *left* only."""
-    is_made = step.target == FOLDER != step.base and folders.get(step.path) is False
-    is_for_others = is_made and any(each.startswith(f"{step.path}/") for each in left)
+    is_unwanted = step.target == FOLDER and folders.get(step.path) is False
+    is_for_others = is_unwanted and any(each.startswith(f"{step.path}/") for each in left)
     return replace(step, target=None if is_for_others else step.target, is_implied=step.path not in paths)
+
+
+def _untouched_folders(selected: Iterable[Selected], undone: Undone) -> list[Selected]:
+    """The folders that *undone* found full, and left: what was in them may have gone since, and they with it."""
+    paths = {each.path for each in undone.files}
+    files = ((each, each.item.file) for each in selected)
+    return [each for each, file in files if file is not None and _is_bare(file) and file.path not in paths]
 
 
 def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[list[Step]]:
