@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from agentnb.changes.coverage import file_mode
 from agentnb.changes.file_operations import read_entry
 from agentnb.changes.journal import Content, Operation
@@ -17,7 +19,6 @@ from agentnb.changes.model import (
     Conflict,
     FileChange,
     Mode,
-    Step,
     Version,
     folders_above,
     path_to_json,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from agentnb.changes.model import Choice
+    from agentnb.changes.model import Choice, Step
 
 
 class Entry(NamedTuple):
@@ -167,7 +168,7 @@ class Planner:
 
         A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
         """
-        if self._is_done(step, entry):
+        if self._is_done(step, entry) or (step.is_implied and entry is not None and entry.mode != "folder"):
             return None
         if self.is_at(step.target, step.path, entry) or self.is_at(step.base, step.path, entry):
             return self._target(step, entry)
@@ -358,8 +359,13 @@ def joined(steps: Sequence[Step]) -> list[Step]:
     by_path: dict[str, Step] = {}
     for each in steps:
         first = by_path.get(each.path)
-        by_path[each.path] = each if first is None else Step(path=each.path, base=first.base, target=each.target)
+        by_path[each.path] = each if first is None else followed_by(first, each)
     return list(by_path.values())
+
+
+def followed_by(first: Step, second: Step) -> Step:
+    """Both as one step of their path."""
+    return replace(first, target=second.target, is_implied=first.is_implied and second.is_implied)
 
 
 def conflict(conflicts: list[Conflict]) -> FilesConflict:
