@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agentnb.acp.listener import Tap
-    from agentnb.cassette.recorder import Recorder
+    from agentnb.cassette.recorder import CassetteRecorder
 
 PATH, MODE, PACE = "AGENTNB_CASSETTE", "AGENTNB_CASSETTE_MODE", "AGENTNB_CASSETTE_PACE"
 TURNED = "AGENTNB_RECORDING"
@@ -45,7 +45,7 @@ _KEPT = ("title", "login", "logout", "capabilities", "steering")
 State = Literal["record", "replay", "off"]
 
 
-class Switch:
+class CassetteSwitch:
     """Records or replays the agents of one process; safe from any thread."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class Switch:
         self._lock = threading.Lock()
         self._settled: dict[str, State] = {}
         self._launches: dict[str, int] = {}
-        self._recorder: Recorder | None = None
+        self._recorder: CassetteRecorder | None = None
         self._exit_reports: dict[Path, ExitReport] = {}
 
     def state(self) -> tuple[State, Path | None]:
@@ -185,7 +185,7 @@ class Switch:
             self._record(path)
             self.turned += 1
 
-    def stop(self) -> Recorder:
+    def stop(self) -> CassetteRecorder:
         """End the recording that `record` began."""
         with self._lock:
             if self._recorder is None:
@@ -202,10 +202,10 @@ class Switch:
             atexit.unregister(_close)
             _close_with_word(recorder)
 
-    def _record(self, path: Path) -> Recorder:
-        from agentnb.cassette.recorder import Recorder
+    def _record(self, path: Path) -> CassetteRecorder:
+        from agentnb.cassette.recorder import CassetteRecorder
 
-        recorder = self._recorder = Recorder(path, self._environment)
+        recorder = self._recorder = CassetteRecorder(path, self._environment)
         atexit.register(_close, recorder)
         return recorder
 
@@ -253,7 +253,7 @@ def _replayer(spec: AgentSpec, path: Path, launch: int, pace: str, env: Mapping[
     return msgspec.structs.replace(spec, command=(sys.executable, "-m", "agentnb", *words), env=dict(env))
 
 
-def _close(recorder: Recorder) -> None:
+def _close(recorder: CassetteRecorder) -> None:
     """At the end of the process: what could not be written is said where a terminal may be."""
     try:
         _close_with_word(recorder)
@@ -261,7 +261,7 @@ def _close(recorder: Recorder) -> None:
         print(f"agentnb: the cassette was not written: {error}", file=sys.__stderr__)
 
 
-def _close_with_word(recorder: Recorder) -> None:
+def _close_with_word(recorder: CassetteRecorder) -> None:
     recorder.close()
     if recorder.word is not None:
         print(f"agentnb: {recorder.word}", file=sys.__stderr__)

@@ -26,7 +26,7 @@ from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
     from agentnb.acp.doctor import Checkup
-    from agentnb.cassette.switch import Switch
+    from agentnb.cassette.switch import CassetteSwitch
 
 
 def examine() -> list[Checkup]:
@@ -141,7 +141,7 @@ def confinement(chosen: str, way: str | None, why: str, unchecked: str = "") -> 
     return checkup("confinement", "absent", None, message, todo="agentnb settings confine on", title=title)
 
 
-def cassette(switch: Switch) -> Checkup:
+def cassette(switch: CassetteSwitch) -> Checkup:
     """A cassette in force: what is done with it, and can it be used?"""
     title = "a cassette"
     try:

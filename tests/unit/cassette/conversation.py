@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agentnb.cassette.recorder import Recorder
+from agentnb.cassette.recorder import CassetteRecorder
 from agentnb.cassette.wire_tap import WireTap
 
 HOME = "/home/ada"
@@ -60,9 +60,9 @@ class Conversation:
         self.received(id=request, result={"stopReason": "end_turn"})
 
 
-def recorder(path: Path, **environment: str) -> Recorder:
+def recorder(path: Path, **environment: str) -> CassetteRecorder:
     """A recorder of somebody called Ada."""
-    return Recorder(path, environment, home=HOME)
+    return CassetteRecorder(path, environment, home=HOME)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import pytest
 from agentnb.cassette import file
 from agentnb.cassette.compare import difference
 from agentnb.cassette.mcp import CHANGED
-from agentnb.cassette.recording import Event, Header
+from agentnb.cassette.recording import Header, WireEvent
 from agentnb.kernel.bridge import SOCKET, TOKEN
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import Conversation, lines, recorder
@@ -227,8 +227,8 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     recorded: dict[str, Any], today: dict[str, Any], line: str | None
 ) -> None:
     """Text, pictures and variables; old recordings do not name the variables and are compared as before."""
-    ask = Event(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
-    then = Event(kind="answered", result=recorded)
+    ask = WireEvent(kind="asked", method="mcp/message", params={"method": "tools/call", "params": {"name": "run_code"}})
+    then = WireEvent(kind="answered", result=recorded)
     found = difference(ask, then, today, None, header=Header())
     assert (found is None) is (line is None)
     assert line is None or line in str(found).splitlines()

@@ -8,10 +8,9 @@ import pytest
 
 from agentnb.cassette import file
 from agentnb.cassette.large_content import LARGE, folder_of
-from agentnb.cassette.marks import Secrets
-from agentnb.cassette.recording import Exchange, Header, Rule
+from agentnb.cassette.marks import Secrets, SessionMarks
+from agentnb.cassette.recording import ComparisonRule, Header, RecordedExchange
 from agentnb.cassette.session_cleaning import SessionCleaner
-from agentnb.cassette.session_marks import SessionMarks
 from agentnb.errors import CassetteBroken
 from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorder
 
@@ -160,7 +159,7 @@ def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
     talk.turn(talk.begin(), "Hello", "Hi")
     recording.close()
     cassette = file.read(path)
-    cassette.header = Header(rules=(Rule("run", r"run \d+"),), answers="outcome")
+    cassette.header = Header(rules=(ComparisonRule("run", r"run \d+"),), answers="outcome")
     file.write(path, cassette)
     recording = recorder(path)
     talk = Conversation(recording.tap("someone"))
@@ -174,7 +173,7 @@ def test_what_was_said_earlier_is_looked_through_once(path: Path) -> None:
     recording = recorder(path, API_TOKEN="hush-hush-1234")
     talk = Conversation(recording.tap("someone"))
     session = talk.begin("ses-0123456789")
-    before: list[Exchange] = []
+    before: list[RecordedExchange] = []
     for number in range(4):
         request = talk.prompt(session, f"Turn {number} with hush-hush-1234")
         talk.received(id=number, method="terminal/create", params={"sessionId": session, "command": "ls"})

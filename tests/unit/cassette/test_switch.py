@@ -12,7 +12,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.cassette import file
-from agentnb.cassette.switch import Switch
+from agentnb.cassette.switch import CassetteSwitch
 from agentnb.errors import CassetteBroken, UsageError
 from tests.conftest import ROOT
 from tests.notebooks.recorded import stand_in
@@ -94,7 +94,7 @@ def test_record_records_anew_and_off_does_nothing(tmp_path: Path) -> None:
 
 def test_a_session_needs_no_agent_to_be_replayed(tmp_path: Path) -> None:
     """Neither its program on the PATH nor its environment."""
-    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), "AGENTNB_CASSETTE_MODE": "auto"})
+    switch = CassetteSwitch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), "AGENTNB_CASSETTE_MODE": "auto"})
     (tmp_path / "a.jsonl").touch()
     spec = find("claude")
     assert switch.standing_in(spec).command[0] == sys.executable
@@ -128,7 +128,7 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
 def test_replay_demands_a_cassette(tmp_path: Path) -> None:
     """It says how to make one."""
     path = tmp_path / "none.jsonl"
-    switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "replay"})
+    switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "replay"})
     with pytest.raises(CassetteBroken, match=r"replay demands one\. Record it again"):
         switch.standing_in(find("eliza"))
 
@@ -137,14 +137,14 @@ def test_replay_demands_a_cassette(tmp_path: Path) -> None:
 def test_a_word_that_is_none(name: str, value: str, tmp_path: Path) -> None:
     """It names those that are."""
     (tmp_path / "a.jsonl").touch()
-    switch = Switch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), name: value})
+    switch = CassetteSwitch({"AGENTNB_CASSETTE": str(tmp_path / "a.jsonl"), name: value})
     with pytest.raises(UsageError, match=f"{name}='{value}' is none of"):
         switch.launching(find("eliza"), {})
 
 
 def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
     """Once at a time."""
-    switch = Switch({})
+    switch = CassetteSwitch({})
     spec = find("eliza")
     assert switch.launching(spec, {}) == (spec, None)
     switch.record(tmp_path / "a.jsonl")
@@ -186,7 +186,7 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
 @pytest.mark.parametrize("mode", ["replay", "record"])
 def test_a_mode_without_a_cassette_is_an_error(mode: str) -> None:
     """It says what to type; no real agent is started in its place."""
-    switch = Switch({"AGENTNB_CASSETTE_MODE": mode})
+    switch = CassetteSwitch({"AGENTNB_CASSETTE_MODE": mode})
     with pytest.raises(UsageError, match=r"names no cassette\. Name it, AGENTNB_CASSETTE=fit\.cassette\.jsonl"):
         switch.launching(find("eliza"), {})
 
@@ -195,11 +195,11 @@ def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path)
     """Before an agent is talked to for nothing."""
     (tmp_path / "plain").touch()
     for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
-        switch = Switch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
+        switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
         with pytest.raises(UsageError, match="no cassette can be written there"):
             switch.standing_in(find("eliza"))
     with pytest.raises(UsageError, match=r"is not a folder\. Create it"):
-        Switch({}).record(tmp_path / "none" / "a.jsonl")
+        CassetteSwitch({}).record(tmp_path / "none" / "a.jsonl")
 
 
 MINE = """
