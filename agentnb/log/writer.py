@@ -24,7 +24,7 @@ from agentnb.state import ChatState, Envelope, decode, encode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.log.record import Batch, SessionRecord
+    from agentnb.log.record import LogBatch, SessionRecord
 
 _SESSION = """
     INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
@@ -43,15 +43,15 @@ _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) D
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
-class Writer:
+class LogWriter:
     """Writes batches in order, each whole or not at all."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None]) -> None:
         self.path = path
         self._host_id = host_id
         self._on_done = on_done
-        self._batches: SimpleQueue[Batch | threading.Event | None] = SimpleQueue()
-        self._connection: database.Connection | None = None
+        self._batches: SimpleQueue[LogBatch | threading.Event | None] = SimpleQueue()
+        self._connection: database.LogConnection | None = None
         self._file: database.FileId = None
         self._thread: threading.Thread | None = None
 
@@ -62,7 +62,7 @@ class Writer:
             thread.start()
             self._thread = thread
 
-    def put(self, batch: Batch) -> None:
+    def put(self, batch: LogBatch) -> None:
         """Write *batch* soon; never waits."""
         self.begin()
         self._batches.put(batch)
@@ -90,7 +90,7 @@ class Writer:
         self._leave()
         self._close()
 
-    def _written(self, batch: Batch) -> LogError | None:
+    def _written(self, batch: LogBatch) -> LogError | None:
         try:
             self._write(batch)
         except LogDamaged as error:
@@ -111,7 +111,7 @@ class Writer:
             return self._moved()
         return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: LogBatch) -> None:
         with database.explained(self.path):
             if self._connection is None:
                 self._connection = self._open()
@@ -129,7 +129,7 @@ class Writer:
         message = f"The session log {self.path} was put aside, or moved, while this kernel had it open."
         return LogUnavailable(message, hint="What is open here is written whole into the file that lies there now.")
 
-    def _open(self) -> database.Connection:
+    def _open(self) -> database.LogConnection:
         self._file = database.file_at(self.path)
         connection = database.connect(self.path)
         self._file = connection.file
@@ -171,7 +171,7 @@ def sound(data: object, written: int) -> bool:
     return isinstance(data, bytes) and checksum(data) == written
 
 
-def insert(connection: sqlite3.Connection, batch: Batch, host_id: str) -> None:
+def insert(connection: sqlite3.Connection, batch: LogBatch, host_id: str) -> None:
     """Write *batch* in a transaction."""
     connection.executemany(_SESSION, [_session_row(session, host_id) for session in batch.sessions.values()])
     connection.executemany(_STATUS, [(session.uri, session.status) for session in batch.sessions.values()])

@@ -62,7 +62,7 @@ class OpenFile:
         self._before = _text_and_digest(descriptor)
 
     def change(self) -> dict[str, Any] | None:
-        """What became of it, as :class:`agentnb.plugins.rehearsal.running.Report` has changes; None: nothing."""
+        """A change as :class:`agentnb.plugins.rehearsal.running.SupervisorReport` has it; None where nothing was changed."""
         (before, was), (after, now) = self._before, _text_and_digest(self.descriptor)
         if was == now:
             return None

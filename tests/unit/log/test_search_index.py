@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.log import database
-from agentnb.log.record import Batch, SessionRecord, TurnRecord
+from agentnb.log.record import LogBatch, SessionRecord, TurnText
 from agentnb.log.search_index import AROUND, HITS, SHORTEST, SearchIndex
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from tests.unit.api.conftest import PATIENCE
 
 TEXTS = st.text(alphabet="abB ß%_\"*'\n\N{SNOWMAN}\N{GRINNING FACE}数据", max_size=12)
@@ -31,7 +31,7 @@ class Log:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sessions.db"
-        self.store = Store(self.path, "host")
+        self.store = LogStore(self.path, "host")
         self.index = self.path.with_name("sessions-search.db")
         self.said: dict[str, list[tuple[str, str]]] = {}
         self._moment = 0
@@ -44,10 +44,10 @@ class Log:
             uri=uri, agent="-", title=title, cwd="-", host_id="host", created_at=1, modified_at=self._moment
         )
         records = [
-            TurnRecord(uri=uri, number=number, turn_id=f"{self._moment}.{number}", prompt=prompt, answer=answer)
+            TurnText(uri=uri, number=number, turn_id=f"{self._moment}.{number}", prompt=prompt, answer=answer)
             for number, (prompt, answer) in enumerate(turns)
         ]
-        self.store.write(Batch(sessions={uri: session}, turns=records))
+        self.store.write(LogBatch(sessions={uri: session}, turns=records))
         assert self.store.flush(PATIENCE)
 
     def found(self, text: str) -> set[str]:
