@@ -104,7 +104,7 @@ def _info(value: SettingValue) -> SettingInfo:
         file=str(value.file or ""),
         is_trait=which.trait,
         counts=which.counts,
-        choices=tuple(zip(which.choices, which.labels or which.choices, strict=True)),
+        choices=tuple(which.choices.items()),
         in_file=public_value(which.name, in_file) if in_file is not None else None,
     )
 

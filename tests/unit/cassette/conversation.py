@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,14 @@ class Conversation:
 def recorder(path: Path, **environment: str) -> CassetteRecorder:
     """A recorder of somebody called Ada."""
     return CassetteRecorder(path, environment, home=HOME)
+
+
+@contextmanager
+def recorded(path: Path, agent: str = "someone", **environment: str) -> Iterator[Conversation]:
+    """A conversation that Ada records, until the block ends."""
+    recording = recorder(path, **environment)
+    yield Conversation(recording.tap(agent))
+    recording.close()
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from agentnb.cassette.mcp import CHANGED
 from agentnb.cassette.recording import Header, WireEvent
 from agentnb.kernel.bridge import SOCKET, TOKEN
 from tests.conftest import ROOT
-from tests.unit.cassette.conversation import Conversation, lines, recorder
+from tests.unit.cassette.conversation import lines, recorded
 from tests.unit.eliza.patient import environment
 
 AGENTNB = (sys.executable, "-m", "agentnb")
@@ -254,16 +254,14 @@ def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_pat
 def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
     """Of an agent that reaches the kernel tools by a program on stdio: in its turn, with its answer."""
     path = tmp_path / "a.cassette.jsonl"
-    made = recorder(path)
-    talk = Conversation(made.tap("eliza"))
-    session = talk.begin()
-    request = talk.prompt(session, "Count.")
-    call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
-    for result, error in ((answer("42", "x added"), None), (None, {"code": -32000, "message": "No."})):
-        talk.tap.served(call)(result, error)
-    talk.says(session, "Done.")
-    talk.received(id=request, result={"stopReason": "end_turn"})
-    made.close()
+    with recorded(path, "eliza") as talk:
+        session = talk.begin()
+        request = talk.prompt(session, "Count.")
+        call = {"serverId": "agentnb-kernel", "method": "tools/call", "params": {"name": "run_code"}}
+        for result, error in ((answer("42", "x added"), None), (None, {"code": -32000, "message": "No."})):
+            talk.tap.served(call)(result, error)
+        talk.says(session, "Done.")
+        talk.received(id=request, result={"stopReason": "end_turn"})
     rows = lines(path)
     begin = next(at for at, row in enumerate(rows) if row.get("method") == "mcp/message")
     asked, first, again, refused = rows[begin : begin + 4]

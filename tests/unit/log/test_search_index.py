@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentnb.log import database
 from agentnb.log.record import LogBatch, SessionRecord, TurnText
-from agentnb.log.search_index import AROUND, HITS, SHORTEST, SearchIndex
+from agentnb.log.search_index import AROUND, HITS, SearchIndex
 from agentnb.log.store import LogStore
 from tests.unit.api.conftest import PATIENCE
 
@@ -177,10 +177,3 @@ def test_two_searches_at_once_add_each_turn_once(log: Log) -> None:
         assert [*threads.map(search, range(4))] == [20] * 4
     with sqlite3.connect(log.index) as index:
         assert index.execute("SELECT count(*), count(DISTINCT rowid) FROM texts").fetchone() == (60, 60)
-
-
-def test_a_text_shorter_than_a_trigram_is_found_in_the_log(log: Log) -> None:
-    """Two letters are a word in Chinese."""
-    log.say("a", [("看数据", "x")])
-    assert SHORTEST > len("数据")
-    assert log.found("数据") == {"a"}

@@ -100,17 +100,6 @@ def path(tmp_path: Path) -> Path:
 # --- what is written is read back ---
 
 
-def test_a_session_is_read_back_as_it_was(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.turn("Why?", "Because.")
-    kernel.writes()
-    kernel.turn("Really?", "Yes.")
-    kernel.writes()
-    read = LogStore(path, "another").load(URI)
-    assert encode(read.chat) == encode(kernel.state)
-    assert (read.chat_index, read.gap, read.record.turns) == (kernel.index, None, 2)
-
-
 @settings(max_examples=60)
 @given(steps=st.lists(st.sampled_from(["say", "write", "snapshot", "turn"]), min_size=1, max_size=30))
 def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
@@ -130,25 +119,6 @@ def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
         else:
             kernel.writes()
             assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
-
-
-def test_a_snapshot_takes_the_place_of_what_led_to_it(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.turn("Why?", "Because.")
-    kernel.writes()
-    kernel.snapshot()
-    kernel.writes()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        assert connection.execute("SELECT count(*) FROM entries WHERE channel = ?", (CHAT,)).fetchone() == (0,)
-    assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
-
-
-def test_text_is_stored_once_and_not_by_the_chunk(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.turn("Why?", "x" * 5_000)
-    kernel.writes()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        assert connection.execute("SELECT count(*), sum(length(envelope)) < 6000 FROM entries").fetchone() == (4, 1)
 
 
 def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
@@ -501,8 +471,6 @@ def test_the_file_is_for_its_owner_only(path: Path) -> None:
     ("environ", "expected"),
     [
         ({"AGENTNB_LOG": "off"}, None),
-        ({"AGENTNB_LOG": "OFF"}, None),
-        ({"AGENTNB_LOG": "/a/b.db"}, "/a/b.db"),
         ({"AGENTNB_LOG": "/a/logs/"}, "/a/logs/sessions.db"),
         ({"JUPYTER_DATA_DIR": "/data"}, "/data/agentnb/sessions.db"),
         ({"HOME": "/h", "XDG_DATA_HOME": "/x"}, "/x/jupyter/agentnb/sessions.db"),
@@ -546,19 +514,8 @@ def _on_a_small_disk(script: str, folder: Path) -> list[str]:
     """The lines that *script* prints where *folder* is a disk of its own, of 600 kB."""
     folder.mkdir()
     mount = f'mount -t tmpfs -o size=600k agentnb "{folder}" && exec "$@"'
-    command = [
-        "unshare",
-        "--mount",
-        "--map-root-user",
-        "sh",
-        "-c",
-        mount,
-        "sh",
-        sys.executable,
-        "-c",
-        script,
-        str(folder),
-    ]
+    inner = ["sh", "-c", mount, "sh", sys.executable, "-c", script, str(folder)]
+    command = ["unshare", "--mount", "--map-root-user", *inner]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
     if "unshare" in run.stderr or "mount:" in run.stderr:
         pytest.skip(f"no disk of its own can be had here: {run.stderr.strip()}")
