@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from agentnb.log.search_index import SearchHit
     from agentnb.log.usage import By, UsageRow, WhichTurns
 
-FLUSH_SECONDS = 5.0
 LISTED = 50
 _UNKNOWN = "The session log has no session {!r}."
 _LISTS = "agentnb.sessions() lists those that it has."
@@ -128,30 +127,12 @@ class FoundSessions(NamedTuple):
     left: int
 
 
-class LogStore:
+class LogStore(LogWriter):
     """The log of one kernel in the file that it shares with others. Safe from any thread."""
 
     def __init__(self, path: Path, host_id: str, on_done: Callable[[LogError | None], None] = lambda _: None) -> None:
-        self.path = path
-        self._host_id = host_id
-        self._writer = LogWriter(path, host_id, on_done)
+        super().__init__(path, host_id, on_done)
         self._index = SearchIndex(path)
-
-    def begin(self) -> None:
-        """There will be something to write: the thread for it starts now, as it cannot when the interpreter ends."""
-        self._writer.begin()
-
-    def write(self, batch: LogBatch) -> None:
-        """Write *batch* soon; never waits."""
-        self._writer.put(batch)
-
-    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
-        """Wait until all that was handed over is in the file; says whether it was within *timeout* seconds."""
-        return self._writer.wait(timeout)
-
-    def close(self, timeout: float = FLUSH_SECONDS) -> None:
-        """Write what was handed over and end the thread, at most *timeout* seconds."""
-        self._writer.stop(timeout)
 
     def sessions(self, search: str = "", **which: Unpack[Which]) -> list[SessionRecord]:
         """The sessions with at least one finished turn, the latest first; as :meth:`find` takes its arguments."""

@@ -43,6 +43,9 @@ _ARCHIVED = "INSERT INTO marks (uri, archived) VALUES (?, 1) ON CONFLICT (uri) D
 _ENTRIES = "SELECT at, first, envelope, checksum FROM entries WHERE channel = ? AND at > ? ORDER BY at"
 
 
+FLUSH_SECONDS = 5.0
+
+
 class LogWriter:
     """Writes batches in order, each whole or not at all."""
 
@@ -56,27 +59,27 @@ class LogWriter:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Start the thread. An interpreter that ends starts none in Python 3.12, and runs those that there are."""
+        """Start the thread: an interpreter that ends starts none in Python 3.12, and runs those that there are."""
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="agentnb-log", daemon=True)
             thread.start()
             self._thread = thread
 
-    def put(self, batch: LogBatch) -> None:
+    def write(self, batch: LogBatch) -> None:
         """Write *batch* soon; never waits."""
         self.begin()
         self._batches.put(batch)
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until all that was put before is written, or has failed; says whether that came within *timeout*."""
+    def flush(self, timeout: float = FLUSH_SECONDS) -> bool:
+        """Wait until all that was handed over is written, or has failed; says whether that was within *timeout* s."""
         if self._thread is None:
             return True
         reached = threading.Event()
         self._batches.put(reached)
         return reached.wait(timeout)
 
-    def stop(self, timeout: float) -> None:
-        """Write what was put, and end the thread, at most *timeout* seconds."""
+    def close(self, timeout: float = FLUSH_SECONDS) -> None:
+        """Write what was handed over and end the thread, at most *timeout* seconds."""
         if self._thread is not None:
             self._batches.put(None)
             self._thread.join(timeout)
@@ -92,7 +95,7 @@ class LogWriter:
 
     def _written(self, batch: LogBatch) -> LogError | None:
         try:
-            self._write(batch)
+            self._insert(batch)
         except LogDamaged as error:
             self._close()
             return self._put_aside(error)
@@ -111,7 +114,7 @@ class LogWriter:
             return self._moved()
         return LogDamaged(damaged.message, hint=f"It was put aside as {aside.name}; a new one is begun.")
 
-    def _write(self, batch: LogBatch) -> None:
+    def _insert(self, batch: LogBatch) -> None:
         with database.explained(self.path):
             if self._connection is None:
                 self._connection = self._open()
