@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.arguments import (
-    check_count,
     check_environment,
-    check_folder,
-    check_moment,
     check_permissions,
     check_text,
+    check_which,
 )
 from agentnb.api.columns import Rows, Table, moment
 from agentnb.api.configured import check_kernel, folders_of
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from agentnb.api.session import Permissions, Session
     from agentnb.api.this_log import ThisLog
     from agentnb.log.record import SessionRecord
-    from agentnb.log.store import LogStore, Which
+    from agentnb.log.store import LogStore
 
 ID_CHARACTERS = 8  # of an id, in tables; as many as tell sessions apart are enough for `resume`
 FORGET_SECONDS = 60.0
@@ -195,8 +193,8 @@ def history(
     Example:
         >>> agentnb.history("residuals", since="2026-11-01")  # doctest: +SKIP
     """
-    conditions = {"agent": agent, "since": since, "until": until, "state": state, "archived": archived}
-    return list_sessions(kernel_log(), search, here=here, folder=folder, limit=limit, **conditions)
+    more: Any = {"state": state, "archived": archived, "agent": agent, "since": since, "until": until}
+    return list_sessions(kernel_log(), search, here=here, folder=folder, limit=limit, **more)
 
 
 def list_sessions(
@@ -206,12 +204,15 @@ def list_sessions(
     here: bool = False,
     folder: str | os.PathLike[str] | None = None,
     limit: int = LISTED,
+    state: State = "",
+    archived: bool = False,
     **conditions: Any,
 ) -> SessionTable:
     """The sessions of a log; the arguments are those of :func:`history`."""
     if search != "":
         check_text("search", search, example='search="residuals"')
-    which = _checked(limit, folder, **conditions)
+    which = check_which(limit, folder, **conditions)
+    which |= {"limit": limit, "state": _check_state(state), "archived": bool(archived)}
     if log is None:
         return SessionTable(note=LOG_OFF)
     if here:
@@ -223,25 +224,6 @@ def list_sessions(
     narrowed = search or [value for name, value in which.items() if name != "limit" and value not in (None, "", False)]
     rows = (_row(record, log, elsewhere, found.hits.get(record.uri, ())) for record in found.sessions)
     return SessionTable(rows, note, searched=bool(narrowed))
-
-
-def _checked(
-    limit: int,
-    folder: str | os.PathLike[str] | None,
-    *,
-    agent: str | None = None,
-    since: date | str | None = None,
-    until: date | str | None = None,
-    state: str | None = None,
-    archived: bool = False,
-) -> Which:
-    """The checked filter for sessions; those of every folder where *folder* is None."""
-    check_count("limit", limit)
-    if agent is not None:
-        check_text("agent", agent, example='agent="eliza"')
-    which: Which = {"limit": limit, "agent": agent, "state": _check_state(state or ""), "archived": bool(archived)}
-    which |= {"since": check_moment("since", since), "until": check_moment("until", until)}
-    return which if folder is None else {**which, "cwd": check_folder(folder)}
 
 
 def resume(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, get_args
 
-from agentnb.api.arguments import check_count, check_folder, check_moment, check_text
+from agentnb.api.arguments import check_text, check_which
 from agentnb.api.columns import Rows, Table, on_one_line
 from agentnb.api.this_log import kernel_log
 from agentnb.errors import UsageError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from agentnb.api.this_log import ThisLog
-    from agentnb.log.usage import WhichTurns
 
 LISTED = 100
 NONE = "No kept turn has ended yet, or none as you asked."
@@ -104,29 +103,16 @@ def add_up(
     log: ThisLog | None, by: By = "day", *, limit: int = LISTED, session: str | None = None, **given: Any
 ) -> UsageTable:
     """What turns used; the arguments are those of :func:`usage`."""
-    which = _checked(by, limit, **given)
+    if by not in get_args(By):
+        known = ", ".join(map(repr, get_args(By)))
+        raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
+    which = check_which(limit, **given)
     if log is None:
         return UsageTable(by=by, note=LOG_OFF)
     if session is not None:
         check_text("session", session, example='session="3f2a"')
         which["uri"] = named_in(log.store, session).uri
     return UsageTable(log.store.usage(by, limit, **which), by, log.note)
-
-
-def _checked(by: By, limit: int, **given: Any) -> WhichTurns:
-    if by not in get_args(By):
-        known = ", ".join(map(repr, get_args(By)))
-        raise UsageError(f"by is one of {known}, not {by!r}.", hint='agentnb.usage("agent") adds up by agent.')
-    check_count("limit", limit)
-    agent, folder = given.get("agent"), given.get("folder")
-    if agent is not None:
-        check_text("agent", agent, example='agent="eliza"')
-    return {
-        "cwd": None if folder is None else check_folder(folder),
-        "agent": agent,
-        "since": check_moment("since", given.get("since")),
-        "until": check_moment("until", given.get("until")),
-    }
 
 
 def _total(rows: Iterable[UsageRow]) -> UsageRow:
