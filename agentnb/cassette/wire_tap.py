@@ -51,12 +51,8 @@ class RawSection:
 
     def add(self, event: WireEvent) -> RecordedExchange | None:
         """Something happens; returns the exchange that it belongs to."""
-        if (settled := self._settled(event)) is not None:
-            event.delay = self.delay()
-            (settled.after if settled.answered else settled.before).append(event)
-            return settled
         asked = (each for each in reversed(self.section.exchanges) if each.method != mcp.MESSAGE)
-        exchange = self.prompt or next(asked, None)
+        exchange = self._settled(event) or self.prompt or next(asked, None)
         if exchange is not None:
             self.add_to(exchange, event)
         return exchange
