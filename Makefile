@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env environments static lab test test-core check check-python check-js fix types test-unit test-kernel test-notebooks test-js \
-	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean code-agreement agent-matrix
+	test-browser test-fast test-unit-fast docs test-floors test-floors-short test-pythons $(OTHER_PYTHONS:%=test-python-%) test-peers replays soak test-long-texts notebooks chromium newcomer build bench pictures flow-pictures pins clean distclean agent-matrix
 
 help: ## list the targets (times: two cores, nothing else running; about: estimated, not measured)
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
@@ -248,13 +248,6 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks
-
-# pyright is no requirement of anything: only this count needs it.
-.cache/pyright/node_modules/.bin/pyright-langserver:
-	$(NPM) install --prefix .cache/pyright --no-fund --no-audit --loglevel=error pyright@1.1.414
-
-code-agreement: $(VENV)/.installed .cache/pyright/node_modules/.bin/pyright-langserver ## count where jedi and pyright agree, on 200 names of the notebooks (opt-in, about 3 min)
-	$(BIN)/python -m tests.benchmarks.code_agreement .cache/pyright/node_modules/.bin/pyright-langserver
 
 newcomer: $(VENV)/.installed $(STATIC) chromium ## time a newcomer's way from an empty environment to an answer, and count the clicks (about 5 min)
 	$(BIN)/python scripts/newcomer.py

@@ -26,7 +26,7 @@ def _trait(setting: Setting) -> TraitType[Any, Any]:
     default = setting.default if setting.unset is None else setting.unset
     traits: dict[str, TraitType[Any, Any]] = {
         "switch": Bool(default, help=setting.about) if setting.kind == "switch" else Bool(),
-        "choice": Enum(setting.choices, default_value=default, help=setting.about),
+        "choice": Enum(list(setting.choices), default_value=default, help=setting.about),
         "number": Float(default if setting.kind == "number" else 0.0, min=0.0, help=setting.about),
         "names": List(Unicode(), help=setting.about),
         "servers": Union([Dict(), Unicode()], default_value={}, help=setting.about),

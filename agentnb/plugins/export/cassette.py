@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.mapper import map_permission, map_update
 from agentnb.cassette import file
 from agentnb.cassette.compare import described
-from agentnb.cassette.session_marks import SessionMarks
+from agentnb.cassette.marks import SessionMarks
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.plugins.export.document import Document, Entry
@@ -34,7 +34,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentnb.cassette.recording import Event, Exchange, Section
+    from agentnb.cassette.recording import RecordedExchange, Section, WireEvent
 
 WORKSPACE = "/recorded/workspace"
 """What stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
@@ -69,7 +69,7 @@ class Replayed:
         )
 
     def turn(
-        self, turn_id: str, exchange: Exchange, marks: SessionMarks
+        self, turn_id: str, exchange: RecordedExchange, marks: SessionMarks
     ) -> tuple[Turn | ActiveTurn | None, str | None]:
         """The state of one turn at its end, and why it ended."""
         message = Message(text="…", origin=MessageOrigin(kind="user"))
@@ -89,7 +89,7 @@ class Replayed:
             self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
         return find_finished_turn(self.state, turn_id), stop_reason
 
-    def _event(self, turn_id: str, event: Event, marks: SessionMarks, asked: dict[int, str]) -> None:
+    def _event(self, turn_id: str, event: WireEvent, marks: SessionMarks, asked: dict[int, str]) -> None:
         params = marks.fill(event.params)
         update = params.get("update") if isinstance(params, dict) else None
         if event.kind == "said" and isinstance(update, dict):

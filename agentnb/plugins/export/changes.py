@@ -13,7 +13,7 @@ from agentnb.host.changes.location import changes_folder
 from agentnb.host.changes.records import all_records, count_by_kind
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def _prompts(record: ConversationRecord) -> dict[str, str]:
     path = log_location()
     if path is None or not path.exists():
         return {}
-    store = Store(path, new_id())
+    store = LogStore(path, new_id())
     try:
         return {turn.id: turn.message.text for turn in store.load(record.session).chat.turns}
     except AgentnbError:

@@ -11,7 +11,7 @@ from agentnb.ids import new_id
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
 from agentnb.log.location import log_location
-from agentnb.log.store import Store
+from agentnb.log.store import LogStore
 from agentnb.plugins.export.document import Document, Entry
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def of_session(name: str) -> Document | None:
     path = log_location()
     if path is None or not path.exists() or not _ID.fullmatch(name):
         return None
-    store = Store(path, new_id())
+    store = LogStore(path, new_id())
     try:
         found = store.named(name)
         if len(found) > 1:

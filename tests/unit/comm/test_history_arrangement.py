@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.api.history import change_kept, kept
+from agentnb.api.history import change_kept, list_sessions
+from agentnb.api.this_log import shell_log
 from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, Message
 from tests.unit.comm.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris
@@ -192,7 +193,7 @@ def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do
     assert page.hear("sessionsChanged")["params"] == changed
     assert [(one["title"], one["pinned"]) for one in listed(page)] == [("Residuals", True)]
     assert page.ask("updateSession", {"channel": uri, "title": "Seasons"})["result"] == {}
-    assert [row.title for row in kept()] == ["Seasons"]
+    assert [row.title for row in list_sessions(shell_log())] == ["Seasons"]
     change_kept(uri.rpartition("/")[2], **{**nothing, "deleted": True})
     while (heard := page.hear("sessionsChanged")["params"]) == changed:
         pass
