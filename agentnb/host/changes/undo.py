@@ -262,8 +262,8 @@ class Undo:
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
-        left = (each.without(keys) for each in record.undone)
-        await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
+        remains = (each.without(keys) for each in record.undone)
+        await tracker.save(replace(record, undone=tuple(each for each in remains if each.items)))
         return done
 
     async def _apply(
