@@ -92,6 +92,7 @@ class Planner:
         """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
+        folders: set[str] = set()
         for step in joined(steps):
             check_path(step.path)
             if choices.get(step.path) == "mine":
@@ -103,12 +104,14 @@ class Planner:
             found = self._decide(step, entry)
             if isinstance(found, Wish):
                 wishes.append(found)
+                if {step.base, step.target} == {None, FOLDER} and not step.is_implied:
+                    folders.add(step.path)
             elif found is not None:
                 conflicts.append(found)
         conflicts += self._blocked(wishes, choices)
         if conflicts:
             raise conflict(conflicts)
-        return self._operations(wishes)
+        return self._operations(wishes, folders)
 
     def entry(self, path: str) -> Entry | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
@@ -262,7 +265,7 @@ class Planner:
 
     # ------------------------------------------------------------ the plan
 
-    def _operations(self, wishes: list[Wish]) -> Plan:
+    def _operations(self, wishes: list[Wish], folders: set[str]) -> Plan:
         plan = Plan()
         going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
@@ -272,7 +275,13 @@ class Planner:
         emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
         plan.changes += self._changes([*removed, *written], emptied, made)
-        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
+        there = {
+            each.path
+            for each in wishes
+            if each.path in folders and each.entry is not None and each.entry.mode == "folder"
+        }
+        staying = {*self._filled(needed, made), *there.difference(emptied, made)}
+        plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in sorted(staying)]
         for each in removed:
             if each.entry is not None:
                 plan.seen[len(plan.operations)] = each.entry.state

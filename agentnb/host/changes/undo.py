@@ -253,8 +253,8 @@ class Undo:
                 inverse = (step for change in reversed(undone.files) for step in change.backward)
                 steps = [_again(step, folders, paths, left) for step in inverse]
                 groups.append([each for each in steps if each.target is not None or each.path not in left])
-                untouched = _forward(_untouched_folders(chosen, undone), folders)
-                groups += [[replace(each, is_implied=True) for each in group] for group in untouched]
+                again = _forward((each for each in chosen if _is_made_and_stayed(each, undone)), folders)
+                groups += [[replace(each, is_implied=True) for each in group] for group in again]
             else:
                 groups += _forward(chosen, folders)
         groups += _forward([*remaining.values()], folders)
@@ -262,8 +262,8 @@ class Undo:
         done = [each for each in selected if not _is_left(each, choices, changed)]
         keys = {each.key for each in done}
         record = tracker.record.with_states(keys, "open")
-        left = (each.without(keys) for each in record.undone)
-        await tracker.save(replace(record, undone=tuple(each for each in left if each.items)))
+        remains = (each.without(keys) for each in record.undone)
+        await tracker.save(replace(record, undone=tuple(each for each in remains if each.items)))
         return done
 
     async def _apply(
@@ -361,11 +361,13 @@ def _again(step: Step, folders: Mapping[str, bool], paths: AbstractSet[str], lef
     return replace(step, target=None if is_for_others else step.target, is_implied=step.path not in paths)
 
 
-def _untouched_folders(selected: Iterable[Selected], undone: Undone) -> list[Selected]:
-    """The folders that *undone* found full, and left: what was in them may have gone since, and they with it."""
-    paths = {each.path for each in undone.files}
-    files = ((each, each.item.file) for each in selected)
-    return [each for each, file in files if file is not None and _is_bare(file) and file.path not in paths]
+def _is_made_and_stayed(selected: Selected, undone: Undone) -> bool:
+    """True if it made a folder that the undo left, since others had put something there: it may have gone with that."""
+    file = selected.item.file
+    if file is None or file.after != FOLDER or not _is_bare(file):
+        return False
+    changes = [each for each in undone.files if each.path == file.path]
+    return bool(changes) and all(each.before == each.after == FOLDER for each in changes)
 
 
 def _forward(selected: Iterable[Selected], folders: Mapping[str, bool]) -> list[list[Step]]:
