@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from agentnb.ipython.cell_outputs import encoded
-from agentnb.kernel.code_runner import Failure
+from agentnb.kernel.code_runner import RunFailure
 from agentnb.kernel.output_text import without_colours
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Sink:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
         self.result: str | None = None
-        self.failure: Failure | None = None
+        self.failure: RunFailure | None = None
         self._head: list[str] = []
         self._tail: list[str] = []
         self._room = MOST_PRINTED // 2
@@ -194,7 +194,7 @@ def _raised(sink: Sink, shell: Any, kind: type[BaseException], value: BaseExcept
     # It is no cell, and IPython calls it by the number that the user's next cell will have.
     number = rf"(?:Cell|Input) In ?\[{shell.execution_count}\]"
     text = re.sub(number, "This code", without_colours("\n".join(map(str, lines))))
-    sink.failure = Failure(name=kind.__name__, message=str(value), traceback=text)
+    sink.failure = RunFailure(name=kind.__name__, message=str(value), traceback=text)
 
 
 def _asked(*_args: Any, **_kwargs: Any) -> Any:

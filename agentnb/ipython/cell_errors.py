@@ -19,14 +19,14 @@ from agentnb.api.describe import cell_place
 from agentnb.comm.lab import current_notebook
 from agentnb.credentials import Credentials, logger
 from agentnb.errors import AgentnbError, UsageError
+from agentnb.kernel.bounded_text import cut, fenced, masked
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.error_summary import LONGEST, LONGEST_CELL, LONGEST_MESSAGE, ErrorPlace, summarize_error
 from agentnb.kernel.output_text import without_colours
-from agentnb.kernel.value_text import cut, fenced, masked
 
 if TYPE_CHECKING:
     from agentnb.comm.lab_messages import FailedParams
-    from agentnb.comm.notebook import NotebookCell
+    from agentnb.kernel.code_runner import NotebookCell
 
 log = logger("agentnb.ipython")
 

@@ -10,14 +10,15 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from agentnb.comm.lab import current_notebook
+from agentnb.kernel.bounded_text import fenced
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.value_text import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentnb.comm.lab_messages import QuoteParams
-    from agentnb.comm.notebook import Notebook, NotebookCell
+    from agentnb.comm.notebook import Notebook
+    from agentnb.kernel.code_runner import NotebookCell
 
 LONGEST = 20_000
 """Characters of cells that one mention attaches; those far from the active cell are left out first."""

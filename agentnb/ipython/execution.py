@@ -17,7 +17,7 @@ from agentnb.api.interrupts import interrupt_main_thread, running_loop
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.ipython.capture import capturing
-from agentnb.kernel.code_runner import Failure, Ran
+from agentnb.kernel.code_runner import Ran, RunFailure
 from agentnb.swallowed import is_swallowed
 
 if TYPE_CHECKING:
@@ -166,10 +166,10 @@ class ObjectLook:
         self._signals.send(why)
 
 
-def _bare(error: BaseException) -> Failure:
+def _bare(error: BaseException) -> RunFailure:
     """The failure of code whose error was not shown: what it is, without where."""
     kind = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else type(error)
-    return Failure(name=kind.__name__, message="", traceback="")
+    return RunFailure(name=kind.__name__, message="", traceback="")
 
 
 def _ran(sink: Sink, why: Stop | None) -> Ran:

@@ -36,8 +36,9 @@ from agentnb.state import MessageResourceAttachment, SimpleMessageAttachment, Te
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agentnb.comm.notebook import Notebook, NotebookCell
+    from agentnb.comm.notebook import Notebook
     from agentnb.ipython.cell_errors import CellError, CellErrors
+    from agentnb.kernel.code_runner import NotebookCell
     from agentnb.state import MessageAttachment
 
 LONGEST_CELLS = 20_000

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from agentnb.credentials import Credentials
 from agentnb.ipython.cell_errors import errors_of, text_of
 from agentnb.ipython.cell_outputs import figures_in, live_figure, outputs_of
+from agentnb.kernel.bounded_text import masked
 from agentnb.kernel.chart_pictures import with_pictures
 from agentnb.kernel.output_text import LARGEST_PICTURES, LEFT_OUT, picture_size, read_outputs
-from agentnb.kernel.value_text import masked
 from agentnb.state import MessageEmbeddedResourceAttachment, SimpleMessageAttachment
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from agentnb.api.describe import describe, summarize
 from agentnb.comm.lab import current_notebook, lab
@@ -21,12 +21,12 @@ from agentnb.ipython.execution import Execution, ObjectLook
 from agentnb.ipython.ipython_versions import is_running_cell
 from agentnb.ipython.saved_notebook import read_cells
 from agentnb.ipython.shell_namespace import ShellNamespace
-from agentnb.kernel.code_runner import CellView, Edited, NotebookView, UserVariable
+from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, UserVariable
 from agentnb.kernel.content import image_blocks
 from agentnb.kernel.job_queue import scheduler_of
 from agentnb.kernel.output_text import read_outputs
 from agentnb.kernel.rehearsal_result import begin_code
-from agentnb.kernel.variable_path import follow
+from agentnb.kernel.variables.path import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -89,11 +89,11 @@ class ShellCodeRunner:
         told = open_notebooks(lab())
         return [_live(each, file_of(os.environ.get(SESSION, ""), each, told), {}) for each in told]
 
-    def executed_cells(self) -> Sequence[CellView]:
+    def executed_cells(self) -> Sequence[NotebookCell]:
         """As IPython keeps them."""
         sources = [*self._shell.history_manager.input_hist_raw][1:]
         return [
-            CellView(cell_id=f"In [{number}]", kind="code", source=source, count=number)
+            NotebookCell(id=f"In [{number}]", kind="code", source=source, count=number)
             for number, source in enumerate(sources, 1)
         ]
 
@@ -165,7 +165,7 @@ class ShellCodeRunner:
     def _outputs(self, file: Path | None) -> dict[str, str]:
         """The outputs by cell id, as far as they are saved; the page tells of sources only."""
         found = read_cells(str(file), outputs=True) if file is not None else ()
-        return {cell.cell_id: cell.output for cell in found}
+        return {cell.id: cell.output for cell in found}
 
 
 async def _shown_outputs(done: EditedParams, fit: Callable[[Notebook], int]) -> Sequence[Mapping[str, Any]]:
@@ -192,14 +192,9 @@ def _named(cell_id: str) -> str:
 
 
 def _live(told: Notebook, file: Path | None, outputs: dict[str, str]) -> NotebookView:
-    cells: list[CellView] = []
-    for cell in told.cells:
-        fields = asdict(cell)
-        cells.append(CellView(cell_id=fields.pop("id"), output=outputs.get(cell.id, ""), **fields))
+    cells = tuple(replace(cell, output=outputs.get(cell.id, "")) for cell in told.cells)
     path = os.path.realpath(file) if file is not None else None
-    return NotebookView(
-        name=told.path, path=path, live=True, cells=tuple(cells), start=told.first, read_only=told.read_only
-    )
+    return NotebookView(name=told.path, path=path, live=True, cells=cells, start=told.first, read_only=told.read_only)
 
 
 def _variable(name: str, value: Any) -> UserVariable:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentnb.api.interrupts import interrupt_main_thread
 from agentnb.ipython.capture import copied
 from agentnb.ipython.mentions import visible
-from agentnb.kernel.variable_watch import VariableWatch, Watches
+from agentnb.kernel.variables.watch import VariableWatch, Watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.kernel.code_runner import CellWatch
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_changes import NameChange
+    from agentnb.kernel.variables.changes import NameChange
 
 
 LATE_SECONDS = 5.0

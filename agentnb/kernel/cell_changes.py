@@ -268,7 +268,7 @@ class CellOrder(msgspec.Struct, frozen=True):
 
 def order_of(notebook: NotebookView) -> CellOrder:
     """The order of a notebook's cells."""
-    return CellOrder(tuple(cell.cell_id for cell in notebook.cells), notebook.start)
+    return CellOrder(tuple(cell.id for cell in notebook.cells), notebook.start)
 
 
 def steps_in_order(

@@ -1,7 +1,7 @@
 """What an agent changed in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
 
-Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variable_watch`); what a name was bound to before
-is held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
+Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variables`); what a name was bound to before is
+held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
 user's is overwritten: where they have bound a name, or changed the object, since, that is a conflict.
 
 Cells (:mod:`agentnb.kernel.cell_changes`) are changed by the page that shows the notebook, which compares before it
@@ -17,9 +17,8 @@ import msgspec
 
 from agentnb.errors import AgentnbError, ChangesError, KernelChangesConflict
 from agentnb.kernel.cell_changes import steps_in_order
-from agentnb.kernel.value_fingerprint import fingerprint
-from agentnb.kernel.value_text import summarize_value
-from agentnb.kernel.variable_changes import Binding, NameChange, is_at, is_untouched
+from agentnb.kernel.variables.changes import Binding, NameChange
+from agentnb.kernel.variables.summary import summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.cell_changes import CellChange, CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variable_changes import VariableChange
+    from agentnb.kernel.variables.changes import VariableChange
 
 Choice = Literal["mine", "theirs"]
 """What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
@@ -172,10 +171,10 @@ class KernelChanges:
         if not changes:
             return
         for change in changes:
-            for binding in filter(None, (change.before, change.after)):
+            for binding in change.bindings:
                 binding.measure()
-            if change.after is not None and change.after.is_available:
-                change.after.contents = fingerprint(change.after.value)
+            if change.after is not None:
+                change.after.read()
         with self._lock:
             turn = self._turns.get(turn_id or "")
             if turn is None:
@@ -186,12 +185,13 @@ class KernelChanges:
 
     def _add(self, variables: dict[str, NameChange], change: NameChange) -> None:
         earlier = variables.pop(change.name, None)
+        old = () if earlier is None else earlier.bindings
         merged = change if earlier is None or earlier.kept or earlier.undone else earlier.merged(change)
         if merged is None:
-            self._release(_bindings(earlier))
+            self._release(old)
             return
         variables[change.name] = merged
-        self._release(each for each in _bindings(earlier) if each not in (merged.before, merged.after))
+        self._release(each for each in old if each not in merged.bindings)
         if merged.rebound and merged.before is not None:
             self._hold(merged.before)
         if merged.after is not None and merged.after.is_held:
@@ -224,7 +224,7 @@ class KernelChanges:
             for variable in turn.variables.values():
                 if wanted is None or variable.id in wanted:
                     variable.kept = True
-                    self._release(_bindings(variable))
+                    self._release(variable.bindings)
 
     def close(self) -> None:
         """The conversation is closed: nothing is held any longer."""
@@ -352,10 +352,10 @@ class KernelChanges:
         with self._lock:
             ready, conflicts = [], []
             for variable in variables:
-                name, choice = variable.name, choices.get(variable.id)
-                if is_at(variable.target, names, name):
+                choice = choices.get(variable.id)
+                if variable.is_done(names):
                     ready.append((variable, False))
-                elif is_untouched(variable.source, names, name) or choice == "theirs":
+                elif variable.is_untouched(names) or choice == "theirs":
                     ready.append((variable, True))
                 elif choice is None:
                     conflicts.append(_conflict(variable, names))
@@ -375,13 +375,12 @@ class KernelChanges:
     def _replaced(self, variable: NameChange, names: Mapping[str, Any]) -> Binding | None:
         """What the name is bound to now, held so that it can be bound again."""
         if variable.target is not None:
-            variable.target.contents = fingerprint(variable.target.value)
-        name = variable.name
-        if name not in names:
+            variable.target.read()
+        if variable.name not in names:
             return None
-        binding = Binding(name, names[name])
+        binding = Binding(variable.name, names[variable.name])
         binding.measure()
-        binding.contents = fingerprint(names[name])
+        binding.read()
         self._hold(binding)
         return binding
 
@@ -406,7 +405,7 @@ class KernelChanges:
 def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
     """What the notebooks of a turn are called now: one that was renamed meanwhile is the open one with its cells."""
     names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
-    shown = {each.name: {cell.cell_id for cell in each.cells} for each in notebooks}
+    shown = {each.name: {cell.id for cell in each.cells} for each in notebooks}
     for name in names:
         if name in shown or not shown:
             continue
@@ -416,10 +415,6 @@ def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, 
         if ids & shown[best]:
             names[name] = best
     return names
-
-
-def _bindings(variable: NameChange | None) -> Iterable[Binding]:
-    return () if variable is None else filter(None, (variable.before, variable.after))
 
 
 def _conflict(variable: NameChange, names: Mapping[str, Any]) -> KernelConflict:

@@ -11,17 +11,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import Credentials
+from agentnb.kernel.bounded_text import MOST_CHARACTERS, clipped, fenced
 from agentnb.kernel.cell_names import cell_name
 from agentnb.kernel.job_queue import GO_ON
 from agentnb.kernel.output_text import read_outputs
-from agentnb.kernel.value_text import MOST_CHARACTERS, clipped, fenced
 from agentnb.safe_json import read_json
 from agentnb.state import ToolBlockContent, ToolTextContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentnb.kernel.code_runner import CellView, Edited, NotebookView, Ran, UserVariable
+    from agentnb.kernel.code_runner import Edited, NotebookCell, NotebookView, Ran, UserVariable
     from agentnb.kernel.job_queue import Stop
     from agentnb.kernel.output_text import OutputText
     from agentnb.state import ToolContent
@@ -157,14 +157,14 @@ def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
     return said("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
 
 
-def of_notebook(notebook: NotebookView, cells: Iterable[CellView]) -> dict[str, Any]:
+def of_notebook(notebook: NotebookView, cells: Iterable[NotebookCell]) -> dict[str, Any]:
     """The *cells* of a notebook, and whether they come from the open page or from the file."""
     how = "as it is open in the page" if notebook.live else "as its file was last saved"
     pieces = [f"{notebook.name}, {how}, {len(notebook.cells)} cells{_read_only(notebook)}."]
     for cell in cells:
         locks = [lock for lock, is_open in (("edited", cell.editable), ("deleted", cell.deletable)) if not is_open]
         locked = f", can't be {' or '.join(locks)}" if locks else ""
-        named = f" (id {cell.cell_id}{locked})" if cell.cell_id else ""
+        named = f" (id {cell.id}{locked})" if cell.id else ""
         pieces.append(f"--- {cell_name(cell.kind, cell.count)}{named}\n{cell.source}")
         if cell.cut:
             pieces.append("… (the rest of this cell is left out)")

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb.credentials import Credentials, is_secret_name
+from agentnb.kernel.bounded_text import cut, fenced, masked
 from agentnb.kernel.cell_names import cell_name
-from agentnb.kernel.value_text import cut, fenced, masked, value_text
+from agentnb.kernel.variables.summary import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -21,7 +21,7 @@ from agentnb.rpc_message import RpcError, RpcMessage, encode, read_message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import McpServer
+    from agentnb.kernel.server import ToolServer
 
 LONGEST_BODY = 16 * 1024 * 1024
 LONGEST_HEAD = 64 * 1024
@@ -52,7 +52,7 @@ class _Request(NamedTuple):
 class HttpServer:
     """Listens for one agent, once it is started (:meth:`started`). Runs on the host's loop."""
 
-    def __init__(self, server: Callable[[], McpServer]) -> None:
+    def __init__(self, server: Callable[[], ToolServer]) -> None:
         self._make = server
         self._token = secrets.token_urlsafe(32)
         self._port = 0
@@ -61,7 +61,7 @@ class HttpServer:
         self._connections: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def started(cls, server: Callable[[], McpServer]) -> HttpServer:
+    async def started(cls, server: Callable[[], ToolServer]) -> HttpServer:
         """A server that listens."""
         listening = cls(server)
         try:
@@ -187,7 +187,7 @@ class HttpServer:
 class _Session:
     """One session of the agent's client."""
 
-    def __init__(self, make: Callable[[], McpServer]) -> None:
+    def __init__(self, make: Callable[[], ToolServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()
         self._connection = connect(self._server, self._send)

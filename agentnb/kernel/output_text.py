@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.credentials import Credentials
-from agentnb.kernel.value_text import clipped, fenced, masked
+from agentnb.kernel.bounded_text import clipped, fenced, masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
-from agentnb.kernel.server import McpServer
+from agentnb.kernel.server import ToolServer
 from agentnb.rpc_message import INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Program(Protocol):
         """The connection has ended; no effect where that is known."""
 
 
-class PairedServer(McpServer):
+class PairedServer(ToolServer):
     """Serves one connection."""
 
     def __init__(self, program: Program) -> None:
@@ -78,7 +78,7 @@ class PairedServer(McpServer):
         self._ended: str | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """The connection is open; see :meth:`McpServer.opened`."""
+        """The connection is open; see :meth:`ToolServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 
     def closed(self) -> None:
@@ -86,7 +86,7 @@ class PairedServer(McpServer):
         self._program.leave()
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`McpServer.request`."""
+        """Answer one request; see :meth:`ToolServer.request`."""
         if self._ended is not None:
             raise RpcError(INVALID_REQUEST, self._ended)
         if method == DESCRIBE:

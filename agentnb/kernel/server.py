@@ -51,7 +51,7 @@ class ToolCaller(Protocol):
         ...
 
 
-class McpServer:
+class ToolServer:
     """The MCP server of one connection."""
 
     def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
@@ -100,7 +100,7 @@ class McpServer:
         return name
 
 
-def connect(server: McpServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
+def connect(server: ToolServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
     """A connection on which *server* answers."""
     return Connection(
         write,
@@ -112,7 +112,7 @@ def connect(server: McpServer, write: Callable[[bytes], object], longest: int = 
     )
 
 
-class RecordedServer(McpServer):
+class RecordedServer(ToolServer):
     """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder."""
 
     def __init__(
@@ -125,7 +125,7 @@ class RecordedServer(McpServer):
         self._asked = asked
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`McpServer.request`."""
+        """Answer one request; see :meth:`ToolServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
         record = self._asked(method, params)

@@ -29,7 +29,7 @@ from agentnb.kernel.server import connect
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import McpServer
+    from agentnb.kernel.server import ToolServer
 
 LONGEST_LINE = 16 * 1024 * 1024
 GREETING_SECONDS = 10.0
@@ -39,7 +39,7 @@ GREETING_SECONDS = 10.0
 class SocketServer:
     """Listens for bridges, once it is started (:meth:`started`). Runs on the host's loop."""
 
-    def __init__(self, server: Callable[[], McpServer]) -> None:
+    def __init__(self, server: Callable[[], ToolServer]) -> None:
         self._make = server
         self._token = secrets.token_urlsafe(32)
         self._folder: Path | None = None
@@ -47,7 +47,7 @@ class SocketServer:
         self._connections: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def started(cls, server: Callable[[], McpServer], within: Path | None = None) -> SocketServer:
+    async def started(cls, server: Callable[[], ToolServer], within: Path | None = None) -> SocketServer:
         """A server that listens."""
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):

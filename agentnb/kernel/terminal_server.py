@@ -17,7 +17,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
-from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, McpServer, ServerAbout, connect
+from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolServer, connect
 from agentnb.kernel.tools import kernel_tools
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def terminal_server() -> ServerAbout:
     )
 
 
-class TerminalServer(McpServer):
+class TerminalServer(ToolServer):
     """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:

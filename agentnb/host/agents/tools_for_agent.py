@@ -11,8 +11,7 @@ from agentnb.agent.mcp import McpServer
 from agentnb.ids import new_id
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
-from agentnb.kernel.server import McpServer as ToolServer
-from agentnb.kernel.server import RecordedServer
+from agentnb.kernel.server import RecordedServer, ToolServer
 from agentnb.kernel.socket_server import SocketServer
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from agentnb.errors import ChangesError
 from agentnb.host.changes.attribution import is_left_alone
 from agentnb.host.changes.records import Item, TurnRecord, count_by_kind
 from agentnb.kernel.cell_changes import CellChange
-from agentnb.kernel.variable_changes import VariableChange
+from agentnb.kernel.variables.changes import VariableChange
 from agentnb.state import TurnChanges
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentnb.state import ToolCallState
 
-CELL_EDITS = ("insert_cell", "replace_cell", *PLANS)
+CELL_EDITS = tuple(PLANS)
 """The tools that change cells."""
 _TOOLS = ("run_code", "run_cell", "research", *CELL_EDITS)
 _NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(_TOOLS)})(?![a-z_])")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from agentnb.credentials import Credentials
 from agentnb.kernel.error_summary import LONGEST, ErrorPlace, ErrorSummary, summarize_error
-from agentnb.kernel.value_text import LONGEST as LONGEST_VALUE
-from agentnb.kernel.value_text import value_text
+from agentnb.kernel.variables.summary import LONGEST as LONGEST_VALUE
+from agentnb.kernel.variables.summary import value_text
 
 CELL = "<cell 3>"
 TOKEN = "ghp_" + 36 * "a"  # what a token looks like

@@ -88,7 +88,7 @@ def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
     looked: list[str] = []
     tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
     tools.job_queue.schedule = lambda _: None
-    tools.tool_runner.patience = 0.0
+    tools.tool_runner.tab.patience = 0.0
     result = tools.loop.submit(tools.tool_runner.call("inspect", {"path": "thing"})).result(30)
     assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
     assert looked == []
@@ -102,7 +102,7 @@ def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
             pass
 
     tools.shell.user_ns["thing"] = Thing(never)
-    tools.tool_runner.look_seconds = 0.1
+    tools.tool_runner.tab.look_seconds = 0.1
     said = tools.text("inspect", path="thing")
     assert said.startswith("Looking at the objects took too long and was interrupted.")
     assert tools.text("run_code", code="1 + 1") == "2"

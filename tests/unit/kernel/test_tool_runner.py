@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
-from agentnb.kernel.code_runner import CellView, Edit, Edited, NotebookView
+from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
 from agentnb.kernel.tools import call_words, kernel_tools
 from agentnb.policy.request import diffs
 from agentnb.state import ToolTextContent
@@ -416,12 +416,12 @@ def test_without_a_page_cells_cannot_be_changed(
 
 
 CELLS = (
-    CellView(cell_id="a", kind="markdown", source="# Fit\nof it"),
-    CellView(cell_id="b", kind="code", source="\nfit(df)\n", count=3),
-    CellView(cell_id="c", kind="code", source=""),
-    CellView(cell_id="d", kind="code", source="x = `1`", count=7),
-    CellView(cell_id="e", kind="code", source="y", count=7),
-    CellView(cell_id="r", kind="code", source="raise KeyError", count=9),
+    NotebookCell(id="a", kind="markdown", source="# Fit\nof it"),
+    NotebookCell(id="b", kind="code", source="\nfit(df)\n", count=3),
+    NotebookCell(id="c", kind="code", source=""),
+    NotebookCell(id="d", kind="code", source="x = `1`", count=7),
+    NotebookCell(id="e", kind="code", source="y", count=7),
+    NotebookCell(id="r", kind="code", source="raise KeyError", count=9),
 )
 
 

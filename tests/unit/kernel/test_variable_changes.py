@@ -12,7 +12,7 @@ import pytest
 from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
-from agentnb.kernel.variable_changes import VariableChange, variable_id
+from agentnb.kernel.variables.changes import VariableChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"

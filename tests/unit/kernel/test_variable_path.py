@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.kernel.variable_path import LONGEST, follow, last_name
+from agentnb.kernel.variables.path import LONGEST, follow, last_name
 
 CALLED: list[str] = []
 NAMES: dict[str, Any] = {

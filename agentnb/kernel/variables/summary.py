@@ -1,4 +1,4 @@
-"""The value of a variable as a line of text: short values whole, others by type and size; texts within bounds.
+"""The value of a variable as a line of text: short values whole, others by type and size.
 
 :func:`summarize_value` gives one line on an object, for lists of changed variables, and :func:`difference` what two
 such lines differ in.
@@ -9,15 +9,18 @@ class and the shape are told. It is bounded in time and size, and credentials ar
 
 from __future__ import annotations
 
-import re
 import sys
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.credentials import HIDDEN, Credentials, is_secret_name, replaced
-from agentnb.kernel.value_fingerprint import base_class
+from agentnb.credentials import HIDDEN, is_secret_name
+from agentnb.kernel.bounded_text import cut, masked
+from agentnb.kernel.variables.library_classes import library_class
+
+if TYPE_CHECKING:
+    from agentnb.credentials import Credentials
 
 LONGEST = 200
 """Characters of one value."""
@@ -39,24 +42,12 @@ _BRACKETS: dict[type, tuple[str, str]] = {
     set: ("{", "}"),
     frozenset: ("frozenset({", "})"),
 }
-_LITERAL = re.compile(
-    r"""(?P<name>\b[A-Za-z_]\w{0,63})["']?[ \t]{0,4}[=:][ \t]{0,4}[rbfuRBFU]{0,2}"""
-    r"""(?P<value>"[^"\n]{1,500}"|'[^'\n]{1,500}')"""
-)
-MOST_CHARACTERS = 20_000
-"""Characters of one answer's text."""
 MOST_COMPARED = 1_000
 """Columns of a data frame whose names and types are compared."""
 MOST_NAMED = 5
 """Columns that a sentence names."""
 LONGEST_NUMBER = 24
-_SHAPED = (
-    ("numpy", "ndarray"),
-    ("pandas", "DataFrame"),
-    ("pandas", "Series"),
-    ("pandas", "Index"),
-    ("polars", "DataFrame"),
-)
+_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
 
 
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
@@ -67,21 +58,6 @@ def value_text(value: Any, name: str, credentials: Credentials) -> str:
         return cut(masked(_text(value, name, 0, credentials), credentials), LONGEST)
     except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object
         return _class_name(type(value))
-
-
-def masked(text: str, credentials: Credentials) -> str:
-    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets."""
-    text = credentials.hidden(text)
-    literals = (found for found in _LITERAL.finditer(text) if is_secret_name(found["name"]))
-    return replaced(text, [(found.start("value") + 1, found.end("value") - 1, HIDDEN) for found in literals])
-
-
-def cut(text: str, most: int) -> str:
-    """*text*; where it is longer than *most* characters, without its middle."""
-    if len(text) <= most:
-        return text
-    tail = most // 3
-    return f"{text[: most - tail]}… ({len(text) - most:,} characters left out) …{text[-tail:]}"
 
 
 def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
@@ -152,21 +128,6 @@ def _item(key: Any, item: Any, depth: int, credentials: Credentials) -> str:
     return HIDDEN if is_secret_name(name) else _text(item, name, depth + 1, credentials)
 
 
-def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
-    """*text*, without its middle where it is too long."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
-
-
-def fenced(text: str) -> str:
-    """*text* as a Markdown code block whose fence is longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
-
-
 class ValueSummary(msgspec.Struct, frozen=True):
     """A short description of an object."""
 
@@ -206,12 +167,9 @@ def _summary_of(value: Any, kind: type, name: str) -> ValueSummary:
         if issubclass(kind, base):
             count = base.__len__(value)
             return ValueSummary(f"{kind.__name__}, {count:,} {one if count == 1 else many}")
-    for module, named in _SHAPED:
-        base = base_class(module, named)
-        if base is not None and issubclass(kind, base):
-            return _shaped(value, kind)
-    tensor = base_class("torch", "Tensor")
-    return _tensor(value, kind) if tensor is not None and issubclass(kind, tensor) else ValueSummary(kind.__name__)
+    if library_class(kind, _SHAPED):
+        return _shaped(value, kind)
+    return _tensor(value, kind) if library_class(kind, ("torch.Tensor",)) else ValueSummary(kind.__name__)
 
 
 _COUNTED: tuple[tuple[Any, str, str], ...] = (

@@ -8,7 +8,7 @@ import types
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.value_fingerprint import base_class
+from agentnb.kernel.variables.library_classes import library_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ MOST_OBJECTS = 2_000
 """Objects that are visited; of a large container a sample stands for all."""
 SAMPLE = 200
 _NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
-_SIZED = (("numpy", "ndarray"), ("pyarrow", "ChunkedArray"), ("pyarrow", "Array"))
+_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def estimated_size(value: Any) -> int:
@@ -26,17 +26,17 @@ def estimated_size(value: Any) -> int:
     Objects that others refer to as well are counted, too. Modules, classes and functions are not.
     """
     seen: set[int] = set()
-    found: list[tuple[Any, float]] = [(value, 1.0)]
+    left: list[tuple[Any, float]] = [(value, 1.0)]
     total = 0.0
-    while found and len(seen) < MOST_OBJECTS:
-        each, weight = found.pop()
+    while left and len(seen) < MOST_OBJECTS:
+        each, weight = left.pop()
         if id(each) in seen or issubclass(type(each), _NOT_OWNED):
             continue
         seen.add(id(each))
         try:
             total += weight * _own(each)
             inner, scale = _inner(each)
-            found.extend((other, weight * scale) for other in inner)
+            left.extend((other, weight * scale) for other in inner)
         except Exception:  # noqa: BLE001, S112 - changed by another thread meanwhile: an estimate goes on without it
             continue
     return int(total)
@@ -44,12 +44,9 @@ def estimated_size(value: Any) -> int:
 
 def _own(value: Any) -> int:
     kind = type(value)
-    for module, name in _SIZED:
-        base = base_class(module, name)
-        if base is not None and issubclass(kind, base):
-            return int(value.nbytes)
-    tensor = base_class("torch", "Tensor")
-    if tensor is not None and issubclass(kind, tensor):
+    if library_class(kind, _WITH_SIZE):
+        return int(value.nbytes)
+    if library_class(kind, ("torch.Tensor",)):
         return _of_tensor(value)
     sizer = getattr(kind, "__sizeof__", None)
     if not isinstance(sizer, types.MethodDescriptorType):  # a class's own, which is the user's code
@@ -73,8 +70,8 @@ def _inner(value: Any) -> tuple[Iterable[Any], float]:
     sequence: type[Any]
     for sequence in (list, tuple):
         if issubclass(type(value), sequence) and (count := sequence.__len__(value)) > SAMPLE:
-            taken = sequence.__getitem__(value, slice(None, None, count // SAMPLE))
-            return taken, count / len(taken)
+            sample = sequence.__getitem__(value, slice(None, None, count // SAMPLE))
+            return sample, count / len(sample)
     unordered: type[Any]
     for unordered, iterate in ((dict, dict.items), (set, set.__iter__), (frozenset, frozenset.__iter__)):
         if issubclass(type(value), unordered) and (count := unordered.__len__(value)) > SAMPLE:
