@@ -18,7 +18,7 @@ from agentnb.kernel.content import said
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolServer, connect
-from agentnb.kernel.tools import kernel_tools
+from agentnb.kernel.tools import kernel_tools, tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,36 +27,23 @@ if TYPE_CHECKING:
     from agentnb.rpc import Connection
 
 PROGRESS = "notifications/progress"
-NOTEBOOKS: dict[str, Any] = {
-    "name": "paired_notebooks",
-    "title": "List notebooks",
-    "description": "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
-    "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
-    "annotations": {"title": "List notebooks", "readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
-}
-USE_NOTEBOOK: dict[str, Any] = {
-    "name": "use_notebook",
-    "title": "Choose a notebook",
-    "description": "Chooses the notebook that the other tools work on. With only one paired it is chosen already.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "notebook": {
-                "type": "string",
-                "description": "Its name or path, or the kernel's number, from `paired_notebooks`.",
-            }
-        },
-        "required": ["notebook"],
-        "additionalProperties": False,
-    },
-    "annotations": {
-        "title": "Choose a notebook",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "openWorldHint": False,
-    },
-}
-OWN_TOOLS = {tool["name"]: tool for tool in (NOTEBOOKS, USE_NOTEBOOK)}
+_NOTEBOOK = {"type": "string", "description": "Its name or path, or the kernel's number, from `paired_notebooks`."}
+NOTEBOOKS = tool(
+    "paired_notebooks",
+    "List notebooks",
+    "Lists the notebooks whose kernels the user has paired, and which of them the other tools work on.",
+    {},
+    reads=True,
+)
+USE_NOTEBOOK = tool(
+    "use_notebook",
+    "Choose a notebook",
+    "Chooses the notebook that the other tools work on. With only one paired it is chosen already.",
+    {"notebook": _NOTEBOOK},
+    "notebook",
+    reads=True,
+)
+OWN_TOOLS = {each["name"]: each for each in (NOTEBOOKS, USE_NOTEBOOK)}
 
 
 def terminal_server() -> ServerAbout:
