@@ -21,9 +21,10 @@ from agentnb.errors import AgentnbError, KernelBusy
 from agentnb.host.environment import Suggestion
 from agentnb.ipython.cell_errors import errors_of
 from agentnb.ipython.cell_outputs import has_live_figure, outputs_of
+from agentnb.ipython.cells import cells_run, shown_notebook
 from agentnb.ipython.example_prompts import example_prompts
 from agentnb.ipython.execution import ObjectLook
-from agentnb.ipython.mentions import attachments, cells_run, file_names, mentioned, represented, scope_of, visible
+from agentnb.ipython.mentions import attachments, file_names, mentioned, represented, scope_of, visible
 from agentnb.ipython.output_mentions import KnownOutputs
 
 if TYPE_CHECKING:
@@ -152,12 +153,7 @@ class ShellMentions:
 
     def _numbered_cells(self) -> Iterator[Suggestion]:
         """The cells that have a number, the latest first: those of the open notebook, else those that were run."""
-        notebook = current_notebook()
-        if notebook is not None:
-            numbered = {cell.count: cell.source for cell in notebook.cells if cell.count}
-        else:
-            numbered = dict(enumerate(cells_run(self._shell)))
-            numbered.pop(0, None)
+        numbered = {cell.count: cell.source for cell in shown_notebook(self._shell).cells if cell.count}
         for number in sorted(numbered, reverse=True):
             yield Suggestion(text=f"cell:{number}", kind="cell", detail=_first(numbered[number]))
 
