@@ -60,7 +60,6 @@ magic("agent", "/say here")
 
 
 def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
-    """Unless it names its own, or none; without the extension it has none."""
     code = f"""
 import os, agentnb
 from agentnb.host import current_host
@@ -110,7 +109,6 @@ print(*shown())
 
 
 def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
-    """Without a name it is the workspace that `%agents policy` speaks of."""
     code = f"""
 import os, agentnb
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
@@ -270,7 +268,6 @@ use("Hello")
 def test_python_refuses_a_setting_that_names_what_is_not_there(
     name: str, value: object, here: bool, tmp_path: Path
 ) -> None:
-    """In this kernel alone, and in the file, of which nothing is written."""
     code = f"""
 import os
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}

@@ -53,7 +53,6 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
 
 
 def test_cell_that_is_as_before_is_not_told(tools: Tools, page: NotebookPage) -> None:
-    """It was replaced and replaced back."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("replace_cell", cell="b", source="y = 2")
     assert told(tools) == {}
@@ -108,7 +107,6 @@ def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: To
 
 
 def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, page: NotebookPage) -> None:
-    """With Ctrl+Z; nothing is changed again, and redo works."""
     tools.call("replace_cell", cell="b", source="y = 3")
     page.type("b", "y = 2")
     assert undo(tools, "b") == ("cell:b",)

@@ -49,7 +49,6 @@ def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
 
 
 def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
-    """There is no cell to show it in."""
     assert proposed_cell("insert_cell", {"source": "x"}, shown(live=False)) is None
 
 

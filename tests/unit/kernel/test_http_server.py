@@ -90,7 +90,6 @@ def test_a_request_over_http_without_token_from_a_page_or_of_no_session_is_refus
 
 
 def test_what_is_no_message_is_refused_over_http(server: HttpServer) -> None:
-    """And the server goes on."""
     session = greeted(server)
     assert [sent(server, each, Mcp_Session_Id=session)[0] for each in (7, [], [request("ping")])] == [400] * 3
     assert sent(server, None, "PUT", Mcp_Session_Id=session)[0] == 405

@@ -92,7 +92,6 @@ def test_a_change_in_place_is_seen(what: str) -> None:
 
 
 def test_no_code_of_a_subclass_runs() -> None:
-    """To look at a tensor of a class that changes what operations do calls none of its functions."""
     called: list[Any] = []
 
     class Loud(torch.Tensor):  # type: ignore[misc, name-defined]
