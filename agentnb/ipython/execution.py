@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.api.interrupts import interrupt_main_thread, running_loop
 from agentnb.clock import now_ms
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from agentnb.kernel.code_runner import CodeWatch
     from agentnb.kernel.job_queue import Stop
 
+T = TypeVar("T")
+
 STEP = 0.001
 AGAIN_SECONDS = 1.0  # sooner than this an interrupt is still on its way
 CLEANUP_SECONDS = 5.0
@@ -40,6 +42,10 @@ MOST_SPARED = 20
 """How often an interrupt that would be swallowed where it comes is sent again soon, before it is raised even there."""
 ARRIVAL_SECONDS = 1.0
 """How long an interrupt of ours that has not come yet is waited for."""
+LOOK_SECONDS = 20.0
+"""Seconds that a look at objects by the cell that runs may take."""
+_LOOK_AGAIN_SECONDS = 2.0
+_LOOK_TRIES = 5
 
 _STOPPED: dict[Stop, str] = {
     "timeout": "took too long and was interrupted",
@@ -164,6 +170,39 @@ class ObjectLook:
     def stop(self, why: Stop) -> None:
         """Interrupt it; from another thread."""
         self._signals.send(why)
+
+
+def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECONDS) -> T:
+    """The result of *look*, called here; on the main thread another thread interrupts it when its time is up.
+
+    For the cell that runs, which is on the main thread already; others queue a :class:`ObjectLook`.
+    Not bounded: C code that never checks for signals, and threads other than the main one, which get no signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return look()
+    work, over = ObjectLook(shell, look), threading.Event()
+    found: list[T] = []
+
+    def interrupt() -> None:
+        wait, tries = seconds, _LOOK_TRIES
+        while tries and not over.wait(wait):  # again: what catches everything catches an interrupt, too
+            work.stop("timeout")
+            wait, tries = _LOOK_AGAIN_SECONDS, tries - 1
+
+    watch = threading.Thread(target=interrupt, name="agentnb-look", daemon=True)
+    watch.start()
+    try:
+        work.begin(found.append, loop_is_free=False)
+    except Exception as error:
+        if work.stopped_by == "user":
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        over.set()
+        watch.join()
+    if work.stopped_by == "user":
+        raise KeyboardInterrupt
+    return found[0]
 
 
 def _bare(error: BaseException) -> RunFailure:

@@ -13,8 +13,8 @@ from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.ipython.arguments import parse
 from agentnb.ipython.audience import Audience, audience_of, in_notebook, is_unattended
-from agentnb.ipython.bounded_look import LOOK_SECONDS, look_in_time
 from agentnb.ipython.cell_errors import expanded
+from agentnb.ipython.execution import LOOK_SECONDS, look_in_time
 from agentnb.ipython.mentions import attachments, represented, scope_of
 from agentnb.ipython.notes import say
 from agentnb.ipython.record import record, value_record, workspace

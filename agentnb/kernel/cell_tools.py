@@ -82,7 +82,7 @@ class CellTools:
             self._read.note(notebook.name, record.cell_id, record.after)
         if self._tab.changes is not None:
             self._tab.changes.cells_changed(plan.records, plan.orders(notebook))
-        return content.said(plan.done + note_on_file(notebook))
+        return content.text_result(plan.done + note_on_file(notebook))
 
     async def _performed(self, plan: CellPlan, notebook: NotebookView, cells: Sequence[NotebookCell]) -> CellPlan:
         """Let the page do *plan*; the plan with what the page has answered."""

@@ -72,8 +72,10 @@ class CodeTools:
         name = last_name(path)
         await self._tab.authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
         if is_secret_name(name):
-            return content.said(f"{path.strip()}: the value is not shown because the name looks like a secret's.")
-        return content.said(await self._tab.look(lambda: self._tab.runner.inspect(path)))
+            return content.text_result(
+                f"{path.strip()}: the value is not shown because the name looks like a secret's."
+            )
+        return content.text_result(await self._tab.look(lambda: self._tab.runner.inspect(path)))
 
     async def _run_code(self, given: dict[str, Any]) -> Result:
         code, call, queue = given["code"], call_words("run_code", given), self._tab.job_queue

@@ -37,7 +37,7 @@ STOPPED: dict[Stop, str] = {
 }
 
 
-def said(text: str, *, failed: bool = False) -> dict[str, Any]:
+def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
     """A tool's result (MCP ``CallToolResult``) that is text."""
     return {"content": [text_block(text)], "isError": failed}
 
@@ -145,16 +145,16 @@ def of_variables(found: Iterable[UserVariable], total: int) -> dict[str, Any]:
     """The variables, one per line."""
     lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
     if not lines:
-        return said("There are no variables." if not total else f"None of the {total} variables matches.")
-    return said("\n".join(lines))
+        return text_result("There are no variables." if not total else f"None of the {total} variables matches.")
+    return text_result("\n".join(lines))
 
 
 def of_notebooks(notebooks: Iterable[NotebookView]) -> dict[str, Any]:
     """The open notebooks, the one that was used last first."""
     lines = [f"{each.name}: {len(each.cells)} cells{_read_only(each)}" for each in notebooks]
     if not lines:
-        return said("No browser page has a notebook open with this kernel.")
-    return said("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
+        return text_result("No browser page has a notebook open with this kernel.")
+    return text_result("\n".join([f"{lines[0]} (used last)", *lines[1:]]))
 
 
 def of_notebook(notebook: NotebookView, cells: Iterable[NotebookCell]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def of_notebook(notebook: NotebookView, cells: Iterable[NotebookCell]) -> dict[s
             pieces.append("… (the rest of this cell is left out)")
         if cell.output:
             pieces.append(f"Output:\n{cell.output}")
-    return said("\n".join(pieces))
+    return text_result("\n".join(pieces))
 
 
 def _read_only(notebook: NotebookView) -> str:

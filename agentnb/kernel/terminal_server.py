@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.fields import mapping
 from agentnb.acp.stdio import read_input
 from agentnb.errors import AgentnbError, UsageError
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
 from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolServer, connect
@@ -88,14 +88,14 @@ class TerminalServer(ToolServer):
 
     async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Run one of its own tools."""
-        return said(await (self._use(arguments) if name == "use_notebook" else self._listed()))
+        return text_result(await (self._use(arguments) if name == "use_notebook" else self._listed()))
 
     async def _called(self, params: dict[str, Any]) -> dict[str, Any]:
         is_own = self._checked_name(params) in OWN_TOOLS
         try:
             return await (super()._called(params) if is_own else self._forward(params))
         except AgentnbError as error:
-            return said(str(error), failed=True)
+            return text_result(str(error), failed=True)
 
     # --- which kernel ---
 

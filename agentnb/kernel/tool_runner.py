@@ -60,7 +60,7 @@ class ToolRunner:
             raise
         finally:
             self._calls.discard(task)
-        return content.said(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
+        return content.text_result(TURN_IS_OVER, failed=True) if task.cancelled() else task.result()
 
     def stop(self, call: Call) -> bool:
         """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
@@ -78,14 +78,14 @@ class ToolRunner:
             given = checked(name, arguments)
             demand_access(name, self._events.access())
         except AgentnbError as error:
-            return content.said(str(error), failed=True)
+            return content.text_result(str(error), failed=True)
         try:
             result = await self._tools[name](given)
             failure = content.failure_of(result)
             names = result.pop(CHANGED_NAMES, None)
         except AgentnbError as error:
             failure = str(error)
-            return content.said(failure, failed=True)
+            return content.text_result(failure, failed=True)
         else:
             return content.for_agent(result, takes_pictures=self._events.takes_pictures())
         finally:

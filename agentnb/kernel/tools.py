@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import PermissionDenied, UsageError
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.plugin_registry import plugins
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ async def call_offer(plugin: str, tool: Tool, session: ToolSession, arguments: d
     """Call a plug-in's tool; the result is an MCP ``CallToolResult``."""
     with plugins().guard(plugin, f"the tool {tool.name!r}"):
         result = await tool.call(session, arguments)
-    return result if isinstance(result, dict) else said(str(result))
+    return result if isinstance(result, dict) else text_result(str(result))
 
 
 def call_words(name: str, arguments: dict[str, Any]) -> tuple[str, str]:

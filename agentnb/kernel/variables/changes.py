@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from agentnb.kernel.variables.fingerprint import fingerprint, is_primitive
-from agentnb.kernel.variables.size import estimated_size
-from agentnb.kernel.variables.summary import ValueSummary, difference, summarize_value
+from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""The value of a variable as a line of text: short values whole, others by type and size.
+"""The value of a variable as a line of text, short values whole, others by type and size; and its memory.
 
-:func:`summarize_value` gives one line on an object, for lists of changed variables, and :func:`difference` what two
-such lines differ in.
+:func:`summarize_value` gives one line on an object, for lists of changed variables, :func:`difference` what two such
+lines differ in, and :func:`estimated_size` about how much memory the object holds.
 
 None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
 class and the shape are told. It is bounded in time and size, and credentials are masked.
@@ -9,7 +9,9 @@ class and the shape are told. It is bounded in time and size, and credentials ar
 
 from __future__ import annotations
 
+import gc
 import sys
+import types
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,8 @@ from agentnb.kernel.bounded_text import cut, masked
 from agentnb.kernel.variables.library_classes import library_class
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentnb.credentials import Credentials
 
 LONGEST = 200
@@ -48,6 +52,11 @@ MOST_NAMED = 5
 """Columns that a sentence names."""
 LONGEST_NUMBER = 24
 _SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
+MOST_OBJECTS = 2_000
+"""Objects that are visited; of a large container a sample stands for all."""
+SAMPLE = 200
+_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
+_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
@@ -202,3 +211,62 @@ def _columns(what: str, names: list[str]) -> str:
         return ""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{'column' if len(names) == 1 else 'columns'} {what}: {', '.join(names[:MOST_NAMED])}{more}"
+
+
+def estimated_size(value: Any) -> int:
+    """About how many bytes would be freed if *value* and all that only it refers to were gone.
+
+    Objects that others refer to as well are counted, too. Modules, classes and functions are not.
+    """
+    seen: set[int] = set()
+    left: list[tuple[Any, float]] = [(value, 1.0)]
+    total = 0.0
+    while left and len(seen) < MOST_OBJECTS:
+        each, weight = left.pop()
+        if id(each) in seen or issubclass(type(each), _NOT_OWNED):
+            continue
+        seen.add(id(each))
+        try:
+            total += weight * _own_size(each)
+            inner, scale = _referents(each)
+            left.extend((other, weight * scale) for other in inner)
+        except Exception:  # noqa: BLE001, S112 - changed by another thread meanwhile: an estimate goes on without it
+            continue
+    return int(total)
+
+
+def _own_size(value: Any) -> int:
+    kind = type(value)
+    if library_class(kind, _WITH_SIZE):
+        return int(value.nbytes)
+    if library_class(kind, ("torch.Tensor",)):
+        return _tensor_size(value)
+    sizer = getattr(kind, "__sizeof__", None)
+    if not isinstance(sizer, types.MethodDescriptorType):  # a class's own, which is the user's code
+        return object.__sizeof__(value)
+    return int(sizer(value))
+
+
+def _tensor_size(value: Any) -> int:
+    torch = sys.modules["torch"]
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - runs no __torch_function__
+        if value.device.type == "meta":  # has a shape and no data
+            return 0
+        if value.layout is torch.strided:
+            return int(value.numel() * value.element_size())
+        count = value._nnz()  # noqa: SLF001 - of a sparse tensor: a value and an index of 64 bits per dimension for each
+        return int(count * (value.element_size() + 8 * value.dim()))
+
+
+def _referents(value: Any) -> tuple[Iterable[Any], float]:
+    """Some of the objects that *value* refers to, and how many times as many there are."""
+    sequence: type[Any]
+    for sequence in (list, tuple):
+        if issubclass(type(value), sequence) and (count := sequence.__len__(value)) > SAMPLE:
+            sample = sequence.__getitem__(value, slice(None, None, count // SAMPLE))
+            return sample, count / len(sample)
+    unordered: type[Any]
+    for unordered, iterate in ((dict, dict.items), (set, set.__iter__), (frozenset, frozenset.__iter__)):
+        if issubclass(type(value), unordered) and (count := unordered.__len__(value)) > SAMPLE:
+            return list(islice(iterate(value), SAMPLE)), count / SAMPLE
+    return gc.get_referents(value), 1.0

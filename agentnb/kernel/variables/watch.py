@@ -18,7 +18,7 @@ from agentnb.credentials import logger
 from agentnb.kernel.variables.changes import Binding, NameChange, is_same
 from agentnb.kernel.variables.fingerprint import fingerprint
 from agentnb.kernel.variables.library_classes import ARRAYS, FRAMES, library_class
-from agentnb.kernel.variables.size import estimated_size
+from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.ipython.bounded_look import look_in_time
+from agentnb.ipython.execution import look_in_time
 from tests.unit.ipython.test_extension import tell
 from tests.unit.kernel.shell_tools import Tools
 

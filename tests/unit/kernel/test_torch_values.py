@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from agentnb.kernel.variables.fingerprint import fingerprint
-from agentnb.kernel.variables.size import estimated_size
-from agentnb.kernel.variables.summary import summarize_value
+from agentnb.kernel.variables.summary import estimated_size, summarize_value
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here (pip install torch)")
 
