@@ -80,9 +80,9 @@ def _about_an_error(shell: Any) -> Iterator[str]:
     error, notebook = errors_of(shell).last, current_notebook()
     if error is None:
         return
-    if notebook is not None and error.cell_id is not None:
-        cell = next((each for each in notebook.cells if each.id == error.cell_id), None)
-        if cell is None or cell.count != error.count:
+    if notebook is not None and error.place.cell_id is not None:
+        cell = next((each for each in notebook.cells if each.id == error.place.cell_id), None)
+        if cell is None or cell.count != error.place.count:
             return
     yield "Fix the last error: @error"
 

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agentnb.comm.notebook import Notebook
-    from agentnb.ipython.cell_errors import CellError, CellErrors
+    from agentnb.ipython.cell_errors import CellErrors
     from agentnb.kernel.code_runner import NotebookCell
+    from agentnb.kernel.error_summary import ErrorSummary
     from agentnb.state import MessageAttachment
 
 _END = r"""[^\s`"'()\[\]{}<>,;!?*]"""
@@ -241,7 +242,7 @@ def _check_was_run(number: int, what: str, scope: Scope) -> None:
         raise UnknownMention(f"@{what}:{number} names no cell.", hint=there)
 
 
-def _error(name: str, error: CellError | None, place: TextRange | None) -> SimpleMessageAttachment:
+def _error(name: str, error: ErrorSummary | None, place: TextRange | None) -> SimpleMessageAttachment:
     if error is not None:
         return _text(name, text_of(error), place)
     number = name.partition(":")[2]

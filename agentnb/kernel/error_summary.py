@@ -63,11 +63,23 @@ class ErrorPlace(msgspec.Struct, frozen=True):
 
 
 class ErrorSummary(msgspec.Struct, frozen=True):
-    """What is told of an error."""
+    """An error as text, and the cell that failed."""
 
     name: str
     message: str
     text: str
+    place: ErrorPlace = ErrorPlace(None)
+
+    @property
+    def mention(self) -> str:
+        """What to write after the ``@`` to mean it."""
+        return "error" if self.place.count is None else f"error:{self.place.count}"
+
+    @property
+    def title(self) -> str:
+        """The error in a line."""
+        line = next(iter(self.message.splitlines()), "")
+        return f"{self.name}: {line}" if line else self.name
 
 
 def summarize_error(
@@ -79,13 +91,13 @@ def summarize_error(
     script: Path | None = None,
     displayed: str | None = None,
 ) -> ErrorSummary:
-    """Tell of *error*."""
+    """Describe *error*."""
     roots = ((root or Path.cwd()).resolve(), *([script.parent] if script else []))
     telling = _Telling(error, cell_of, failed, roots)
     name, message = _class_name(error), telling.message(error, displayed)
     lines = [*telling.error(error, displayed), *telling.chain(error), *telling.sources()]
     text = cut(masked("\n".join(lines), telling.credentials), LONGEST)
-    return ErrorSummary(name, masked(message, telling.credentials), text)
+    return ErrorSummary(name, masked(message, telling.credentials), text, failed or ErrorPlace(None))
 
 
 class _Run(NamedTuple):
