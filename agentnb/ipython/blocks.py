@@ -208,8 +208,8 @@ def usage_words(usage: UsageInfo | None) -> str:
     if usage is None:
         return ""
     counts = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cache_read_tokens, "from cache"))
-    said = [f"{count:,} {word}" for count, word in counts if count is not None]
-    return f"Tokens: {', '.join(said)}" if said else ""
+    parts = [f"{count:,} {word}" for count, word in counts if count is not None]
+    return f"Tokens: {', '.join(parts)}" if parts else ""
 
 
 def _ending(turn: Turn | ActiveTurn) -> str:

@@ -110,8 +110,8 @@ class CellErrors:
 
     def _cell_of(self, file: str, failed: ErrorPlace) -> ErrorPlace | None:
         """The cell that IPython has compiled under a file name."""
-        found = cell_place(file, self._shell)
-        return failed if found is not None and found.count == failed.count else found
+        place = cell_place(file, self._shell)
+        return failed if place is not None and place.count == failed.count else place
 
     def _displayed(self) -> str | None:
         """The traceback that was just displayed: ipykernel keeps it for its reply."""
@@ -135,16 +135,16 @@ def _cell_of(error: ErrorSummary) -> NotebookCell | None:
     notebook = current_notebook()
     if notebook is None or not error.place.cell_id:
         return None
-    found = [each for each in notebook.cells if each.id == error.place.cell_id]
-    if len(found) > 1:
-        found = [each for each in found if each.count == error.place.count]
-    return found[0] if len(found) == 1 else None
+    cells = [each for each in notebook.cells if each.id == error.place.cell_id]
+    if len(cells) > 1:
+        cells = [each for each in cells if each.count == error.place.count]
+    return cells[0] if len(cells) == 1 else None
 
 
 def errors_of(shell: Any) -> CellErrors:
     """The errors of *shell*'s cells."""
-    found: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
-    return found
+    errors: CellErrors = shell.__dict__.setdefault(_ATTRIBUTE, CellErrors(shell))
+    return errors
 
 
 def _is_of(error: ErrorSummary, params: FailedParams) -> bool:

@@ -111,5 +111,5 @@ class Quotes:
 
 def quotes_of(shell: Any) -> Quotes:
     """What was added to messages in *shell*."""
-    found: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
-    return found
+    quotes: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
+    return quotes

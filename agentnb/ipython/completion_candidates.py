@@ -88,5 +88,5 @@ def _mentionable(start: str, extension: Extension) -> tuple[Iterable[str], str]:
 
 
 def _result(names: Iterable[str], start: str) -> dict[str, Any]:
-    found = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
-    return {"completions": found, "matched_fragment": start, "suppress": bool(found), "ordered": True}
+    completions = [SimpleCompletion(text=name, type="agentnb") for name in names if name.startswith(start)]
+    return {"completions": completions, "matched_fragment": start, "suppress": bool(completions), "ordered": True}

@@ -43,14 +43,14 @@ def on_one_line(lines: Sequence[str], pieces: Iterable[MarkdownLines]) -> list[s
     done: list[str] = []
     at = 0
     while at < len(lines):
-        found = None if owners[at].is_code else _formula(lines, at, closings)
-        end = at + 1 if found is None else found.end
+        formula = None if owners[at].is_code else _formula(lines, at, closings)
+        end = at + 1 if formula is None else formula.end
         is_paragraph = owners[at][:2] == (at, end) and lines[at].lstrip().startswith(("$$", "\\["))
-        if found is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
+        if formula is None or is_paragraph or any(owner.is_code for owner in owners[at:end]):
             done.append(lines[at])
             at += 1
         else:
-            done.append(found.text)
+            done.append(formula.text)
             at = end
     return done
 

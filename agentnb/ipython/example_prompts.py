@@ -33,10 +33,10 @@ def example_prompts(
     shell: Any, names: Sequence[str], on_main_thread: Callable[[Callable[[], str]], str]
 ) -> tuple[str, ...]:
     """Prompts that fit the notebook, at most :data:`MOST`."""
-    found = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
-    if len(found) < MOST:
-        found += _about_all(shell)
-    return tuple([*found, *_NOTHING_YET][:MOST])
+    prompts = [*_about_a_cell(shell), *_about_a_table(shell, names, on_main_thread), *_about_an_error(shell)]
+    if len(prompts) < MOST:
+        prompts += _about_all(shell)
+    return tuple([*prompts, *_NOTHING_YET][:MOST])
 
 
 def _about_a_cell(shell: Any) -> Iterator[str]:

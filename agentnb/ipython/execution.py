@@ -157,7 +157,7 @@ class ObjectLook:
         signals = self._signals
         try:
             with capturing(self._shell), signals, signals.raising():
-                found = self._look()
+                result = self._look()
         except AgentnbError:
             raise
         except BaseException as error:
@@ -165,7 +165,7 @@ class ObjectLook:
             what = _STOPPED[signals.why] if signals.why is not None else f"raised {type(error).__name__}"
             raise UsageError(f"Looking at the objects {what}.") from error
         signals.hand_on()
-        done(found)
+        done(result)
 
     def stop(self, why: Stop) -> None:
         """Interrupt it; from another thread."""
@@ -181,7 +181,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
     if threading.current_thread() is not threading.main_thread():
         return look()
     work, over = ObjectLook(shell, look), threading.Event()
-    found: list[T] = []
+    results: list[T] = []
 
     def interrupt() -> None:
         wait, tries = seconds, _LOOK_TRIES
@@ -192,7 +192,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
     watch = threading.Thread(target=interrupt, name="agentnb-look", daemon=True)
     watch.start()
     try:
-        work.begin(found.append, loop_is_free=False)
+        work.begin(results.append, loop_is_free=False)
     except Exception as error:
         if work.stopped_by == "user":
             raise KeyboardInterrupt from error
@@ -202,7 +202,7 @@ def look_in_time(shell: Any, look: Callable[[], T], seconds: float = LOOK_SECOND
         watch.join()
     if work.stopped_by == "user":
         raise KeyboardInterrupt
-    return found[0]
+    return results[0]
 
 
 def _bare(error: BaseException) -> RunFailure:

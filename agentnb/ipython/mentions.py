@@ -105,14 +105,14 @@ def scope_of(
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
     """What *prompt* mentions and what *names* name, each once, in that order."""
-    found: dict[str, MessageAttachment] = {}
+    attached: dict[str, MessageAttachment] = {}
     for name, place in _mentions(prompt):
         for attachment in _resolve(name, place, scope):
-            found.setdefault(attachment.label, attachment)
+            attached.setdefault(attachment.label, attachment)
     for name in names:
         for attachment in _resolve(name, None, scope):
-            found.setdefault(attachment.label, attachment)
-    return tuple(found.values())
+            attached.setdefault(attachment.label, attachment)
+    return tuple(attached.values())
 
 
 def mentioned(prompt: str) -> list[str]:
@@ -137,8 +137,8 @@ def _position(text: str, offset: int) -> TextPosition:
 
 
 def _resolve(name: str, place: TextRange | None, scope: Scope) -> Sequence[MessageAttachment]:
-    if (found := _of_notebook(name, place, scope)) is not None:
-        return found
+    if (attached := _of_notebook(name, place, scope)) is not None:
+        return attached
     if ("." in name or "/" in name or "~" in name) and (path := _existing(name, scope)):
         return [_file(path, name, place, scope)]
     base = name.partition(".")[0]
@@ -190,9 +190,9 @@ def _shown_cell(name: str, notebook: Notebook) -> NotebookCell | None:
 
 def _cells(name: str, cells: Sequence[NotebookCell], place: TextRange | None, scope: Scope) -> list[MessageAttachment]:
     """Cells with their outputs; each is an attachment of its own."""
-    shown = cells[:MOST_SELECTED]
-    outputs = scope.known_outputs.of([(cell.count, cell.id if cell.kind == "code" else None) for cell in shown])
-    found = several(
+    first = cells[:MOST_SELECTED]
+    outputs = scope.known_outputs.of([(cell.count, cell.id if cell.kind == "code" else None) for cell in first])
+    attached = several(
         with_outputs(
             name if number == 1 else f"{name} {number}",
             cell_text(cell),
@@ -202,11 +202,13 @@ def _cells(name: str, cells: Sequence[NotebookCell], place: TextRange | None, sc
             error=scope.known_outputs.error_of(cell.count),
             cut="The cell's source is cut." if cell.cut else "",
         )
-        for number, cell in enumerate(shown, 1)
+        for number, cell in enumerate(first, 1)
     )
-    if len(cells) > len(shown):
-        found.append(_text(f"{name}, the rest", f"{len(cells) - len(shown)} more cells are selected; left out.", place))
-    return found
+    if len(cells) > len(first):
+        attached.append(
+            _text(f"{name}, the rest", f"{len(cells) - len(first)} more cells are selected; left out.", place)
+        )
+    return attached
 
 
 def _text(label: str, text: str, place: TextRange | None) -> SimpleMessageAttachment:
@@ -254,8 +256,8 @@ def _error(name: str, error: ErrorSummary | None, place: TextRange | None) -> Si
 
 
 def _variable(name: str, place: TextRange | None, scope: Scope) -> SimpleMessageAttachment:
-    shown = scope.represent(scope.variables[name], name)
-    return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=shown)
+    text = scope.represent(scope.variables[name], name)
+    return SimpleMessageAttachment(label=name, range=place, display_kind="symbol", model_representation=text)
 
 
 def _existing(name: str, scope: Scope) -> Path | None:
@@ -273,11 +275,11 @@ def _file(path: Path, name: str, place: TextRange | None, scope: Scope) -> Messa
         raise OutsideWorkspace(f"@{name} is outside of the workspace {root}.", hint=hint)
     kind = mimetypes.guess_type(path.name)[0]
     folder = path.is_dir()
-    shown = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
+    display_kind = "directory" if folder else "image" if (kind or "").startswith("image/") else "document"
     return MessageResourceAttachment(
         label=path.relative_to(root).as_posix(),
         range=place,
-        display_kind=shown,
+        display_kind=display_kind,
         uri=path.as_uri(),
         size_hint=None if folder else path.stat().st_size,
         content_type=None if folder else kind,

@@ -49,9 +49,9 @@ class KnownOutputs:
         ids = [cell_id for _, cell_id in cells if cell_id]
         answers = self._ask_page(ids) if ids else ()
         times = Counter(each.cell_id for each in answers)  # an id that two cells have names neither
-        told = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
+        outputs = {each.cell_id: each.outputs for each in answers if times[each.cell_id] == 1}
         seen = outputs_of(self._shell)
-        return [told[cell_id] if cell_id in told else seen.of(count) if count else [] for count, cell_id in cells]
+        return [outputs[cell_id] if cell_id in outputs else seen.of(count) if count else [] for count, cell_id in cells]
 
     def error_of(self, count: int | None) -> str | None:
         """What is told of the error of the cell with an execution count."""
@@ -84,7 +84,7 @@ def with_outputs(
     text = masked(text, Credentials(os.environ))
     whole = "\n".join(each for each in (text, heading if read.text else "", read.text) if each)
     left_out = [*([cut] if cut else []), *undrawn, *read.left_out]
-    said = SimpleMessageAttachment(
+    attachment = SimpleMessageAttachment(
         label=label,
         range=place,
         display_kind="document",
@@ -101,20 +101,20 @@ def with_outputs(
         )
         for number, each in enumerate(read.pictures, 1)
     )
-    return [said, *pictures]
+    return [attachment, *pictures]
 
 
 def figure_attachments(label: str, outputs: Outputs, place: TextRange | None) -> list[MessageAttachment]:
     """A figure: the picture alone, where there is one; else what is told in its place."""
-    said, *pictures = with_outputs(label, "", outputs, place, heading="")
+    attachment, *pictures = with_outputs(label, "", outputs, place, heading="")
     if pictures:
         return [replace(pictures[0], label=label)]
-    return [said]
+    return [attachment]
 
 
 def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAttachment]:
     """The attachments of several cells, with as many of their pictures as all may have together."""
-    found: list[MessageAttachment] = []
+    kept: list[MessageAttachment] = []
     room = LARGEST_PICTURES
     for each in attached:
         for one in each:
@@ -122,8 +122,8 @@ def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAtta
                 room -= picture_size(one.data)
                 if room < 0:
                     continue
-            found.append(one)
-    return found
+            kept.append(one)
+    return kept
 
 
 def output_heading(count: int | None) -> str:

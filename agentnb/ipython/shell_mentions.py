@@ -68,14 +68,14 @@ class ShellMentions:
         last are modules and the names that IPython put there. Names that begin with *start* come before those that hold
         it.
         """
-        found = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
+        suggestions = [one for one in self._all(start, cwd) if start.lower() in one.text.lower()]
         injected = self._shell.user_ns_hidden
-        found.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
-        return self._detailed(found[:MOST])
+        suggestions.sort(key=lambda one: (one.text in injected, not one.text.lower().startswith(start.lower())))
+        return self._detailed(suggestions[:MOST])
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
         """What *prompt* mentions, each once; an ``@`` that means nothing here is the user's own word."""
-        found: dict[str, MessageAttachment] = {}
+        attached: dict[str, MessageAttachment] = {}
         is_busy = False
 
         def shown(value: Any, name: str) -> str | None:
@@ -90,8 +90,8 @@ class ShellMentions:
         for name in mentioned(prompt):
             with contextlib.suppress(AgentnbError):
                 for attachment in attachments("", [name], scope):
-                    found.setdefault(attachment.label, attachment)
-        return tuple(found.values())
+                    attached.setdefault(attachment.label, attachment)
+        return tuple(attached.values())
 
     def examples(self) -> tuple[str, ...]:
         """Prompts that fit what the user has, for an empty conversation."""
@@ -157,9 +157,9 @@ class ShellMentions:
         for number in sorted(numbered, reverse=True):
             yield Suggestion(text=f"cell:{number}", kind="cell", detail=_first(numbered[number]))
 
-    def _detailed(self, found: list[Suggestion]) -> list[Suggestion]:
-        """*found* with what is to be said of the variables among them."""
-        values = {one.text: self._shell.user_ns.get(one.text) for one in found if one.kind == "variable"}
+    def _detailed(self, suggestions: list[Suggestion]) -> list[Suggestion]:
+        """*suggestions* with what is to be said of the variables among them."""
+        values = {one.text: self._shell.user_ns.get(one.text) for one in suggestions if one.kind == "variable"}
         try:
             details = self._on_main_thread(lambda: _summaries(values), self._patience)
         except AgentnbError:
@@ -168,7 +168,7 @@ class ShellMentions:
             Suggestion(text=one.text, kind=one.kind, detail=details[one.text][:_DETAIL_CHARACTERS])
             if one.kind == "variable"
             else one
-            for one in found
+            for one in suggestions
         ]
 
     def _on_main_thread(self, look: Callable[[], T], patience: float) -> T:
@@ -194,11 +194,11 @@ def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
 
 
 def _summaries(values: dict[str, Any]) -> dict[str, str]:
-    found = dict.fromkeys(values, "")
+    summaries = dict.fromkeys(values, "")
     for name, value in values.items():
         with contextlib.suppress(Exception):  # a user's object may raise anything when looked at
-            found[name] = summarize(value)
-    return found
+            summaries[name] = summarize(value)
+    return summaries
 
 
 def names_by_recency(shell: Any) -> tuple[list[str], list[str]]:

@@ -75,9 +75,9 @@ class ShellNamespace:
         """Delete *name*."""
         self._shell.user_ns.pop(name, None)
 
-    def watch(self, found: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
+    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> VariableWatch:
         """A watch for one piece of code."""
-        return VariableWatch(self.variables, self._following(), found)
+        return VariableWatch(self.variables, self._following(), ended)
 
     def watch_cell(self, cell_id: str, source: str, watch: CellWatch, *, late: bool) -> Callable[[], None]:
         """Watch the next run of the cell, as IPython's events tell of it."""

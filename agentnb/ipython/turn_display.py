@@ -120,10 +120,10 @@ class GrowingMarkdownDisplay:
         if snapshot is None or (snapshot, silence) == self._shown or not (snapshot.response_parts or silence):
             return
         self._shown = (snapshot, silence)
-        shown = record(self._turn)
+        bundle = record(self._turn)
         if silence is not None:
-            shown = {kind: f"{text}\n\n({silence})" for kind, text in shown.items()}
-        self._handle.update(shown, raw=True)
+            bundle = {kind: f"{text}\n\n({silence})" for kind, text in bundle.items()}
+        self._handle.update(bundle, raw=True)
 
     def close(self) -> None:
         """Show the whole record."""

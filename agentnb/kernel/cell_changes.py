@@ -92,8 +92,8 @@ class CellRecord(msgspec.Struct, kw_only=True):
     def name(self) -> str:
         """The cell as the notebook shows it, with its first line."""
         line = first_line(self.after if self.after is not None else self.before or "").strip("`")
-        shown = cell_name(self.kind, self.count)
-        return f"{shown}: {line}" if line else shown
+        name = cell_name(self.kind, self.count)
+        return f"{name}: {line}" if line else name
 
     @property
     def refusal(self) -> str | None:
@@ -115,12 +115,12 @@ class CellRecord(msgspec.Struct, kw_only=True):
         """What else than its text changed, in a few words."""
         if self.before is None or self.after is None:
             return ""
-        found = ["moved"] if self.moved else []
+        changes = ["moved"] if self.moved else []
         if self.old_kind is not None:
-            found.append(f"{self.old_kind} → {self.kind}")
+            changes.append(f"{self.old_kind} → {self.kind}")
         if self.tags is not None and self.old_tags is not None:
-            found.append(f"tags: {_listed(self.old_tags)} → {_listed(self.tags)}")
-        return ", ".join(found)
+            changes.append(f"tags: {_listed(self.old_tags)} → {_listed(self.tags)}")
+        return ", ".join(changes)
 
     @property
     def is_same(self) -> bool:

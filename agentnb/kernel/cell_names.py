@@ -59,17 +59,17 @@ def number_in(named: str) -> int | None:
 def named_cell(named: str, notebook: NotebookView) -> NotebookCell:
     """The cell of *notebook* that an agent names."""
     number = number_in(named)
-    found = [each for each in notebook.cells if each.id and each.id == named]
-    found = found or [each for each in notebook.cells if number is not None and each.count == number]
-    if not found:
+    cells = [each for each in notebook.cells if each.id and each.id == named]
+    cells = cells or [each for each in notebook.cells if number is not None and each.count == number]
+    if not cells:
         raise UsageError(
             f"The notebook has no cell {named!r}.", hint="`cells` lists them with their ids and their In [n]."
         )
-    doubled = [each for each in notebook.cells if each.id and each.id == found[0].id]
+    doubled = [each for each in notebook.cells if each.id and each.id == cells[0].id]
     if len(doubled) > 1:
         hint = "Ask the user to save the notebook, close it and open it again: then each cell has an id of its own."
         raise UsageError(f"{len(doubled)} cells of the notebook have the id {doubled[0].id!r}.", hint=hint)
-    if len(found) > 1:
-        ids = " and ".join(each.id for each in found)
-        raise UsageError(f"{len(found)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
-    return found[0]
+    if len(cells) > 1:
+        ids = " and ".join(each.id for each in cells)
+        raise UsageError(f"{len(cells)} cells show In [{number}].", hint=f"Name one by its id: {ids}.")
+    return cells[0]

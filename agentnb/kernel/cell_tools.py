@@ -41,39 +41,39 @@ class CellTools:
         await self._tab.authorize(PolicyRequest(kind="read", title="List the open notebooks"))
         return content.of_notebooks(await asyncio.to_thread(self._tab.runner.notebooks))
 
-    async def _cells(self, given: dict[str, Any]) -> Result:
-        notebook = await self._tab.notebook(given, outputs=given.get("outputs", False))
+    async def _cells(self, arguments: dict[str, Any]) -> Result:
+        notebook = await self._tab.notebook(arguments, outputs=arguments.get("outputs", False))
         await self._tab.authorize(PolicyRequest(kind="read", title="Read the notebook's cells", path=notebook.path))
         cells = notebook.cells
-        first = cells.index(named_cell(given["first"], notebook)) if "first" in given else 0
-        last = cells.index(named_cell(given["last"], notebook)) if "last" in given else len(cells) - 1
+        first = cells.index(named_cell(arguments["first"], notebook)) if "first" in arguments else 0
+        last = cells.index(named_cell(arguments["last"], notebook)) if "last" in arguments else len(cells) - 1
         if cells and first > last:
             raise UsageError("The last cell comes before the first.", hint="`cells` without either shows their order.")
-        shown = cells[first : last + 1]
-        for cell in shown:
+        chosen = cells[first : last + 1]
+        for cell in chosen:
             if not cell.cut:
                 self._read.note(notebook.name, cell.id, cell.source)
-        return content.of_notebook(notebook, shown)
+        return content.of_notebook(notebook, chosen)
 
-    async def _change(self, name: str, given: dict[str, Any]) -> Result:
+    async def _change(self, name: str, arguments: dict[str, Any]) -> Result:
         """Insert, replace, move, delete, split or merge cells, or set their type or tags."""
-        notebook = await self._tab.notebook(given)
+        notebook = await self._tab.notebook(arguments)
         if name not in {"insert_cell", "replace_cell"}:
-            notebook = await self._with_texts(name, given, notebook)
-        cells = planned_cells(name, given, notebook)
+            notebook = await self._with_texts(name, arguments, notebook)
+        cells = planned_cells(name, arguments, notebook)
         for cell in cells:
             self._check_unchanged(notebook.name, cell)
         check_locks(name, cells)
-        plan = plan_cells(name, given, notebook)
+        plan = plan_cells(name, arguments, notebook)
         diff = ToolDiffContent(
             path=notebook.path or notebook.name, old_text=_lines(plan.before), new_text=_lines(plan.after)
         )
         request = PolicyRequest(
             kind="cell",
-            title=f"{plan.title}{f' of {notebook.name}' if 'notebook' in given else ''}",
+            title=f"{plan.title}{f' of {notebook.name}' if 'notebook' in arguments else ''}",
             path=notebook.path,
             preview=(diff,) if plan.edit is not None or plan.before != plan.after else None,
-            call=call_words(name, given),
+            call=call_words(name, arguments),
             cell=plan.shown if notebook.live else None,
         )
         await self._tab.authorize(request)
@@ -103,12 +103,12 @@ class CellTools:
             raise self._changed_meanwhile(edit.notebook, cell, done.current)
         return done
 
-    async def _with_texts(self, name: str, given: dict[str, Any], notebook: NotebookView) -> NotebookView:
+    async def _with_texts(self, name: str, arguments: dict[str, Any], notebook: NotebookView) -> NotebookView:
         """*notebook* with all of the text of the cells that the call changes."""
         if not notebook.live:
             hint = "Let the user open agentnb's sidebar beside the notebook."
             raise UsageError("No browser page shows the notebook.", hint=hint)
-        for cell in planned_cells(name, given, notebook):
+        for cell in planned_cells(name, arguments, notebook):
             if cell.cut:
                 text = await self._tab.runner.read_cell(notebook.name, cell.id)
                 whole = replace(cell, source=text, cut=False)

@@ -61,8 +61,8 @@ class _Turn:
 
     def order(self, known_as: Sequence[str]) -> tuple[CellOrder, CellOrder] | None:
         """The cells of a notebook before and after the turn, by the names that it had; None where that is the same."""
-        found = [orders for name, orders in self.orders.items() if name in known_as]
-        return (found[0][0], found[-1][1]) if found else None
+        changes = [orders for name, orders in self.orders.items() if name in known_as]
+        return (changes[0][0], changes[-1][1]) if changes else None
 
 
 class KernelChanges:
@@ -141,10 +141,10 @@ class KernelChanges:
         """The notebook as a page has it open; None where no page told of one, or its file is not known."""
         runner = self._runner()
         try:
-            found = None if runner is None else runner.notebook(outputs=False)
+            notebook = None if runner is None else runner.notebook(outputs=False)
         except (AgentnbError, OSError):
             return None
-        return found if found is not None and found.live and found.path is not None else None
+        return notebook if notebook is not None and notebook.live and notebook.path is not None else None
 
     def _open_names(self) -> set[str]:
         runner = self._runner()
@@ -154,7 +154,7 @@ class KernelChanges:
         if turn.ended:
             self.changed(next(turn_id for turn_id, each in self._turns.items() if each is turn))
 
-    def watch(self, told: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
+    def watch(self, then: Callable[[Sequence[NameChange]], object] = lambda _changes: None) -> CodeWatch | None:
         """A watch for code that the agent runs now; None where there is no kernel."""
         turn_id, runner = self._current, self._runner()
         if runner is None:
@@ -162,7 +162,7 @@ class KernelChanges:
 
         def found(changes: Sequence[NameChange]) -> None:
             self._found(turn_id, changes)
-            told(changes)
+            then(changes)
 
         return runner.namespace.watch(found)
 
@@ -260,19 +260,19 @@ class KernelChanges:
             cells, variables = [], []
             known: dict[str, CellRecord | NameChange] = {each.id: each for each in turn.variables.values()}
             for named in ids:
-                found = turn.cells.get(named) or known.get(named)
-                if found is None:
+                change = turn.cells.get(named) or known.get(named)
+                if change is None:
                     message = f"{named!r} of that turn cannot be {what}: the kernel knows nothing of it."
                     hint = "Cells and variables can be undone until the kernel is restarted."
                     raise ChangesError(message, hint=hint)
-                if found.undone is not undone:
+                if change.undone is not undone:
                     continue
-                if (refusal := found.refusal) is not None:
-                    raise ChangesError(f"{found.name!r} cannot be {what}. {refusal}")
-                if isinstance(found, NameChange):
-                    variables.append(found)
+                if (refusal := change.refusal) is not None:
+                    raise ChangesError(f"{change.name!r} cannot be {what}. {refusal}")
+                if isinstance(change, NameChange):
+                    variables.append(change)
                 else:
-                    cells.append(found)
+                    cells.append(change)
             return cells, variables
 
     async def _change_cells(
@@ -322,19 +322,19 @@ class KernelChanges:
                 },
                 forced=forced,
             )
-            found = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
-            if not found:
+            differing = await runner.change_cells(notebook, steps, file_hashes) if steps else {}
+            if not differing:
                 for cell in chosen:
                     cell.reverse(expected[cell.cell_id])
                 return tuple(cell.id for cell in chosen)
-            unsettled = [cell for cell in chosen if cell.cell_id in found and cell.id not in choices]
+            unsettled = [cell for cell in chosen if cell.cell_id in differing and cell.id not in choices]
             if unsettled:
-                raise _conflicting([_cell_conflict(cell, found[cell.cell_id]) for cell in unsettled])
+                raise _conflicting([_cell_conflict(cell, differing[cell.cell_id]) for cell in unsettled])
             for cell in chosen:
-                if cell.cell_id in found and choices[cell.id] == "theirs":
-                    expected[cell.cell_id] = found[cell.cell_id]
+                if cell.cell_id in differing and choices[cell.id] == "theirs":
+                    expected[cell.cell_id] = differing[cell.cell_id]
                     forced.add(cell.cell_id)
-                elif cell.cell_id in found:
+                elif cell.cell_id in differing:
                     del expected[cell.cell_id]
         # The page compares each time, and the user can type between its answer and the next try.
         raise ChangesError("The cells are being changed in the notebook.", hint="Try again in a moment.")
@@ -405,14 +405,14 @@ class KernelChanges:
 def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
     """What the notebooks of a turn are called now: one that was renamed meanwhile is the open one with its cells."""
     names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
-    shown = {each.name: {cell.id for cell in each.cells} for each in notebooks}
+    cells_of = {each.name: {cell.id for cell in each.cells} for each in notebooks}
     for name in names:
-        if name in shown or not shown:
+        if name in cells_of or not cells_of:
             continue
         ids = {cell.cell_id for cell in turn.cells.values() if cell.notebook == name}
         ids |= {*turn.orders[name][1].ids} if name in turn.orders else set()
-        best = max(shown, key=lambda each: len(ids & shown[each]))
-        if ids & shown[best]:
+        best = max(cells_of, key=lambda each: len(ids & cells_of[each]))
+        if ids & cells_of[best]:
             names[name] = best
     return names
 

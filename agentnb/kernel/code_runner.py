@@ -182,8 +182,8 @@ class Namespace(Protocol):
         """Interrupt the cell, which is watched, on whatever thread this is called; False where it does not run now."""
         ...
 
-    def watch(self, found: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
-        """A watch for one piece of code; *found* is called at its end, on the main thread, with what the code did."""
+    def watch(self, ended: Callable[[Sequence[NameChange]], object]) -> CodeWatch:
+        """A watch for one piece of code; *ended* is called at its end, on the main thread, with what the code did."""
         ...
 
     def release(self, objects: Sequence[object]) -> None:

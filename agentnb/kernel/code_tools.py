@@ -57,18 +57,18 @@ class CodeTools:
         """Stop the code that *call* runs, and nothing else; False where it runs none, or its cell has not begun."""
         return next((stop() for each, stop in self._stops if each == call), False)
 
-    async def _variables(self, given: dict[str, Any]) -> Result:
+    async def _variables(self, arguments: dict[str, Any]) -> Result:
         await self._tab.authorize(PolicyRequest(kind="read", title="List the kernel's variables"))
         variables = await self._tab.look(self._tab.runner.variables)
-        wanted = given.get("filter", "")
+        wanted = arguments.get("filter", "")
         if len(wanted) > LONGEST_PATTERN:
             raise UsageError(f"'filter' has {len(wanted):,} characters; at most {LONGEST_PATTERN:,} are read.")
         pattern = wanted if any(sign in wanted for sign in "*?[") else f"*{wanted}*"
         fitting = [each for each in variables if fnmatch.fnmatchcase(each.name.lower(), pattern.lower())]
         return content.of_variables(fitting, len(variables))
 
-    async def _inspect(self, given: dict[str, Any]) -> Result:
-        path = given["path"]
+    async def _inspect(self, arguments: dict[str, Any]) -> Result:
+        path = arguments["path"]
         name = last_name(path)
         await self._tab.authorize(PolicyRequest(kind="read", title=f"Look at the variable {path.strip()}"))
         if is_secret_name(name):
@@ -77,8 +77,8 @@ class CodeTools:
             )
         return content.text_result(await self._tab.look(lambda: self._tab.runner.inspect(path)))
 
-    async def _run_code(self, given: dict[str, Any]) -> Result:
-        code, call, queue = given["code"], call_words("run_code", given), self._tab.job_queue
+    async def _run_code(self, arguments: dict[str, Any]) -> Result:
+        code, call, queue = arguments["code"], call_words("run_code", arguments), self._tab.job_queue
         if not code.strip():
             raise UsageError("The argument 'code' is empty.")
         request = await self._tab.authorize(
@@ -87,31 +87,31 @@ class CodeTools:
         changed: list[NameChange] = []
         watch = self._tab.watch(changed.extend)
         work = self._tab.runner.work(request.command or code, watch)
-        patience = given.get("wait", PATIENCE_SECONDS)
+        patience = arguments.get("wait", PATIENCE_SECONDS)
 
         def stop() -> bool:
             queue.stop(work)
             return True
 
         async with self._running(call, work, stop) as ended:
-            ran = await queue.run(work, self._tab.owner, patience=patience, timeout=given.get("timeout"))
+            ran = await queue.run(work, self._tab.owner, patience=patience, timeout=arguments.get("timeout"))
             result = ended(content.of_run(ran))
         if ran.stopped == "user":
             self._tab.events.interrupted()
         names = sorted(change.description for change in changed)
         return result | {"_meta": {CHANGED: names}, CHANGED_NAMES: None if watch is None else names}
 
-    async def _run_cell(self, given: dict[str, Any]) -> Result:
-        notebook = await self._tab.notebook(given)
-        cell = named_cell(given["cell"], notebook)
+    async def _run_cell(self, arguments: dict[str, Any]) -> Result:
+        notebook = await self._tab.notebook(arguments)
+        cell = named_cell(arguments["cell"], notebook)
         if cell.kind != "code" or cell.cut:
             why = "is not a code cell" if cell.kind != "code" else "is too long to be shown whole"
-            raise UsageError(f"The cell {given['cell']!r} {why}.", hint="run_code runs code of your own.")
+            raise UsageError(f"The cell {arguments['cell']!r} {why}.", hint="run_code runs code of your own.")
         edit = Edit(action="run", cell_id=cell.id, source=cell.source, notebook=notebook.name)
         if not notebook.live:
             await self._tab.runner.edit(edit)  # raises the error that says what to do
-        call = call_words("run_cell", given)
-        title = f"Run {cell_title(cell)}{f' of {notebook.name}' if 'notebook' in given else ''}"
+        call = call_words("run_cell", arguments)
+        title = f"Run {cell_title(cell)}{f' of {notebook.name}' if 'notebook' in arguments else ''}"
         await self._tab.authorize(PolicyRequest(kind="kernel", title=title, command=cell.source, call=call))
         return await self._ran(edit, cell, call)
 
@@ -175,8 +175,8 @@ class CodeTools:
             printed = Credentials(os.environ).hidden(work.printed)
             if before != (begun, printed):
                 before = begun, printed
-                shown = (ToolTextContent(text=printed),) if printed else ()
-                self._tab.events.progressed(call, ToolCallRun(started_at=begun, content=shown))
+                content_so_far = (ToolTextContent(text=printed),) if printed else ()
+                self._tab.events.progressed(call, ToolCallRun(started_at=begun, content=content_so_far))
 
 
 class _CellRun:

@@ -85,8 +85,8 @@ def of_run(ran: Ran) -> Result:
     Agents and transcripts read a tool's text as Markdown, so a traceback is a code block: without one its dashed
     line would be a rule and its arrows quotes.
     """
-    shown = read_outputs({"output_type": "display_data", "data": bundle} for bundle in ran.shown)
-    pieces = [ran.printed.rstrip("\n"), shown.text, ran.result or ""]
+    displays = read_outputs({"output_type": "display_data", "data": bundle} for bundle in ran.shown)
+    pieces = [ran.printed.rstrip("\n"), displays.text, ran.result or ""]
     failure = ""
     if ran.failure is not None:
         failure = fenced(clipped(ran.failure.traceback.strip("\n"), MOST_CHARACTERS // 2))
@@ -98,7 +98,7 @@ def of_run(ran: Ran) -> Result:
     printed = clipped("\n".join(piece for piece in pieces if piece), MOST_CHARACTERS - len(failure) - 100)
     text = "\n".join(piece for piece in (printed, failure) if piece)
     failed = ran.failure is not None or ran.stopped is not None
-    return _result(text or "(no output)", image_blocks(shown), failed=failed)
+    return _result(text or "(no output)", image_blocks(displays), failed=failed)
 
 
 def of_cell(done: Edited, *, stopped: bool) -> Result:
@@ -124,8 +124,8 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
     if takes_pictures or not count:
         return result
     what = "1 picture is left out" if count == 1 else f"{count} pictures are left out"
-    said = f"({what}: this agent takes no pictures. The user sees {'it' if count == 1 else 'them'}.)"
-    return {**result, "content": [*texts, text_block(said)]}
+    note = f"({what}: this agent takes no pictures. The user sees {'it' if count == 1 else 'them'}.)"
+    return {**result, "content": [*texts, text_block(note)]}
 
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
@@ -141,9 +141,9 @@ def _result(text: str, pictures: Iterable[dict[str, Any]], *, failed: bool) -> R
     return {"content": [text_block(text), *pictures], "isError": failed}
 
 
-def of_variables(found: Iterable[UserVariable], total: int) -> dict[str, Any]:
+def of_variables(variables: Iterable[UserVariable], total: int) -> dict[str, Any]:
     """The variables, one per line."""
-    lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in found]
+    lines = [f"{each.name}: {each.detail}{'' if each.size is None else f', {_size(each.size)}'}" for each in variables]
     if not lines:
         return text_result("There are no variables." if not total else f"None of the {total} variables matches.")
     return text_result("\n".join(lines))

@@ -28,10 +28,10 @@ class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
     @classmethod
-    def read(cls, said: Any) -> ClientInfo:
+    def read(cls, value: Any) -> ClientInfo:
         """Read what was sent, whatever it is."""
-        given = said if isinstance(said, dict) else {}
-        return cls(**{key: _clean(given.get(key)) for key in cls.__struct_fields__})
+        fields = value if isinstance(value, dict) else {}
+        return cls(**{key: _clean(fields.get(key)) for key in cls.__struct_fields__})
 
 
 class Program(Protocol):
@@ -114,8 +114,8 @@ class PairedServer(ToolServer):
             ]:
                 times += 1
                 if self._connection is not None:
-                    told = {"progressToken": token, "progress": times, "message": self._program.waits_for}
-                    self._connection.notify("notifications/progress", told)
+                    progress = {"progressToken": token, "progress": times, "message": self._program.waits_for}
+                    self._connection.notify("notifications/progress", progress)
             return call.result()
         except asyncio.CancelledError:
             call.cancel()

@@ -118,11 +118,11 @@ class RecordedServer(ToolServer):
     def __init__(
         self,
         tool_runner: ToolCaller,
-        asked: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
+        recorder: Callable[[str, dict[str, Any]], Callable[[Any, BaseException | None], None]],
         about: ServerAbout | None = None,
     ) -> None:
         super().__init__(tool_runner, about)
-        self._asked = asked
+        self._asked = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Answer one request; see :meth:`ToolServer.request`."""

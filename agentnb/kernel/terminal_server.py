@@ -106,8 +106,8 @@ class TerminalServer(ToolServer):
         used = None if self._kernel is None else self._kernel.registration
         return "\n".join(f"- {each.line}{' (in use)' if each.registration == used else ''}" for each in kernels)
 
-    async def _use(self, given: Any) -> str:
-        notebook = given.get("notebook") if isinstance(given, dict) else None
+    async def _use(self, arguments: Any) -> str:
+        notebook = arguments.get("notebook") if isinstance(arguments, dict) else None
         if not isinstance(notebook, str) or not notebook.strip():
             raise UsageError("'notebook' of use_notebook is a string.", hint="`paired_notebooks` lists what there is.")
         async with self._choosing:

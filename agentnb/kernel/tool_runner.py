@@ -75,12 +75,12 @@ class ToolRunner:
         failure: str | None = TURN_IS_OVER
         names: Collection[str] | None = None
         try:
-            given = checked(name, arguments)
+            valid = checked(name, arguments)
             demand_access(name, self._events.access())
         except AgentnbError as error:
             return content.text_result(str(error), failed=True)
         try:
-            result = await self._tools[name](given)
+            result = await self._tools[name](valid)
             failure = content.failure_of(result)
             names = result.pop(CHANGED_NAMES, None)
         except AgentnbError as error:
@@ -89,9 +89,9 @@ class ToolRunner:
         else:
             return content.for_agent(result, takes_pictures=self._events.takes_pictures())
         finally:
-            self._events.finished(call_words(name, given), failure, names)
+            self._events.finished(call_words(name, valid), failure, names)
 
-    async def _call_offer(self, plugin: str, tool: Tool, given: dict[str, Any]) -> Result:
+    async def _call_offer(self, plugin: str, tool: Tool, arguments: dict[str, Any]) -> Result:
         """Call the tool of a plug-in."""
-        show = functools.partial(self._events.show, call_words(tool.name, given))
-        return await call_offer(plugin, tool, dataclasses.replace(self._session, show=show), given)
+        show = functools.partial(self._events.show, call_words(tool.name, arguments))
+        return await call_offer(plugin, tool, dataclasses.replace(self._session, show=show), arguments)

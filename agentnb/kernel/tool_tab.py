@@ -73,9 +73,9 @@ class ToolTab:
         work = self.runner.look(look)
         return await self.job_queue.run(work, self.owner, patience=self.patience, timeout=self.look_seconds)
 
-    async def notebook(self, given: dict[str, Any], *, outputs: bool = False) -> NotebookView:
+    async def notebook(self, arguments: dict[str, Any], *, outputs: bool = False) -> NotebookView:
         """The notebook that a call names, else the one that was used last."""
-        read = asyncio.to_thread(self.runner.notebook, outputs=outputs, named=given.get("notebook"))
+        read = asyncio.to_thread(self.runner.notebook, outputs=outputs, named=arguments.get("notebook"))
         try:
             return await asyncio.wait_for(read, LOOK_SECONDS)
         except asyncio.TimeoutError:

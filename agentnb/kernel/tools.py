@@ -270,15 +270,15 @@ def checked(name: str, arguments: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise UsageError(f"The arguments of {name} are an object.")
     schema = kernel_tools()[name]["inputSchema"]
-    given = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
-    missing = [key for key in schema["required"] if key not in given]
-    unknown = [key for key in given if key not in schema["properties"]]
+    valid = {_NEW_NAMES.get((name, str(key)), str(key)): value for key, value in arguments.items() if value is not None}
+    missing = [key for key in schema["required"] if key not in valid]
+    unknown = [key for key in valid if key not in schema["properties"]]
     if missing or unknown:
         what = f"wants {missing[0]!r}" if missing else f"has no argument {unknown[0]!r}"
         raise UsageError(f"{name} {what}.", hint=f"It takes {', '.join(schema['properties'])}.")
-    for key, value in given.items():
+    for key, value in valid.items():
         _check(f"{key!r} of {name}", value, schema["properties"][key])
-    return given
+    return valid
 
 
 def _check(what: str, value: Any, schema: Schema) -> None:

@@ -103,17 +103,17 @@ class PytestCassettes:
         """What was not as recorded in *cassette* since this was asked last."""
         fresh: list[str] = []
         for report in self._reports(cassette):
-            replayer, found = report["replayer"], report["mismatches"]
-            fresh += found[self._told.get(replayer, 0) :]
-            self._told[replayer] = len(found)
-        said = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
-        self.deviations += said
-        return said
+            replayer, mismatches = report["replayer"], report["mismatches"]
+            fresh += mismatches[self._told.get(replayer, 0) :]
+            self._told[replayer] = len(mismatches)
+        news = [f"not as recorded in {os.path.relpath(cassette)}: {text}" for text in dict.fromkeys(fresh)]
+        self.deviations += news
+        return news
 
     def check(self, cassette: Path) -> None:
         """Make sure that all was as recorded."""
-        if found := self.news(cassette):
-            raise CassetteMismatch("\n".join(found))
+        if news := self.news(cassette):
+            raise CassetteMismatch("\n".join(news))
 
     def settle(self, cassette: Path, sessions: Sequence[Session]) -> None:
         """Wait until the replayers have seen every prompt of *sessions* that was made, awaited or not."""
@@ -151,8 +151,8 @@ class PytestCassettes:
     def shipped(self) -> dict[str, Any]:
         """What `add` takes in another process."""
         turns = {path: sorted(turns) for path, turns in self.gathered().items()}
-        found = {"deviations": self.deviations, "is_unreported": self.is_unreported, "recorded": self.recorded}
-        return {"turns": turns, **found}
+        notes = {"deviations": self.deviations, "is_unreported": self.is_unreported, "recorded": self.recorded}
+        return {"turns": turns, **notes}
 
     def add(self, shipped: dict[str, Any]) -> None:
         """Another process, a worker of pytest-xdist, has run notebooks and tests too."""

@@ -103,8 +103,8 @@ def _class_name(kind: type[Any]) -> str:
 
 
 def _string(value: str, credentials: Credentials) -> str:
-    shown = repr(cut(masked(value[:_WINDOW], credentials), LONGEST - 40))
-    return shown if len(value) <= _WINDOW else f"{shown} (str, {len(value):,} characters)"
+    text = repr(cut(masked(value[:_WINDOW], credentials), LONGEST - 40))
+    return text if len(value) <= _WINDOW else f"{text} (str, {len(value):,} characters)"
 
 
 def _number_or_bytes(value: Any) -> str:
@@ -116,20 +116,20 @@ def _number_or_bytes(value: Any) -> str:
 
 def _items(value: Any, depth: int, credentials: Credentials) -> str:
     opening, closing = _BRACKETS[type(value)]
-    shown = [_text(item, "", depth + 1, credentials) for item in islice(value, MOST_ITEMS)]
+    texts = [_text(item, "", depth + 1, credentials) for item in islice(value, MOST_ITEMS)]
     if len(value) > MOST_ITEMS:
-        shown.append(f"… {len(value):,} items")
-    return f"{opening}{', '.join(shown)}{closing}"
+        texts.append(f"… {len(value):,} items")
+    return f"{opening}{', '.join(texts)}{closing}"
 
 
 def _mapping(value: dict[Any, Any], depth: int, credentials: Credentials) -> str:
-    shown = [
+    texts = [
         f"{_text(key, '', depth + 1, credentials)}: {_item(key, item, depth, credentials)}"
         for key, item in islice(value.items(), MOST_ITEMS)
     ]
     if len(value) > MOST_ITEMS:
-        shown.append(f"… {len(value):,} items")
-    return f"{{{', '.join(shown)}}}"
+        texts.append(f"… {len(value):,} items")
+    return f"{{{', '.join(texts)}}}"
 
 
 def _item(key: Any, item: Any, depth: int, credentials: Credentials) -> str:
