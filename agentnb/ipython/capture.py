@@ -44,7 +44,7 @@ class Sink:
 
     @property
     def printed(self) -> str:
-        """What was printed."""
+        """The printed text."""
         cut = [f"\n… ({self._left_out:,} characters left out) …\n"] if self._left_out else []
         return without_colours("".join([*self._head, *cut, *self._tail]))
 
@@ -158,7 +158,7 @@ def _replaced(target: Any, name: str, new: Any) -> Iterator[None]:
 
 
 def _split(mine: Callable[..., Any]) -> Callable[[Any, Any], Callable[..., Any]]:
-    """What calls *mine* for the captured code, with its sink and the shell, and for all other what was there before."""
+    """Makes a function that calls *mine* for the captured code, and the function from before for all other code."""
 
     def make(shell: Any, before: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -63,7 +63,7 @@ class CellErrors:
 
     @property
     def last(self) -> ErrorSummary | None:
-        """What failed last; None before anything has."""
+        """The last error; None before anything has failed."""
         with self._lock:
             return self._errors[-1] if self._errors else None
 
@@ -120,7 +120,7 @@ class CellErrors:
 
 
 def text_of(error: ErrorSummary) -> str:
-    """What an agent is shown of *error*: what was told of it, and how its cell reads now where that has changed."""
+    """*error* as an agent gets it, with the present text of its cell where that has changed."""
     cell = _cell_of(error)
     if cell is None:
         return error.text
@@ -148,13 +148,13 @@ def errors_of(shell: Any) -> CellErrors:
 
 
 def _is_of(error: ErrorSummary, params: FailedParams) -> bool:
-    """Whether *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
+    """True if *error* is the one that a page shows. Until the kernel's reply comes, the page has no execution count."""
     is_same_run = params.count is None or error.place.count == params.count
     return is_same_run and (error.place.cell_id, error.name) == (params.cell_id, params.name)
 
 
 def _from_output(params: FailedParams) -> ErrorSummary:
-    """What can be told of an error that is only an output."""
+    """The error that a page shows as an output."""
     credentials = Credentials(os.environ)
     place = f"{cell_name('code', params.count)} (cell id {params.cell_id})"
     name, message = params.name[:100], cut(masked(params.message, credentials), LONGEST_MESSAGE)

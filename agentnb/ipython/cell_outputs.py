@@ -128,7 +128,7 @@ class _Display:
 
 
 def has_live_figure() -> bool:
-    """Whether a figure of matplotlib is open."""
+    """True if a figure of matplotlib is open."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     return helpers is not None and helpers.Gcf.get_active() is not None
 
@@ -163,7 +163,7 @@ def _is_figure(bundle: Mapping[str, Any]) -> bool:
 
 
 def _bounded(kind: str, value: Any) -> Any:
-    """What is kept of a displayed value; of a picture that is too large only its size in bytes."""
+    """The part of a displayed value that is kept; of a picture that is too large only its size in bytes."""
     value = encoded(value)  # ipykernel publishes bytes
     if isinstance(value, str):
         if kind in PICTURES:

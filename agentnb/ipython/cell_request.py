@@ -13,7 +13,7 @@ from typing import Any
 
 
 class CellRequest:
-    """What a shell was asked, for the cell that runs in each thread."""
+    """The request that a shell answers, for the cell that runs in each thread."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

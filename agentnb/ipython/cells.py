@@ -82,7 +82,7 @@ def _text(cell: NotebookCell, outputs: Mapping[int, str]) -> str:
 
 
 class Quotes:
-    """What the user has added to messages, in one shell. Usable from any thread."""
+    """The code that the user has added to messages, in one shell. Usable from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,6 +110,6 @@ class Quotes:
 
 
 def quotes_of(shell: Any) -> Quotes:
-    """What was added to messages in *shell*."""
+    """The quotes of *shell*."""
     quotes: Quotes = shell.__dict__.setdefault(_ATTRIBUTE, Quotes())
     return quotes

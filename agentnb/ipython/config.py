@@ -71,7 +71,7 @@ class Agentnb(Configurable):
         return sources
 
     def layers(self) -> dict[str, Layer]:
-        """What ``%config`` and ``ipython_config.py`` say, by name."""
+        """The settings of ``%config`` and ``ipython_config.py``, by name."""
         names = {*self.config.get(Agentnb.__name__, {}), *self._chosen}
         layers = {}
         for name in names & set(SETTINGS):
@@ -142,7 +142,7 @@ def settings_of(shell: Any) -> Agentnb:
 
 
 def _is_replayed() -> bool:
-    """Whether a cassette describes the agents: then it does not matter which are here."""
+    """True if a cassette describes the agents: then it does not matter which are here."""
     return bool(os.environ.get("AGENTNB_CASSETTE"))
 
 

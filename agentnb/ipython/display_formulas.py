@@ -97,7 +97,7 @@ def _formula(lines: Sequence[str], start: int, closings: Mapping[str, Sequence[i
 
 
 def _opening(line: str) -> _Opening | None:
-    """What *line* begins, if it begins a formula."""
+    """The formula that *line* begins, if it begins one."""
     rest = line.lstrip(" \t>")
     if marker := _MARKER.match(rest):
         rest = rest[marker.end() :].lstrip(" \t")
@@ -106,7 +106,7 @@ def _opening(line: str) -> _Opening | None:
 
 
 def _closed(line: str, sign: str) -> tuple[str, str] | None:
-    """What stands before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
+    """The text before the *sign* that ends *line*, and the punctuation behind it; None where it does not end so."""
     rest = line.rstrip(" \t")
     after = rest[-1:] if rest.endswith((".", ",", ";")) else ""
     rest = rest.removesuffix(after)

@@ -69,7 +69,7 @@ class Execution:
 
     @property
     def printed(self) -> str:
-        """What it has printed so far, with colours; from any thread."""
+        """The text that it has printed so far, with colours; from any thread."""
         return "" if self._sink is None else self._sink.latest
 
     def begin(self, done: Callable[[Ran], None], *, loop_is_free: bool) -> None:

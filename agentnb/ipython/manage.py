@@ -227,7 +227,7 @@ COMMANDS: dict[str, Callable[[Tabs, str], Any]] = {
     "untrust": _untrust,
     "sidebar": lambda *_: sidebar(),
 }
-"""What `%agents` does, by its first word; each gets the tabs and the rest of the line."""
+"""The commands of `%agents`, by their word; each gets the tabs and the rest of the line."""
 
 
 def commands() -> dict[str, Callable[[Tabs, str], Any]]:
@@ -267,4 +267,4 @@ OTHER_WORDS = {
     "stop": "cancel",
     "switch": "use",
 }
-"""What else people call these commands; a guess by spelling would be another one (`start`: `restart`)."""
+"""Other words that people use for these commands; a guess by spelling would be another one (`start`: `restart`)."""

@@ -142,7 +142,7 @@ def _piece(lines: list[str], start: int, end: int, code: Token | None, fences: F
 
 
 def _before(line: str, code: Token) -> str:
-    """What stands on *line* before the code: the marks of the list or quote that it is in."""
+    """The beginning of *line* before the code: the marks of the list or quote that it is in."""
     if code.type == "fence":
         return line[: line.find(code.markup)]
     first = code.content.split("\n", 1)[0]

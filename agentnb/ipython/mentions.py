@@ -66,7 +66,7 @@ def represented(value: Any, name: str) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What mentions can name."""
+    """The things that mentions can name."""
 
     variables: Mapping[str, Any]
     cells: Sequence[str]
@@ -90,7 +90,7 @@ def scope_of(
     represent: Callable[[Any, str], str | None] = represented,
     known_outputs: KnownOutputs | None = None,
 ) -> Scope:
-    """What mentions can name in an IPython shell."""
+    """The scope of an IPython shell."""
     return Scope(
         variables=shell.user_ns,
         cells=cells_run(shell),
@@ -104,7 +104,7 @@ def scope_of(
 
 
 def attachments(prompt: str, names: Iterable[str], scope: Scope) -> tuple[MessageAttachment, ...]:
-    """What *prompt* mentions and what *names* name, each once, in that order."""
+    """The attachments of the mentions in *prompt* and of *names*, each once, in that order."""
     attached: dict[str, MessageAttachment] = {}
     for name, place in _mentions(prompt):
         for attachment in _resolve(name, place, scope):

@@ -1,4 +1,4 @@
-"""What mentions of cells, outputs and figures attach: text with the outputs in it, and the pictures.
+"""The attachments of mentions of cells, outputs and figures: text with the outputs in it, and the pictures.
 
 A page that shows the notebook is asked first, because it has what the user sees: outputs from before agentnb was
 loaded, and SVGs and charts drawn as PNG. What the kernel itself has seen stands in where no page answers.
@@ -54,7 +54,7 @@ class KnownOutputs:
         return [outputs[cell_id] if cell_id in outputs else seen.of(count) if count else [] for count, cell_id in cells]
 
     def error_of(self, count: int | None) -> str | None:
-        """What is told of the error of the cell with an execution count."""
+        """The error of the cell with an execution count, as text."""
         error = errors_of(self._shell).of(count) if count else None
         return None if error is None else text_of(error)
 
@@ -127,5 +127,5 @@ def several(attached: Iterable[Sequence[MessageAttachment]]) -> list[MessageAtta
 
 
 def output_heading(count: int | None) -> str:
-    """What comes between a cell and its outputs, by the cell's execution count."""
+    """The line between a cell and its outputs, by the cell's execution count."""
     return f"Out[{count}]:" if count else "Output:"

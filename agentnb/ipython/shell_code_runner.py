@@ -71,7 +71,7 @@ class ShellCodeRunner:
         return f"{text}\n\n{documented}" if documented else text
 
     def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
-        """What the page told of last; else the file that Jupyter started this kernel for."""
+        """The notebook that the page showed last; else the file that Jupyter started this kernel for."""
         session = os.environ.get(SESSION, "")
         notebooks = open_notebooks(lab())
         notebook = current_notebook() if named is None else named_notebook(named, notebooks)
@@ -85,7 +85,7 @@ class ShellCodeRunner:
         )
 
     def notebooks(self) -> Sequence[NotebookView]:
-        """What pages told of."""
+        """The notebooks that pages show."""
         notebooks = open_notebooks(lab())
         return [_live(each, file_of(os.environ.get(SESSION, ""), each, notebooks), {}) for each in notebooks]
 

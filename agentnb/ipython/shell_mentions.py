@@ -62,7 +62,7 @@ class ShellMentions:
         self._patience = patience
 
     def suggest(self, start: str, cwd: Path) -> list[Suggestion]:
-        """What a prompt can mention that holds *start*, most likely first.
+        """The mentions that hold *start*, most likely first.
 
         The cells of now come first, then the user's variables, the last used one first, then files and earlier cells;
         last are modules and the names that IPython put there. Names that begin with *start* come before those that hold
@@ -74,7 +74,7 @@ class ShellMentions:
         return self._detailed(suggestions[:MOST])
 
     def attach(self, prompt: str, cwd: Path) -> tuple[MessageAttachment, ...]:
-        """What *prompt* mentions, each once; an ``@`` that means nothing here is the user's own word."""
+        """The attachments of the mentions in *prompt*, each once; an ``@`` without a meaning here is prose."""
         attached: dict[str, MessageAttachment] = {}
         is_busy = False
 
@@ -187,7 +187,7 @@ class ShellMentions:
 
 
 def _page_outputs(cell_ids: Sequence[str]) -> Sequence[CellOutputsParams]:
-    """What a page tells of outputs; nothing on the main thread, which may have to hear the answer."""
+    """The outputs that a page knows; none on the main thread, which may have to hear the answer."""
     if threading.current_thread() is threading.main_thread():
         return ()
     return lab().outputs(cell_ids, _PAGE_SECONDS)

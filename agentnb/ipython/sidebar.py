@@ -84,7 +84,7 @@ class _Asking:
 
 
 def _instead(session: Session | None) -> dict[str, Any]:
-    """What the output becomes where no page has the extension."""
+    """The output where no page has the extension."""
     from ipywidgets import HTML, VBox
 
     from agentnb.comm import frontend

@@ -41,7 +41,7 @@ class TurnDisplay(Protocol):
 
 
 def display_for(turn: Turn, audience: Audience, view: str, *, blocking: bool, replaces: bool = True) -> TurnDisplay:
-    """What shows a turn."""
+    """The display for a turn."""
     if audience is Audience.TERMINAL:
         return TerminalDisplay(turn)
     if view == "live" or (view == "auto" and audience is Audience.PAGE):

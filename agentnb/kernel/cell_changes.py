@@ -112,7 +112,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def detail(self) -> str:
-        """What else than its text changed, in a few words."""
+        """The changes besides its text, in a few words."""
         if self.before is None or self.after is None:
             return ""
         changes = ["moved"] if self.moved else []
@@ -124,7 +124,7 @@ class CellRecord(msgspec.Struct, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether the cell is as before."""
+        """True if the cell is as before."""
         if self.before is None or self.after is None:
             return self.before == self.after
         return self.before == self.after and self.is_known and not self.detail

@@ -27,7 +27,7 @@ SECOND_LINE = 2
 """The first that a cell can be split before."""
 TYPE_NAMES = {"code": "code", "markdown": "Markdown", "raw": "raw"}
 BETWEEN_MERGED = "\n\n"
-"""What stands between the texts of merged cells, as JupyterLab merges them."""
+"""The separator between the texts of merged cells, as JupyterLab merges them."""
 
 
 class CellPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ def plan_cells(name: str, arguments: Mapping[str, Any], notebook: NotebookView) 
 
 
 def proposed_cell(name: str, arguments: Mapping[str, Any], notebook: NotebookView) -> ToolCallCell | None:
-    """What a page shows in the cell that the call of a tool would change; None where it changes none."""
+    """The proposal that a page shows in the cell that a call would change; None where it changes none."""
     if not notebook.live or name not in PLANS:
         return None
     try:
@@ -291,7 +291,7 @@ def check_locks(tool: str, cells: Sequence[NotebookCell]) -> None:
 
 
 def note_on_file(notebook: NotebookView) -> str:
-    """What to add to the answer of a tool that changed *notebook*; empty where its file can be written."""
+    """A note for the answer of a tool that changed *notebook*; empty where its file can be written."""
     if not notebook.read_only:
         return ""
     return (

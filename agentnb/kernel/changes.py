@@ -1,4 +1,4 @@
-"""What an agent changed in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
+"""The changes of an agent in the kernel and the notebook, by turn: to be shown, undone, redone and kept.
 
 Variables are watched while an agent's code runs (:mod:`agentnb.kernel.variables`); what a name was bound to before is
 held, within a limit, until the change is kept or the conversation is closed. Undo binds it again. Nothing of the
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentnb.kernel.variables.changes import VariableChange
 
 Choice = Literal["mine", "theirs"]
-"""What to do about a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
+"""The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
 
 HELD_BYTES = 512 * 1024 * 1024
 """About how much memory the old objects of one conversation may hold."""
@@ -50,7 +50,7 @@ class KernelConflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Turn:
-    """What one turn has changed."""
+    """The changes of one turn."""
 
     def __init__(self) -> None:
         self.cells: dict[str, CellRecord] = {}
@@ -292,7 +292,7 @@ class KernelChanges:
         return done
 
     def _file_hashes(self, cells: Sequence[CellRecord]) -> tuple[str, str] | None:
-        """Of the file that the page has all of when it has been given *cells*; None where it lacks others then."""
+        """The hashes of the file that the page has all of once it has *cells*; None where it lacks others then."""
         hashes = {cell.file_hashes if cell.offered else None for cell in cells}
         with self._lock:
             all_cells = [cell for turn in self._turns.values() for cell in turn.cells.values()]
@@ -373,7 +373,7 @@ class KernelChanges:
             return tuple(variable.id for variable, _ in ready)
 
     def _replaced(self, variable: NameChange, names: Mapping[str, Any]) -> Binding | None:
-        """What the name is bound to now, held so that it can be bound again."""
+        """The object that the name is bound to now, held so that it can be bound again."""
         if variable.target is not None:
             variable.target.read()
         if variable.name not in names:
@@ -403,7 +403,7 @@ class KernelChanges:
 
 
 def _present_names(turn: _Turn, notebooks: Sequence[NotebookView]) -> dict[str, str]:
-    """What the notebooks of a turn are called now: one that was renamed meanwhile is the open one with its cells."""
+    """The present names of a turn's notebooks: one that was renamed meanwhile is the open one with its cells."""
     names = {cell.notebook: cell.notebook for cell in turn.cells.values()}
     cells_of = {each.name: {cell.id for cell in each.cells} for each in notebooks}
     for name in names:

@@ -91,7 +91,7 @@ def chart_of(output: Mapping[str, Any]) -> Chart | None:
 
 
 def is_drawable(library: str) -> bool:
-    """Whether what draws the charts of *library* is installed."""
+    """True if what draws the charts of *library* is installed."""
     return all(importlib.util.find_spec(name) is not None for name in _RENDERERS[library])
 
 
@@ -121,7 +121,7 @@ def _drawn(chart: Chart) -> bytes | str:
 
 
 def run_renderer(command: Sequence[str], specification: str, timeout: float) -> bytes:
-    """What a program makes of a chart."""
+    """The PNG that a program draws of a chart."""
     program = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )

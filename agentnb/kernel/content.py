@@ -129,7 +129,7 @@ def for_agent(result: Result, *, takes_pictures: bool) -> Result:
 
 
 def shown_on_card(result: Result) -> tuple[ToolContent, ...]:
-    """What the tool call's card shows of *result*."""
+    """*result* as the tool call's card shows it."""
     return tuple(_shown(block) for block in result["content"])
 
 

@@ -1,4 +1,4 @@
-"""What failed, as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
+"""An error as text for an agent: the error, the user's own frames with their lines and values, causes, groups.
 
 The user's own frames are those of cells and of files in the workspace; others are told in a line each. None of the
 user's code runs for it (no ``__str__``, no ``__repr__``, no property), so an error that hangs or raises when it is
@@ -72,7 +72,7 @@ class ErrorSummary(msgspec.Struct, frozen=True):
 
     @property
     def mention(self) -> str:
-        """What to write after the ``@`` to mean it."""
+        """The word after the ``@`` that mentions it."""
         return "error" if self.place.count is None else f"error:{self.place.count}"
 
     @property
@@ -165,7 +165,7 @@ class _Telling:
         return lines
 
     def message(self, error: BaseException, displayed: str | None = None) -> str:
-        """What *error* says, without a call of the user's own code."""
+        """The message of *error*, without a call of the user's own code."""
         text = _message(error, displayed, self.credentials)
         return self._masked_cut(text, LONGEST_MESSAGE)
 
@@ -272,7 +272,7 @@ class _Telling:
         return "The text given" if file.startswith("<") else _short(file)
 
     def _is_own(self, file: str) -> bool:
-        """Whether *file* is a cell or a file of the workspace; remembers which cell."""
+        """True if *file* is a cell or a file of the workspace; remembers which cell."""
         if file not in self._own:
             place = self._cell_of(file)
             if place is not None:
@@ -323,7 +323,7 @@ def _is_builtin(kind: type[Any]) -> bool:
 
 
 def _are_plain(arguments: tuple[Any, ...]) -> bool:
-    """Whether Python can write them out at once, without other code."""
+    """True if Python can write them out at once, without other code."""
     size = sum(len(each) if type(each) in (str, bytes) else 20 for each in arguments)
     huge = any(type(each) is int and each.bit_length() > 1_000 for each in arguments)  # noqa: PLR2004
     return all(type(each) in _PLAIN for each in arguments) and not huge and (len(arguments) == 1 or size <= _WINDOW)

@@ -27,7 +27,7 @@ MOST_SESSIONS = 32
 SESSION = "mcp-session-id"
 PATH = "/mcp"
 _NEVER = secrets.token_bytes(32)
-"""What nobody sends."""
+"""A separator that nobody sends."""
 
 
 def demand_loopback(title: str, *, reached: bool) -> None:
@@ -172,7 +172,7 @@ class _Session:
         self._server.opened(self._connection, self.close)
 
     async def answer(self, message: RpcMessage) -> bytes | None:
-        """What *message* is answered with; None where it is no request, or is cancelled."""
+        """The answer to *message*; None where it is no request, or is cancelled."""
         if message.id is None or message.method is None:
             self._connection.handle([message])
             return None

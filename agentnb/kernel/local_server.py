@@ -1,4 +1,4 @@
-"""What the servers of the kernel tools share that listen on this machine: a secret token, and connections that end."""
+"""The base of the servers of the kernel tools that listen on this machine: a secret token, and connections that end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LocalServer:
         raise NotImplementedError
 
     def is_secret(self, sent: str, secret: str) -> bool:
-        """Whether *sent* is the secret; in constant time, so that the time of the answer says nothing about it."""
+        """True if *sent* is the secret; in constant time, so that the time of the answer says nothing about it."""
         return hmac.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -78,7 +78,7 @@ class OutputPicture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputText(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent gets of outputs."""
+    """Outputs as an agent gets them."""
 
     text: str
     pictures: tuple[OutputPicture, ...] = ()
@@ -96,7 +96,7 @@ def picture_size(data: str) -> int:
 
 
 def _chart_in(html: str) -> str:
-    """What the HTML draws that Altair and Plotly give where no renderer is known to be there; empty for other HTML."""
+    """The chart in HTML that Altair and Plotly give where they know no renderer; empty for other HTML."""
     match = PLOTLY_HTML.search(html) or (ALTAIR_HTML.search(html) if "vegaEmbed" in html else None)
     return "" if match is None else html[match.end() :].partition("</script>")[0].strip()
 
@@ -216,7 +216,7 @@ class _Reading:
 
 
 def is_picture(data: str, kind: str) -> bool:
-    """Whether base64 *data* begins as a picture of that *kind* does."""
+    """True if base64 *data* begins as a picture of that *kind* does."""
     try:
         start = base64.b64decode(data[:32], validate=True)
         base64.b64decode(data, validate=True)

@@ -45,7 +45,7 @@ _LARGEST_BYTES = 100_000
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of a paired kernel says."""
+    """The file of a paired kernel."""
 
     machine: str
     pid: int
@@ -159,7 +159,7 @@ def _kernel(registration: Registration, description: dict[str, Any]) -> PairedKe
 
 
 def _read(path: Path) -> Registration | None:
-    """What *path* says, if it is a file of this user's that no other user can write."""
+    """The registration in *path*, if it is a file of this user's that no other user can write."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor

@@ -21,7 +21,7 @@ _LONGEST_WORD = 40
 
 
 class ClientInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program says of itself (MCP ``clientInfo``), short and on one line; nothing of it is trusted."""
+    """The name that a program gives itself (MCP ``clientInfo``), short and on one line; it is not trusted."""
 
     name: str = ""
     title: str = ""
@@ -47,11 +47,11 @@ class Program(Protocol):
 
     @property
     def waits_for(self) -> str:
-        """What its calls wait for."""
+        """The reason why its calls wait."""
         ...
 
     async def describe(self) -> dict[str, Any]:
-        """What a program is told of the kernel before it chooses it."""
+        """The description of the kernel, from which a program chooses."""
         ...
 
     def introduce(self, info: ClientInfo) -> None:

@@ -1,4 +1,4 @@
-"""What a rehearsal tells: :class:`Rehearsal`, as Python shows it; and the plug-in that makes one."""
+"""The result of a rehearsal, as Python shows it; and the plug-in that makes one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROWS = 50
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What code or a command would do. Nothing of it has been done.
+    """The effect that code or a command would have. Nothing of it has been done.
 
     Attributes:
         available: Whether it could be rehearsed at all.
@@ -66,7 +66,7 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def summary(self) -> str:
-        """What it would do, in a line.
+        """The effect in a line.
 
         Example:
             >>> Rehearsal(files=(RehearsalFile(path="a", status="deleted"),), connections=("x:80",)).summary
@@ -140,7 +140,7 @@ def unavailable(reason: str) -> Rehearsal:
 def rehearse_command(
     command: str, folder: str, *, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> Rehearsal:
-    """What a command of the shell would do; see :meth:`agentnb.ports.Previewer.command`."""
+    """Rehearse a command of the shell; see :meth:`agentnb.ports.Previewer.command`."""
     previewer: Previewer | None = plugins().first("previewers")
     return _NO_PLUGIN if previewer is None else previewer.command(command, folder, env=env, seconds=seconds)
 

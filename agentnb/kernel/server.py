@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 
 
 class ServerAbout(NamedTuple):
-    """What a server of tools says of itself."""
+    """The description that a server of tools gives of itself."""
 
     name: str
     title: str

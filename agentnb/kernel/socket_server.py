@@ -105,7 +105,7 @@ class SocketServer(LocalServer):
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end of a Unix socket is this user's; True where the system does not say."""
+    """True if the process at the other end of a Unix socket is this user's; True where the system does not say."""
     try:
         if hasattr(socket, "SO_PEERCRED"):  # Linux: struct ucred
             _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

@@ -32,7 +32,7 @@ LOOK_SECONDS = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class ToolEvents:
-    """What the tools ask and tell the host of their tab.
+    """The callbacks by which the tools reach the host of their tab.
 
     Attributes:
         authorize: Asks the policy, and if need be the user; raises where the answer is no.

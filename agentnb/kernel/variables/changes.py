@@ -63,17 +63,17 @@ class Binding:
 
     @property
     def is_available(self) -> bool:
-        """Whether the object is still there, held or because something else refers to it."""
+        """True if the object is still there, held or because something else refers to it."""
         return bool(self.objects)
 
     @property
     def is_held(self) -> bool:
-        """Whether the object stays because of this."""
+        """True if the object stays because of this."""
         return bool(self._held)
 
     @property
     def is_followed(self) -> bool:
-        """Whether a weak reference shows if the object is still there."""
+        """True if a weak reference shows whether the object is still there."""
         return self._weak is not None
 
     def hold(self) -> None:
@@ -96,12 +96,12 @@ class Binding:
             self.contents = fingerprint(value)
 
     def is_of(self, value: Any) -> bool:
-        """Whether *value* is this very object, or a number or text that equals it."""
+        """True if *value* is this very object, or a number or text that equals it."""
         return any(is_same(each, value) for each in self.objects)
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether both are one object, or equal numbers or texts of one type."""
+    """True if both are one object, or equal numbers or texts of one type."""
     return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
 
 
@@ -122,7 +122,7 @@ class NameChange:
 
     @property
     def status(self) -> Status:
-        """Whether the name was added or deleted, else changed."""
+        """``added`` or ``deleted``, else ``changed``."""
         return "added" if self.before is None else "deleted" if self.after is None else "changed"
 
     @property
@@ -173,11 +173,11 @@ class NameChange:
         return None
 
     def is_done(self, names: Mapping[str, Any]) -> bool:
-        """Whether the name is bound to the target already."""
+        """True if the name is bound to the target already."""
         return self._is_bound(self.target, names)
 
     def is_untouched(self, names: Mapping[str, Any]) -> bool:
-        """Whether the name is bound to the source, and that has not been changed in place since."""
+        """True if the name is bound to the source, and that has not been changed in place since."""
         source = self.source
         if source is None or source.contents is None or not self._is_bound(source, names):
             return self._is_bound(source, names)

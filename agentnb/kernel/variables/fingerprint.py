@@ -58,7 +58,7 @@ def fingerprint(value: Any) -> object | None:
 
 
 def is_primitive(value: Any) -> bool:
-    """Whether *value* is a number, a text, bytes or None: objects that nobody can change in place."""
+    """True if *value* is a number, a text, bytes or None: objects that nobody can change in place."""
     return type(value) in _PRIMITIVE
 
 
@@ -274,7 +274,7 @@ def _reader(kind: type) -> Callable[[_Reading, Any, int], object] | None:
 
 
 def _is_own(kind: type) -> bool:
-    """Whether the attributes of objects of the class *kind* are read."""
+    """True if the attributes of objects of the class *kind* are read."""
     package = getattr(kind, "__module__", None)
     return isinstance(package, str) and package.split(".")[0] in ATTRIBUTES_OF
 

@@ -93,7 +93,7 @@ def _summary(value: Any, name: str) -> str:
 
 
 def is_of_known_package(kind: type[Any]) -> bool:
-    """Whether *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
+    """True if *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
     module = vars(kind).get("__module__", "builtins")
     return type(module) is str and module.partition(".")[0] in _SHAPED_BY
 
@@ -154,7 +154,7 @@ def summarize_value(value: Any, name: str) -> ValueSummary:
 
 
 def difference(before: ValueSummary, after: ValueSummary) -> str:
-    """What became of an object, in a line."""
+    """The change from one object to another, in a line."""
     both = before.text if before.text == after.text else f"{before.text} → {after.text}"
     if not before.columns or not after.columns:
         return both

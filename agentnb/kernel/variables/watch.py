@@ -176,7 +176,7 @@ class Watches:
 
     @property
     def is_running(self) -> bool:
-        """Whether watched code has the main thread now."""
+        """True if watched code has the main thread now."""
         return bool(self._stack)
 
     def enter(self, watch: VariableWatch) -> None:
