@@ -11,6 +11,7 @@ changes anything; the user's own Ctrl+Z takes an undo back, too.
 from __future__ import annotations
 
 import threading
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -23,10 +24,9 @@ from agentnb.kernel.variables.summary import summarize_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentnb.kernel.cell_changes import CellChange, CellOrder, CellRecord
+    from agentnb.kernel.cell_changes import CellOrder, CellRecord
     from agentnb.kernel.code_runner import CodeRunner, CodeWatch, Namespace, NotebookView
     from agentnb.kernel.job_queue import JobQueue
-    from agentnb.kernel.variables.changes import VariableChange
 
 Choice = Literal["mine", "theirs"]
 """The answer to a conflict: leave what is there now (``"mine"``), or replace it (``"theirs"``)."""
@@ -95,8 +95,8 @@ class KernelChanges:
             self._current = turn_id
             self._turns.setdefault(turn_id, _Turn())
 
-    def end(self, turn_id: str) -> tuple[CellChange | VariableChange, ...]:
-        """The turn has ended, or is to be shown while it runs: what it has changed so far, cells first.
+    def end(self, turn_id: str) -> tuple[CellRecord | NameChange, ...]:
+        """The turn has ended, or is to be shown while it runs: its changes so far, cells first.
 
         Code that goes on after the turn's end can change more; then :attr:`changed` is called.
         """
@@ -105,8 +105,7 @@ class KernelChanges:
             if turn is None:
                 return ()
             turn.ended = True
-            cells = [cell.as_change() for cell in turn.cells.values()]
-            return (*cells, *(turn.variables[name].as_change() for name in sorted(turn.variables)))
+            return (*map(copy, turn.cells.values()), *(copy(turn.variables[name]) for name in sorted(turn.variables)))
 
     def cells_changed(self, changes: Iterable[CellRecord], orders: tuple[CellOrder, CellOrder] | None = None) -> None:
         """The agent has changed cells of one notebook, by a tool of ours."""

@@ -6,8 +6,6 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from agentnb.kernel.variables.fingerprint import fingerprint, is_primitive
 from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
 
@@ -19,20 +17,6 @@ Status = Literal["added", "changed", "deleted"]
 _KEPT = "It was kept: the old object is no longer held."
 _IN_PLACE = "It was changed in place, which cannot be undone."
 _PARTLY = "Before, the object was changed in place, too: undo binds it again as it is now."
-
-
-class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that a turn changed."""
-
-    id: str
-    name: str
-    status: Status
-    before: str | None
-    after: str | None
-    detail: str
-    undoable: bool
-    undone: bool = False
-    reason: str | None = None
 
 
 class Binding:
@@ -196,22 +180,17 @@ class NameChange:
             self.after = replaced
         self.undone = not self.undone
 
-    def as_change(self) -> VariableChange:
-        """The change as it is shown."""
-        before = None if self.before is None else self.before.summary
-        after = None if self.after is None else self.after.summary
-        refusal = self.refusal
-        return VariableChange(
-            id=self.id,
-            name=self.name,
-            status=self.status,
-            before=None if before is None else before.text,
-            after=None if after is None else after.text,
-            detail=_detail(before, after),
-            undoable=refusal is None,
-            undone=self.undone,
-            reason=refusal if refusal is not None else _PARTLY if self.in_place else None,
-        )
+    @property
+    def detail(self) -> str:
+        """The objects before and after, in a line."""
+        if self.before is not None and self.after is not None:
+            return difference(self.before.summary, self.after.summary)
+        return "".join(each.summary.text for each in self.bindings)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot be undone or redone, or is undone only in part."""
+        return self.refusal or (_PARTLY if self.in_place else None)
 
 
 def variable_id(name: str) -> str:
@@ -223,12 +202,6 @@ def _is_one(one: Binding | None, other: Binding | None) -> bool:
     if one is None or other is None:
         return one is other
     return any(one.is_of(each) for each in other.objects)
-
-
-def _detail(before: ValueSummary | None, after: ValueSummary | None) -> str:
-    if before is None or after is None:
-        return (before or after or ValueSummary("")).text
-    return difference(before, after)
 
 
 def _room(binding: Binding) -> str:

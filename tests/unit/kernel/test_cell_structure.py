@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentnb.errors import KernelChangesConflict
-from agentnb.kernel.cell_changes import CellChange, CellPlace
+from agentnb.kernel.cell_changes import CellPlace, CellRecord
 from agentnb.policy.request import diffs
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
@@ -29,8 +29,8 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
     shown.close()
 
 
-def turn(tools: Tools) -> dict[str, CellChange]:
-    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellChange)}
+def turn(tools: Tools) -> dict[str, CellRecord]:
+    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellRecord)}
 
 
 def undo(tools: Tools, **choices: Any) -> None:
@@ -94,7 +94,7 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
     assert (page.cells, page.steps) == (before, 2)
     redo(tools)
     assert (page.cells, page.steps) == (after, 3)
-    assert all(change.undoable for change in turn(tools).values())
+    assert all(change.refusal is None for change in turn(tools).values())
 
 
 def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
@@ -231,7 +231,7 @@ def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had
     tools.call("delete_cell", cell="b")
     tools.call("move_cell", cell="c", above="a")
     tools.call("delete_cell", cell="c")
-    places = {name: each.place for name, each in turn(tools).items()}
+    places = {name: each.old_place for name, each in turn(tools).items()}
     assert places == {
         "cell:b": CellPlace(notebook="fit.ipynb", below="a", index=1),
         "cell:c": CellPlace(notebook="fit.ipynb", below="a", index=1),

@@ -12,18 +12,18 @@ import pytest
 from agentnb.errors import ChangesError, KernelBusy, KernelChangesConflict
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.job_queue import scheduler_of
-from agentnb.kernel.variables.changes import VariableChange, variable_id
+from agentnb.kernel.variables.changes import NameChange, variable_id
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 MADE = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'dose': [1, 2, 3]})\n"
 
 
-def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, VariableChange]:
+def turn(tools: Tools, *codes: str, turn_id: str = "turn-1") -> dict[str, NameChange]:
     """What a turn changes in which the agent runs *codes*, by name."""
     tools.changes.begin(turn_id)
     for code in codes:
         tools.text("run_code", code=code)
-    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, VariableChange)}
+    return {each.name: each for each in tools.changes.end(turn_id) if isinstance(each, NameChange)}
 
 
 def undo(tools: Tools, *names: str, turn_id: str = "turn-1", **choices: Any) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None
         "n": ("changed", "1 → 2"),
         "new": ("added", "list, 1 item"),
     }
-    assert all(each.undoable and each.id == f"variable:{name}" for name, each in found.items())
+    assert all(each.refusal is None and each.id == f"variable:{name}" for name, each in found.items())
 
 
 def test_frames_are_told_by_shape_columns_and_types(tools: Tools) -> None:
@@ -98,7 +98,7 @@ def test_object_changed_in_place_is_told_and_cannot_be_undone(tools: Tools, case
     tools.shell.run_cell(f"import numpy as np\n{before}")
     assert turn(tools, "y = repr(x)", turn_id="turn-0").keys() == {"y"}
     change = turn(tools, code)["x"]
-    assert (change.status, change.undoable) == ("changed", False)
+    assert (change.status, change.refusal is None) == ("changed", False)
     assert change.reason == "It was changed in place, which cannot be undone."
     with pytest.raises(ChangesError, match="'x' cannot be undone"):
         undo(tools, "x")
@@ -137,7 +137,7 @@ def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
     assert tools.shell.user_ns["xs"] is old
     assert tools.shell.user_ns["gone"] is gone
     assert "new" not in tools.shell.user_ns
-    assert all(each.undone and each.undoable for each in tools.changes.end("turn-1"))
+    assert all(each.undone and each.refusal is None for each in tools.changes.end("turn-1"))
     redo(tools, "xs", "gone", "new")
     assert tools.shell.user_ns["xs"] is new
     assert "gone" not in tools.shell.user_ns
@@ -253,7 +253,7 @@ def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
     tools.shell.run_cell("a = [1]\nb = [1]")
     turn(tools, "a = 2\nb = 2")
     tools.changes.keep("turn-1", ["variable:a"])
-    assert [(each.name, each.undoable) for each in tools.changes.end("turn-1")] == [("a", False), ("b", True)]
+    assert [(each.name, each.refusal is None) for each in tools.changes.end("turn-1")] == [("a", False), ("b", True)]
     with pytest.raises(ChangesError, match="It was kept"):
         undo(tools, "a")
     undo(tools, "b")
@@ -266,7 +266,12 @@ def test_old_objects_hold_limited_memory(tools: Tools) -> None:
     tools.use(tools.runner)
     tools.shell.run_cell("a = b'1' * 2_000_000\nb = b'2' * 2_000_000\nc = b'3' * 4_000_000")
     found = turn(tools, "a = 1", "b = 1", "c = 1", "d = 1")
-    assert {name: each.undoable for name, each in found.items()} == {"a": False, "b": True, "c": False, "d": True}
+    assert {name: each.refusal is None for name, each in found.items()} == {
+        "a": False,
+        "b": True,
+        "c": False,
+        "d": True,
+    }
     assert found["c"].reason == "The old object is no longer held: it holds about 4 MB, and room is limited."
 
 
