@@ -189,7 +189,7 @@ class _Reading:
                 (tuple(value.shape), str(value.dtype), str(value.device), value.requires_grad),
                 0 if value.is_inference() else value._version,  # noqa: SLF001 - PyTorch's count of changes in place
                 self._tensor_data(value),
-                None if grad is None else (id(grad), self._tensor_data(grad)),
+                None if grad is None or grad.layout is not torch.strided else (id(grad), self._tensor_data(grad)),
             )
 
     def _tensor_data(self, value: Any) -> object:
