@@ -20,7 +20,7 @@ from agentnb.rpc_message import RpcError, RpcMessage, encode, read_message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import ToolServer
+    from agentnb.kernel.server import ToolMcpServer
 
 LONGEST_HEAD = 64 * 1024
 MOST_SESSIONS = 32
@@ -50,13 +50,13 @@ class _Request(NamedTuple):
 class HttpServer(LocalServer):
     """Listens for one agent, once it is started (:meth:`started`)."""
 
-    def __init__(self, server: Callable[[], ToolServer]) -> None:
+    def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         super().__init__(server)
         self._port = 0
         self._sessions: dict[str, _Session] = {}
 
     @classmethod
-    async def started(cls, server: Callable[[], ToolServer]) -> HttpServer:
+    async def started(cls, server: Callable[[], ToolMcpServer]) -> HttpServer:
         """A server that listens."""
         listening = cls(server)
         try:
@@ -163,7 +163,7 @@ class HttpServer(LocalServer):
 class _Session:
     """One session of the agent's client."""
 
-    def __init__(self, make: Callable[[], ToolServer]) -> None:
+    def __init__(self, make: Callable[[], ToolMcpServer]) -> None:
         self.id = secrets.token_urlsafe(16)
         self._server = make()
         self._connection = connect(self._server, self._send)

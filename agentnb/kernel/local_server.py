@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import ToolServer
+    from agentnb.kernel.server import ToolMcpServer
 
 LONGEST_LINE = 16 * 1024 * 1024
 
@@ -19,7 +19,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 class LocalServer:
     """Listens for one agent. Runs on the host's loop."""
 
-    def __init__(self, server: Callable[[], ToolServer]) -> None:
+    def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         self.make_server = server
         self.token = secrets.token_urlsafe(32)
         self.listening: asyncio.AbstractServer | None = None

@@ -9,7 +9,7 @@ import msgspec
 
 from agentnb.kernel.paired_connection import ENDED, LINGER_SECONDS
 from agentnb.kernel.paired_kernels import DESCRIBE
-from agentnb.kernel.server import ToolServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.rpc_message import INVALID_REQUEST, RpcError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Program(Protocol):
         """The connection has ended; no effect where that is known."""
 
 
-class PairedServer(ToolServer):
+class PairedServer(ToolMcpServer):
     """Serves one connection."""
 
     def __init__(self, program: Program) -> None:
@@ -78,7 +78,7 @@ class PairedServer(ToolServer):
         self._ended: str | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """The connection is open; see :meth:`ToolServer.opened`."""
+        """The connection is open; see :meth:`ToolMcpServer.opened`."""
         self._connection, self._hang_up = connection, hang_up
 
     def closed(self) -> None:
@@ -86,7 +86,7 @@ class PairedServer(ToolServer):
         self._program.leave()
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`ToolServer.request`."""
+        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if self._ended is not None:
             raise RpcError(INVALID_REQUEST, self._ended)
         if method == DESCRIBE:

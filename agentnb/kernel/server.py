@@ -51,7 +51,7 @@ class ToolCaller(Protocol):
         ...
 
 
-class ToolServer:
+class ToolMcpServer:
     """The MCP server of one connection."""
 
     def __init__(self, tool_runner: ToolCaller, about: ServerAbout | None = None) -> None:
@@ -100,7 +100,7 @@ class ToolServer:
         return name
 
 
-def connect(server: ToolServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
+def connect(server: ToolMcpServer, write: Callable[[bytes], object], longest: int = LONGEST_MESSAGE) -> Connection:
     """A connection on which *server* answers."""
     return Connection(
         write,
@@ -112,7 +112,7 @@ def connect(server: ToolServer, write: Callable[[bytes], object], longest: int =
     )
 
 
-class RecordedServer(ToolServer):
+class RecordedServer(ToolMcpServer):
     """Serves an agent on stdio: its tool calls, which do not come on the agent's own wire, are told to a recorder."""
 
     def __init__(
@@ -125,7 +125,7 @@ class RecordedServer(ToolServer):
         self._asked = recorder
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Answer one request; see :meth:`ToolServer.request`."""
+        """Answer one request; see :meth:`ToolMcpServer.request`."""
         if method != "tools/call":
             return await super().request(method, params)
         record = self._asked(method, params)

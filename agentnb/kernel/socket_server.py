@@ -27,7 +27,7 @@ from agentnb.kernel.server import connect
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.kernel.server import ToolServer
+    from agentnb.kernel.server import ToolMcpServer
 
 GREETING_SECONDS = 10.0
 """How long a new connection may take to send the token."""
@@ -36,12 +36,12 @@ GREETING_SECONDS = 10.0
 class SocketServer(LocalServer):
     """Listens for bridges, once it is started (:meth:`started`)."""
 
-    def __init__(self, server: Callable[[], ToolServer]) -> None:
+    def __init__(self, server: Callable[[], ToolMcpServer]) -> None:
         super().__init__(server)
         self._folder: Path | None = None
 
     @classmethod
-    async def started(cls, server: Callable[[], ToolServer], within: Path | None = None) -> SocketServer:
+    async def started(cls, server: Callable[[], ToolMcpServer], within: Path | None = None) -> SocketServer:
         """A server that listens."""
         listening = cls(server)
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):

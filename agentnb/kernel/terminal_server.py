@@ -17,7 +17,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.kernel.content import text_result
 from agentnb.kernel.paired_connection import KernelGone, PairedConnection
 from agentnb.kernel.paired_kernels import HOW_TO_PAIR, NONE_PAIRED, choose_kernel, paired_kernels
-from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolServer, connect
+from agentnb.kernel.server import INSTRUCTIONS, VERSIONS, ServerAbout, ToolMcpServer, connect
 from agentnb.kernel.tools import kernel_tools, tool
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def terminal_server() -> ServerAbout:
     )
 
 
-class TerminalServer(ToolServer):
+class TerminalServer(ToolMcpServer):
     """Answers one MCP client."""
 
     def __init__(self, notebook: str = "") -> None:

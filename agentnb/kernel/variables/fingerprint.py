@@ -20,8 +20,6 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agentnb.kernel.variables.library_classes import library_class
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -42,6 +40,8 @@ DEEPEST = 3
 ATTRIBUTES_OF = frozenset({"__main__", "types", "sklearn", "statsmodels", "xgboost", "lightgbm"})
 """Packages whose objects' attributes are read. Those of others change by themselves (connections, threads)."""
 
+ARRAYS = ("numpy.ndarray", "torch.Tensor")
+FRAMES = ("pandas.DataFrame", "pandas.Series")
 _PRIMITIVE = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _OF_MODULES = frozenset({"_parameters", "_buffers", "_modules", "training"})
@@ -60,6 +60,16 @@ def fingerprint(value: Any) -> object | None:
 def is_primitive(value: Any) -> bool:
     """True if *value* is a number, a text, bytes or None: objects that nobody can change in place."""
     return type(value) in _PRIMITIVE
+
+
+def library_class(kind: type[Any], names: Iterable[str]) -> str | None:
+    """The first of *names*, such as ``torch.nn.Module``, that *kind* is or extends; nothing is imported."""
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        base = getattr(sys.modules.get(module), attribute, None)
+        if isinstance(base, type) and issubclass(kind, base):
+            return name
+    return None
 
 
 class _Reading:

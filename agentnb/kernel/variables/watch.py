@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
 from agentnb.kernel.variables.changes import Binding, NameChange, is_same
-from agentnb.kernel.variables.fingerprint import fingerprint
-from agentnb.kernel.variables.library_classes import ARRAYS, FRAMES, library_class
+from agentnb.kernel.variables.fingerprint import ARRAYS, FRAMES, fingerprint, library_class
 from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:

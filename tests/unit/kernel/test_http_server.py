@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agentnb.kernel.http_server import HttpServer
-from agentnb.kernel.server import ToolServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.kernel.tools import kernel_tools
 from tests.unit.kernel.shell_tools import Tools, waited_for
 from tests.unit.kernel.test_server import INITIALIZE
@@ -23,7 +23,7 @@ from tests.unit.kernel.test_server import INITIALIZE
 @pytest.fixture
 def server(tools: Tools) -> Iterator[HttpServer]:
     """A server in front of the tools."""
-    found = tools.loop.submit(HttpServer.started(lambda: ToolServer(tools.tool_runner))).result(30)
+    found = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
     yield found
     tools.loop.call(found.close)
     tools.loop.submit(found.wait_closed()).result(30)

@@ -20,7 +20,7 @@ from agentnb.components import Tool
 from agentnb.errors import NotOffered
 from agentnb.kernel import bridge
 from agentnb.kernel.content import with_object
-from agentnb.kernel.server import VERSIONS, ToolServer
+from agentnb.kernel.server import VERSIONS, ToolMcpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.kernel.tools import checked, kernel_tools
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -32,7 +32,7 @@ INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo":
 @contextmanager
 def opened(tools: Tools, within: Path | None = None) -> Iterator[SocketServer]:
     """A socket server in front of the tools."""
-    socket_server = tools.loop.submit(SocketServer.started(lambda: ToolServer(tools.tool_runner), within)).result(30)
+    socket_server = tools.loop.submit(SocketServer.started(lambda: ToolMcpServer(tools.tool_runner), within)).result(30)
     try:
         yield socket_server
     finally:
@@ -87,7 +87,7 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
 @pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
 def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
     """The client's where it is known, else the newest."""
-    answer = tools.during(ToolServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
+    answer = tools.during(ToolMcpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
     assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
 
 
@@ -180,7 +180,7 @@ def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
     def ask(method: str, /, **params: Any) -> Any:
         return tools.during(served.serve(method, params))
 
-    served.offer("one", lambda: ToolServer(tools.tool_runner))
+    served.offer("one", lambda: ToolMcpServer(tools.tool_runner))
     connection = ask("mcp/connect", serverId="one")
     assert ask("mcp/message", **connection, method="ping") == {}
     for method, params, said in [
