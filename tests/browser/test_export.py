@@ -80,7 +80,6 @@ One with a command that is not known: $\nosuch{x}$.
 def test_formulas_are_drawn_and_a_wide_one_scrolls(
     browser: Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
-    """In the page's colours; the page itself is no wider than the window."""
     file = tmp_path / "maths.html"
     file.write_text(exported(Document(title="Maths", entries=(Entry(kind="answer", source=MATHEMATICS),))), "utf-8")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)

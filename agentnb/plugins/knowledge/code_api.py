@@ -131,7 +131,7 @@ def code(
     given |= {"file": None if file is None else str(file), "column": column}
     place = place_of({key: value for key, value in given.items() if value is not None}, notebook)
     service = tool.service(notebook)
-    names = {each.cell_id: cell_name("code", each.count) for each in notebook.cells}
+    names = {each.id: cell_name("code", each.count) for each in notebook.cells}
     if question == "rename":
         if new_name is None:
             raise UsageError("A renaming wants new_name.")

@@ -77,7 +77,7 @@ class CodeTool:
         """The answer to a question."""
         service, question = self.service(notebook), given["question"]
         place = place_of(given, notebook)
-        names = {cell.cell_id: f"{cell_name('code', cell.count)} (id {cell.cell_id})" for cell in notebook.cells}
+        names = {cell.id: f"{cell_name('code', cell.count)} (id {cell.id})" for cell in notebook.cells}
         match question:
             case "definition":
                 answer = _locations(service.definition(place), names, self._workspace)
@@ -104,7 +104,7 @@ def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
     cell = named_cell(given["cell"], notebook) if "cell" in given else None
     return CodePlace(
         symbol=given.get("symbol"),
-        cell_id=None if cell is None else cell.cell_id,
+        cell_id=None if cell is None else cell.id,
         path=given.get("file"),
         line=given.get("line"),
         column=given.get("column"),
@@ -157,7 +157,7 @@ def _problem(found: Diagnostic, names: Mapping[str, str], workspace: Path) -> st
 
 def _code_cells(notebook: NotebookView) -> list[CodeCell]:
     return [
-        CodeCell(cell_id=cell.cell_id, source=cell.source, count=cell.count, is_cut=cell.cut)
+        CodeCell(cell_id=cell.id, source=cell.source, count=cell.count, is_cut=cell.cut)
         for cell in notebook.cells
-        if cell.kind == "code" and cell.cell_id
+        if cell.kind == "code" and cell.id
     ]

@@ -71,7 +71,7 @@ def outline(notebook: NotebookView) -> str:
         text = [line.strip() for line in cell.source.splitlines() if line.strip()]
         headings = [line for line in text if line.startswith("#")] if cell.kind == "markdown" else text[:1]
         mark = f"[{cell.count}]" if cell.kind == "code" and cell.count is not None else ""
-        lines += [f"- cell {number} {cell.cell_id} {cell.kind}{mark}: {line[:LONGEST_LINE]}" for line in headings]
+        lines += [f"- cell {number} {cell.id} {cell.kind}{mark}: {line[:LONGEST_LINE]}" for line in headings]
     more = f"\n… and {len(lines) - MOST_LINES} more lines" if len(lines) > MOST_LINES else ""
     return f"Notebook: {notebook.name}, {len(notebook.cells)} cells\n" + "\n".join(lines[:MOST_LINES]) + more
 

@@ -107,7 +107,7 @@ class Walkthrough(Component):
         if (cell := given.get("cell")) is not None and notebook is not None:
             found = named_cell(str(cell), notebook)
             count = f" [{found.count}]" if found.count is not None else ""
-            return {**step, "cell": found.cell_id, "place": f"{notebook.name}, cell{count}"}
+            return {**step, "cell": found.id, "place": f"{notebook.name}, cell{count}"}
         if (file := given.get("file")) is None:
             return step
         line = given.get("line", 1)

@@ -17,7 +17,7 @@ import msgspec
 from agentnb.acp.fields import mapping, objects
 from agentnb.kernel import bridge
 from agentnb.kernel.http_server import HttpServer, demand_loopback
-from agentnb.kernel.server import McpServer as SocketMcpServer
+from agentnb.kernel.server import ToolMcpServer
 from agentnb.kernel.socket_server import SocketServer
 from agentnb.plugins.chain.conductor.chain import UP
 from agentnb.plugins.chain.conductor.raw_message import NO_ID, RawMessage, refusal, request, result
@@ -134,7 +134,7 @@ class McpBridge:
         self._relays.pop(connection, None)
 
 
-class _Relay(SocketMcpServer):
+class _Relay(ToolMcpServer):
     """One program's connection: asks the chain whatever it is asked."""
 
     def __init__(self, owner: McpBridge, server: Declared) -> None:
@@ -144,12 +144,12 @@ class _Relay(SocketMcpServer):
         self._program: Connection | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.opened`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.opened`."""
         del hang_up
         self._program = connection
 
     def closed(self) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.closed`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.closed`."""
         if self._connection is not None:
             params = {"connectionId": self._connection}
             self._owner.ask(f"{self._server.prefix}mcp/disconnect", params, lambda _: None)
@@ -183,7 +183,7 @@ class _Relay(SocketMcpServer):
         self._program.call(method, inner, done)
 
     def notified(self, notifications: list[tuple[str, Any]]) -> None:
-        """See :meth:`agentnb.kernel.server.McpServer.notified`."""
+        """See :meth:`agentnb.kernel.server.ToolMcpServer.notified`."""
         for method, params in notifications if self._connection is not None else ():
             inner = {"connectionId": self._connection, "method": method, "params": params or {}}
             self._owner.tell(self._method(is_request=False), inner)

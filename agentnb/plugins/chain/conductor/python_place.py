@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
-from agentnb.kernel.server import McpServer, ServerAbout
+from agentnb.kernel.server import ServerAbout, ToolMcpServer
 from agentnb.plugins.chain.components.component import overrides
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal, request, result
@@ -253,7 +253,7 @@ class PythonPlace(Place):
         if method == "mcp/disconnect":
             self._connections.pop(str(params.get("connectionId")), None)
             return {}
-        server = McpServer(_ComponentTools(self.component), _about(self.component))
+        server = ToolMcpServer(_ComponentTools(self.component), _about(self.component))
         return await server.request(str(params.get("method")), mapping(params.get("params")))
 
     # --- both ways ---

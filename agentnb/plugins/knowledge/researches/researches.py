@@ -20,7 +20,7 @@ from agentnb.folders import data_folder
 from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
-from agentnb.kernel.content import said
+from agentnb.kernel.content import text_result
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
 from agentnb.plugins.knowledge.research.findings import Finding, Research, read_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
@@ -191,12 +191,12 @@ class ResearchRun:
                 package, version = given.get("package"), given.get("version")
                 if not isinstance(package, str) or not isinstance(version, str | None):
                     raise UsageError("get_package_source takes 'package' and 'version', both texts.")
-                return said((await self._located(package, version)).described())
+                return text_result((await self._located(package, version)).described())
             self._findings = read_findings(given.get("findings"), self._sources)
         except AgentnbError as error:
-            return said(str(error), failed=True)
+            return text_result(str(error), failed=True)
         self._ended.set()
-        return said("Returned. The research is over: say nothing more.")
+        return text_result("Returned. The research is over: say nothing more.")
 
     async def _located(self, package: str, version: str | None) -> PackageSource:
         own = self._source

@@ -12,7 +12,7 @@ import pytest
 import agentnb
 from agentnb import Session, UsageError
 from agentnb.components import Component
-from agentnb.kernel.code_runner import CellView, NotebookView
+from agentnb.kernel.code_runner import NotebookCell, NotebookView
 from agentnb.plugins.chain.components.context import Context, outline
 from agentnb.plugins.chain.components.listing import listing
 from agentnb.plugins.chain.components.rules import LONGEST, Rules
@@ -84,8 +84,8 @@ def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
     assert "\n- pytest " in told
     assert told.endswith("Notebook: none")
     cells = (
-        CellView(cell_id="a", kind="markdown", source="# Title\ntext\n## Part"),
-        CellView(cell_id="b", kind="code", source="\nimport math\nmath.pi", count=3),
+        NotebookCell(id="a", kind="markdown", source="# Title\ntext\n## Part"),
+        NotebookCell(id="b", kind="code", source="\nimport math\nmath.pi", count=3),
     )
     assert outline(NotebookView(name="n.ipynb", path=None, live=True, cells=cells)) == (
         "Notebook: n.ipynb, 2 cells\n- cell 1 a markdown: # Title\n- cell 1 a markdown: ## Part\n"
@@ -164,7 +164,7 @@ async def walked(walkthrough: Walkthrough, *steps: Any) -> tuple[str, bool]:
 async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_it(tmp_path: Path) -> None:
     """Cells by their ids, files by their lines; another call that ends meanwhile gets nothing."""
     (tmp_path / "model.py").write_text("a = 1\nb = 2\n")
-    cells = (CellView(cell_id="c1", kind="code", source="fit()", count=3),)
+    cells = (NotebookCell(id="c1", kind="code", source="fit()", count=3),)
     notebook = NotebookView(name="fit.ipynb", path=None, live=True, cells=cells)
 
     class Runner:

@@ -60,8 +60,8 @@ def _followed(node: ast.expr, path: str, variables: Mapping[str, Any]) -> tuple[
         case ast.Subscript(value=inner, slice=index):
             value, called = _followed(inner, path, variables)
             key = _key(index, path)
-            shown = f"{called}[{ast.unparse(index)}]"
-            return _got(lambda: value[key], shown), shown
+            item = f"{called}[{ast.unparse(index)}]"
+            return _got(lambda: value[key], item), item
     raise UsageError(f"{path!r} does more than read a variable.", hint=_HINT)
 
 

@@ -6,11 +6,8 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
-from agentnb.kernel.object_size import estimated_size
-from agentnb.kernel.value_fingerprint import fingerprint, is_primitive
-from agentnb.kernel.value_text import ValueSummary, difference, summarize_value
+from agentnb.kernel.variables.fingerprint import fingerprint, is_primitive
+from agentnb.kernel.variables.summary import ValueSummary, difference, estimated_size, summarize_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,22 +19,8 @@ _IN_PLACE = "It was changed in place, which cannot be undone."
 _PARTLY = "Before, the object was changed in place, too: undo binds it again as it is now."
 
 
-class VariableChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable that a turn changed."""
-
-    id: str
-    name: str
-    status: Status
-    before: str | None
-    after: str | None
-    detail: str
-    undoable: bool
-    undone: bool = False
-    reason: str | None = None
-
-
 class Binding:
-    """What a name was bound to. The object is held until :meth:`let_go`."""
+    """The object that a name was bound to. It is held until :meth:`let_go`, and followed by a weak reference."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.summary: ValueSummary = summarize_value(value, name)
@@ -49,68 +32,71 @@ class Binding:
             self._weak = weakref.ref(value)
 
     @property
-    def is_available(self) -> bool:
-        """Whether the object is still there, held or because something else refers to it."""
-        return bool(self._held) or (self._weak is not None and self._weak() is not None)
+    def objects(self) -> tuple[Any, ...]:
+        """The object, where it is still there; else nothing."""
+        if self._held or self._weak is None:
+            return self._held
+        value = self._weak()
+        return () if value is None else (value,)
 
     @property
     def value(self) -> Any:
-        """The object."""
-        found = self._held[0] if self._held else self._weak() if self._weak is not None else None
-        if found is None and not self._held:
-            raise LookupError
-        return found
+        """The object, which is still there."""
+        (value,) = self.objects
+        return value
 
-    def hold(self) -> None:
-        """Hold the object from now on, where it is still there."""
-        if not self._held and self.is_available:
-            self._held = (self.value,)
+    @property
+    def is_available(self) -> bool:
+        """True if the object is still there, held or because something else refers to it."""
+        return bool(self.objects)
 
     @property
     def is_held(self) -> bool:
-        """Whether the object stays because of this."""
+        """True if the object stays because of this."""
         return bool(self._held)
 
     @property
     def is_followed(self) -> bool:
-        """Whether a weak reference says if the object is still there."""
+        """True if a weak reference shows whether the object is still there."""
         return self._weak is not None
 
-    @property
-    def is_known(self) -> bool:
-        """Whether another object can be told from this one."""
-        return self.is_held or self.is_followed
+    def hold(self) -> None:
+        """Hold the object from now on, where it is still there."""
+        self._held = self.objects
 
     def let_go(self) -> tuple[Any, ...]:
         """Hold the object no longer; returns what was held, to be freed on the main thread."""
         held, self._held = self._held, ()
         return held
 
-    def measure(self) -> int:
+    def measure(self) -> None:
         """Estimate the object's size."""
-        if self.is_available:
-            self.size = estimated_size(self.value)
-        return self.size
+        for value in self.objects:
+            self.size = estimated_size(value)
+
+    def read(self) -> None:
+        """Remember the object's fingerprint."""
+        for value in self.objects:
+            self.contents = fingerprint(value)
 
     def is_of(self, value: Any) -> bool:
-        """Whether *value* is this very object, or a number or text that equals it."""
-        if not self.is_available:
-            return False
-        return same(self.value, value)
+        """True if *value* is this very object, or a number or text that equals it."""
+        return any(is_same(each, value) for each in self.objects)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether both are one object, or equal numbers or texts of one type."""
+def is_same(one: Any, other: Any) -> bool:
+    """True if both are one object, or equal numbers or texts of one type."""
     return one is other or (is_primitive(one) and type(one) is type(other) and bool(one == other))
 
 
 class NameChange:
-    """What code did to one name, and whether that is undone or kept."""
+    """The change of one name by code, and whether that is undone or kept."""
 
     def __init__(
         self, name: str, before: Binding | None, after: Binding | None, *, rebound: bool = True, in_place: bool = False
     ) -> None:
         self.name = name
+        self.id = variable_id(name)
         self.before = before
         self.after = after
         self.rebound = rebound
@@ -119,11 +105,19 @@ class NameChange:
         self.kept = False
 
     @property
+    def status(self) -> Status:
+        """``added`` or ``deleted``, else ``changed``."""
+        return "added" if self.before is None else "deleted" if self.after is None else "changed"
+
+    @property
     def description(self) -> str:
         """The name and what was done to it, such as ``df changed`` or ``xs changed in place``."""
-        if not self.rebound:
-            return f"{self.name} changed in place"
-        return f"{self.name} {'added' if self.before is None else 'deleted' if self.after is None else 'changed'}"
+        return f"{self.name} {self.status if self.rebound else 'changed in place'}"
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        """The objects before and after."""
+        return tuple(filter(None, (self.before, self.after)))
 
     def merged(self, later: NameChange) -> NameChange | None:
         """This and a later change of the name as one; None where all is as before.
@@ -138,11 +132,6 @@ class NameChange:
         if not rebound and not in_place:
             return None
         return NameChange(self.name, self.before, later.after, rebound=rebound, in_place=in_place)
-
-    @property
-    def id(self) -> str:
-        """The change's id."""
-        return variable_id(self.name)
 
     @property
     def source(self) -> Binding | None:
@@ -163,9 +152,25 @@ class NameChange:
             return _KEPT
         if self.target is not None and not self.target.is_available:
             return f"The {'new' if self.undone else 'old'} object is no longer held: {_room(self.target)}."
-        if self.source is not None and not self.source.is_known:
+        if self.source is not None and not (self.source.is_held or self.source.is_followed):
             return f"Whether the variable is still as the turn left it is not known: {_room(self.source)}."
         return None
+
+    def is_done(self, names: Mapping[str, Any]) -> bool:
+        """True if the name is bound to the target already."""
+        return self._is_bound(self.target, names)
+
+    def is_untouched(self, names: Mapping[str, Any]) -> bool:
+        """True if the name is bound to the source, and that has not been changed in place since."""
+        source = self.source
+        if source is None or source.contents is None or not self._is_bound(source, names):
+            return self._is_bound(source, names)
+        return fingerprint(names[self.name]) == source.contents
+
+    def _is_bound(self, binding: Binding | None, names: Mapping[str, Any]) -> bool:
+        if binding is None or self.name not in names:
+            return binding is None and self.name not in names
+        return binding.is_of(names[self.name])
 
     def reverse(self, replaced: Binding | None) -> None:
         """Note that it was undone, or redone: the name is bound to the target now, and was bound to *replaced*."""
@@ -175,28 +180,17 @@ class NameChange:
             self.after = replaced
         self.undone = not self.undone
 
-    def as_change(self) -> VariableChange:
-        """The change as it is shown."""
-        before = None if self.before is None else self.before.summary
-        after = None if self.after is None else self.after.summary
-        refusal = self.refusal
-        return VariableChange(
-            id=self.id,
-            name=self.name,
-            status="added" if before is None else "deleted" if after is None else "changed",
-            before=None if before is None else before.text,
-            after=None if after is None else after.text,
-            detail=_detail(before, after),
-            undoable=refusal is None,
-            undone=self.undone,
-            reason=refusal if refusal is not None else _PARTLY if self.in_place else None,
-        )
+    @property
+    def detail(self) -> str:
+        """The objects before and after, in a line."""
+        if self.before is not None and self.after is not None:
+            return difference(self.before.summary, self.after.summary)
+        return "".join(each.summary.text for each in self.bindings)
 
-
-def _is_one(one: Binding | None, other: Binding | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return other.is_available and one.is_of(other.value)
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot be undone or redone, or is undone only in part."""
+        return self.refusal or (_PARTLY if self.in_place else None)
 
 
 def variable_id(name: str) -> str:
@@ -204,22 +198,10 @@ def variable_id(name: str) -> str:
     return f"variable:{name}"
 
 
-def is_at(target: Binding | None, names: Mapping[str, Any], name: str) -> bool:
-    """Whether *name* is bound to *target* already."""
-    return name not in names if target is None else name in names and target.is_of(names[name])
-
-
-def is_untouched(source: Binding | None, names: Mapping[str, Any], name: str) -> bool:
-    """Whether *name* is bound to *source*, and that has not been changed in place since it was seen."""
-    if source is None or not is_at(source, names, name):
-        return source is None and name not in names
-    return source.contents is None or fingerprint(names[name]) == source.contents
-
-
-def _detail(before: ValueSummary | None, after: ValueSummary | None) -> str:
-    if before is None or after is None:
-        return (before or after or ValueSummary("")).text
-    return difference(before, after)
+def _is_one(one: Binding | None, other: Binding | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return any(one.is_of(each) for each in other.objects)
 
 
 def _room(binding: Binding) -> str:

@@ -2,7 +2,7 @@
 
 Everything here runs on the main thread, where the code runs. The names are compared by identity before and after each
 step of the code; while the code awaits, the user's own cells may run, and what they change is theirs. Objects that stay
-bound are compared by fingerprints (:mod:`agentnb.kernel.value_fingerprint`).
+bound are compared by fingerprints (:mod:`agentnb.kernel.variables.fingerprint`).
 
 Private names (``_x``), IPython's own, and names that are bound to modules are left out, as in the tool ``variables``.
 """
@@ -15,9 +15,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from agentnb.credentials import logger
-from agentnb.kernel.object_size import estimated_size
-from agentnb.kernel.value_fingerprint import base_class, fingerprint
-from agentnb.kernel.variable_changes import Binding, NameChange, same
+from agentnb.kernel.variables.changes import Binding, NameChange, is_same
+from agentnb.kernel.variables.fingerprint import ARRAYS, FRAMES, fingerprint, library_class
+from agentnb.kernel.variables.summary import estimated_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ LONGEST_LOOK_SECONDS = 2.0
 """And time in all: a busy machine takes longer, and so does an array that lies in a file far away."""
 LARGEST_WHILE_RUNNING = 256 * 1024 * 1024
 """Bytes of an array or data frame that is not held while code runs, so that the code can free its memory."""
+_absent = object()
 
 
 class VariableWatch:
@@ -39,11 +40,11 @@ class VariableWatch:
         self,
         variables: Callable[[], dict[str, Any]],
         watches: Watches,
-        found: Callable[[Sequence[NameChange]], object],
+        ended: Callable[[Sequence[NameChange]], object],
     ) -> None:
         self._variables = variables
         self._watches = watches
-        self._tell = found
+        self._ended = ended
         self._before: dict[str, Any] | None = None
         self._prints: dict[str, tuple[object, Binding]] = {}
         self._changes: dict[str, NameChange] = {}
@@ -61,7 +62,7 @@ class VariableWatch:
             self._watches.leave(self)
 
     def finish(self) -> None:
-        """The code has ended: tell what it did."""
+        """The code has ended: give its changes."""
         if self._finished:
             return
         self._finished = True
@@ -73,14 +74,14 @@ class VariableWatch:
             self._prints.clear()
             self._before = None
             changes, self._changes = [*self._changes.values()], {}
-            self._tell(changes)
+            self._ended(changes)
 
     # --- called by the watches of the shell ---
 
     def begin_step(self) -> None:
         """The code goes on: what is there now is not its doing."""
         names = self._variables()
-        first, self._before = self._before is None, _seen(names)
+        first, self._before = self._before is None, {name: _for_later(name, value) for name, value in names.items()}
         if first or (self._is_stale and not self._foreign_cells):
             self._prints = _fingerprints(names)
         elif self._is_stale:
@@ -92,17 +93,21 @@ class VariableWatch:
         if self._before is None:
             return
         before, names = self._before, self._variables()
-        self._before = _seen(names)
+        self._before = {name: _for_later(name, value) for name, value in names.items()}
         for name in {**before, **names}:
             old, new = before.get(name, _absent), names.get(name, _absent)
-            if not _is_same(old, new) and not (_is_no_variable(old) and _is_no_variable(new)):
-                self._add(NameChange(name, self._binding(name, old), _binding(name, new)))
+            unchanged = old.is_of(new) if isinstance(old, Binding) else is_same(old, new)
+            if not unchanged and not (_is_no_variable(old) and _is_no_variable(new)):
+                self._add(NameChange(name, self._binding(name, old), None if new is _absent else Binding(name, new)))
 
     def _binding(self, name: str, old: Any) -> Binding | None:
-        """What *name* was bound to, as it was seen before the code changed it."""
+        """The binding of *name* before the code changed it."""
+        if old is _absent:
+            return None
+        if isinstance(old, Binding):
+            return old
         _, known = self._prints.get(name, (None, None))
-        seen = known is not None and known.is_available and _is_same(old, known.value)
-        return known if seen else _binding(name, old)
+        return known if known is not None and known.is_of(old) else Binding(name, old)
 
     def user_cell_begins(self) -> None:
         """A cell of the user's begins while the code waits."""
@@ -133,55 +138,32 @@ class VariableWatch:
             self._changes[change.name] = merged
 
 
-class _Large(Binding):
-    """A large object that is not held while code runs, so that the code can free its memory."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        super().__init__(name, value)
-        self.measure()
-        self.let_go()
-
-
-_absent = object()
-
-
-def _seen(names: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _Large(name, value) if _is_large(value) else value for name, value in names.items()}
-
-
-def _is_large(value: Any) -> bool:
-    for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series"), ("torch", "Tensor")):
-        base = base_class(module, name)
-        if base is not None and issubclass(type(value), base):
-            return estimated_size(value) > LARGEST_WHILE_RUNNING
-    return False
-
-
-def _is_same(old: Any, new: Any) -> bool:
-    return old.is_of(new) if isinstance(old, _Large) else same(old, new)
+def _for_later(name: str, value: Any) -> Any:
+    """*value*; a large array or frame is not held, so that the code can free its memory."""
+    if not library_class(type(value), (*ARRAYS, *FRAMES)) or estimated_size(value) <= LARGEST_WHILE_RUNNING:
+        return value
+    binding = Binding(name, value)
+    binding.measure()
+    binding.let_go()
+    return binding
 
 
 def _is_no_variable(value: Any) -> bool:
     return value is _absent or issubclass(type(value), types.ModuleType)
 
 
-def _binding(name: str, value: Any) -> Binding | None:
-    if value is _absent:
-        return None
-    return value if isinstance(value, _Large) else Binding(name, value)
-
-
 def _fingerprints(names: Mapping[str, Any]) -> dict[str, tuple[object, Binding]]:
     """The fingerprints of as many variables as can be looked at in a short time."""
     worked_until, until = time.thread_time() + LOOK_SECONDS, time.monotonic() + LONGEST_LOOK_SECONDS
-    taken: dict[str, tuple[object, Binding]] = {}
+    prints: dict[str, tuple[object, Binding]] = {}
     for name, value in names.items():
         print_now = fingerprint(value)
         if print_now is not None:
-            taken[name] = print_now, _Large(name, value) if _is_large(value) else Binding(name, value)
+            later = _for_later(name, value)
+            prints[name] = print_now, later if isinstance(later, Binding) else Binding(name, value)
         if time.thread_time() > worked_until or time.monotonic() > until:
             break
-    return taken
+    return prints
 
 
 class Watches:
@@ -193,7 +175,7 @@ class Watches:
 
     @property
     def is_running(self) -> bool:
-        """Whether watched code has the main thread now."""
+        """True if watched code has the main thread now."""
         return bool(self._stack)
 
     def enter(self, watch: VariableWatch) -> None:

@@ -1,11 +1,11 @@
-"""Fingerprints of the user's objects: whether an object was changed in place, seen by looking at some of it.
+"""Fingerprints of the user's objects: they show whether an object was changed in place.
 
-Two fingerprints of one object differ where its contents differ, as far as they were looked at. Looking is cheap and
-bounded, and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, PyTorch's tensors,
-modules and optimizers, and the attributes of objects whose class is the notebook's own (or one of
-:data:`ATTRIBUTES_OF`) are read, with the methods of the base classes.
+Two fingerprints of one object differ where its contents differ, as far as they were read. Reading is cheap and bounded,
+and runs none of the user's code: only lists, dicts, sets and the like, arrays, data frames, PyTorch's tensors, modules
+and optimizers, and the attributes of objects whose class is the notebook's own (or one of :data:`ATTRIBUTES_OF`) are
+read, with the methods of the base classes.
 
-Not seen: changes of other objects; in a large object those of the elements between the ones looked at
+Not seen: changes of other objects; in a large object those of the elements between the ones that are read
 (:data:`MOST_ELEMENTS`, :data:`MOST_BYTES`); what is nested deeper than :data:`DEEPEST`; and of a tensor on another
 device, or that is sparse, those that PyTorch does not count (through ``.data``).
 """
@@ -21,52 +21,59 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MOST_ELEMENTS = 10_000
-"""Elements of one variable that are looked at; of a longer list evenly spaced ones, of a larger dict the first."""
+"""Elements of one variable that are read; of a longer list evenly spaced ones, of a larger dict the first."""
 MOST_BYTES = 4_000_000
-"""Bytes of arrays in one variable that are looked at; of a larger array evenly spaced elements."""
+"""Bytes of arrays in one variable that are read; of a larger array evenly spaced elements."""
 MOST_SAMPLES = 20_000
-"""Elements that are looked at in an array larger than that."""
+"""Elements that are read of an array larger than that."""
+MOST_ROWS = 1_000
+"""Rows that are read of a column that is no plain array."""
 MOST_COLUMNS = 100
-"""Columns of one data frame that are looked at, evenly spaced."""
+"""Columns of one data frame that are read, evenly spaced."""
 MOST_TENSORS = 1_000
-"""Tensors of one PyTorch module or optimizer that are looked at, evenly spaced."""
+"""Tensors of one PyTorch module or optimizer that are read, evenly spaced."""
 DEEPEST = 3
-"""How many levels of nested containers are looked at."""
+"""How many levels of nested containers are read."""
 ATTRIBUTES_OF = frozenset({"__main__", "types", "sklearn", "statsmodels", "xgboost", "lightgbm"})
-"""Packages whose objects' attributes are looked at. Those of others change by themselves (connections, threads)."""
+"""Packages whose objects' attributes are read. Those of others change by themselves (connections, threads)."""
 
+ARRAYS = ("numpy.ndarray", "torch.Tensor")
+FRAMES = ("pandas.DataFrame", "pandas.Series")
 _PRIMITIVE = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_ARRAYS = (bytearray, array.array)
 _OF_MODULES = frozenset({"_parameters", "_buffers", "_modules", "training"})
 
 
 def fingerprint(value: Any) -> object | None:
-    """What *value* holds, to be compared by ``==`` with a later fingerprint of the same object."""
+    """The contents of *value*, to be compared by ``==`` with a later fingerprint; None where they are not read."""
     if is_primitive(value):
         return None
     try:
-        return _Looking().mark(value, 0) if _reader(type(value)) is not None else None
-    except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object: then nothing is known
+        return None if _reader(type(value)) is None else _Reading().mark(value, 0)
+    except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object
         return None
 
 
 def is_primitive(value: Any) -> bool:
-    """Whether *value* is a number, a text, bytes or None: objects that nobody can change in place."""
+    """True if *value* is a number, a text, bytes or None: objects that nobody can change in place."""
     return type(value) in _PRIMITIVE
 
 
-def base_class(module: str, name: str) -> type[Any] | None:
-    """The class *name* of *module*, where somebody has imported that; nothing is imported here."""
-    found = getattr(sys.modules.get(module), name, None)
-    return found if isinstance(found, type) else None
+def library_class(kind: type[Any], names: Iterable[str]) -> str | None:
+    """The first of *names*, such as ``torch.nn.Module``, that *kind* is or extends; nothing is imported."""
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        base = getattr(sys.modules.get(module), attribute, None)
+        if isinstance(base, type) and issubclass(kind, base):
+            return name
+    return None
 
 
-class _Looking:
-    """One look: what is still to be spent."""
+class _Reading:
+    """One reading, with what may still be read."""
 
     def __init__(self) -> None:
         self.elements = MOST_ELEMENTS
@@ -78,21 +85,31 @@ class _Looking:
         if kind in _PRIMITIVE:
             return kind, repr(value) if kind is float and value == 0 else value
         reader = _reader(kind) if depth < DEEPEST and self.elements > 0 else None
-        if reader is None:
-            return kind, id(value)
-        return kind, reader(self, value, depth)
+        return (kind, id(value)) if reader is None else (kind, reader(self, value, depth))
 
     def marks(self, values: Iterable[Any], depth: int) -> tuple[object, ...]:
-        taken = []
+        marks = []
         for value in islice(values, max(0, self.elements)):
             self.elements -= 1
-            taken.append(self.mark(value, depth + 1))
-        return tuple(taken)
+            marks.append(self.mark(value, depth + 1))
+        return tuple(marks)
+
+    def shares(self, values: Sequence[Any], most: int, mark: Callable[[Any], object]) -> tuple[object, ...]:
+        """The marks of values, each with its share of bytes, so that a large one leaves something for the others."""
+        values = values[:: _step(len(values), most)]
+        count = max(1, len(values))
+        share, self.samples = max(0, self.bytes // count), max(200, self.samples // count)
+        marks = []
+        for each in values:
+            self.bytes = share
+            marks.append(mark(each))
+        self.bytes = 0
+        return tuple(marks)
 
     def sequence(self, value: Any, depth: int) -> object:
         base = list if issubclass(type(value), list) else tuple
         length = base.__len__(value)
-        step = max(1, -(-length // max(1, self.elements)))
+        step = _step(length, self.elements)
         last = base.__getitem__(value, slice(-1, None)) if step > 1 else ()
         return length, self.marks(base.__getitem__(value, slice(None, None, step)), depth), self.marks(last, depth)
 
@@ -110,10 +127,16 @@ class _Looking:
         marks = self.marks(base.__iter__(value), DEEPEST)
         return length, frozenset(marks) if length <= MOST_ELEMENTS else marks
 
+    def attributes(self, value: Any, depth: int) -> object:
+        try:
+            return self.mapping(object.__getattribute__(value, "__dict__"), depth)
+        except AttributeError:  # a class with __slots__ only
+            return ()
+
     def raw(self, value: Any, _depth: int) -> object:
         with memoryview(value) as view:
             flat = view.cast("B")
-            step = 1 if flat.nbytes <= self.bytes else -(-flat.nbytes // self.samples)
+            step = 1 if flat.nbytes <= self.bytes else _step(flat.nbytes, self.samples)
             return flat.nbytes, self._digest(bytes(flat[::step]))
 
     def _digest(self, data: bytes) -> bytes:
@@ -126,31 +149,26 @@ class _Looking:
         head = plain.shape, plain.dtype.str, plain.dtype.names
         if plain.dtype.hasobject:
             return head, self.marks(_evenly(plain, self.elements).tolist(), depth)
-        if plain.nbytes <= self.bytes:
-            return head, self._digest(plain.tobytes())
-        return head, self._digest(_evenly(plain, self.samples).tobytes())
+        return head, self._digest((plain if plain.nbytes <= self.bytes else _evenly(plain, self.samples)).tobytes())
 
     def frame(self, value: Any, depth: int) -> object:
-        columns = value.columns
-        step = max(1, -(-len(columns) // MOST_COLUMNS))
-        share = max(1, -(-len(columns) // step))
-        marks = [value.shape, self.column(columns, depth), self.labels(value.index, depth)]
-        # Each column gets its share, so that a large one does not take the look from the others.
-        elements, room = max(1, self.elements // share), max(0, self.bytes // share)
-        self.samples = max(200, self.samples // share)
-        for at in range(0, len(columns), step):
-            self.elements, self.bytes = elements, room
-            marks.append(self.column(value.iloc[:, at], depth))
-        self.elements = self.bytes = 0
-        return tuple(marks)
+        head = value.shape, self.column(value.columns, depth), self.labels(value.index, depth)
+        elements = max(1, self.elements // max(1, min(len(value.columns), MOST_COLUMNS)))
+
+        def mark(at: int) -> object:
+            self.elements = elements
+            return self.column(value.iloc[:, at], depth)
+
+        columns = self.shares(range(len(value.columns)), MOST_COLUMNS, mark)
+        self.elements = 0
+        return head, columns
 
     def series(self, value: Any, depth: int) -> object:
         return self.labels(value.index, depth), self.column(value, depth)
 
     def labels(self, value: Any, depth: int) -> object:
         """The labels of rows."""
-        ranged = base_class("pandas", "RangeIndex")
-        if ranged is not None and issubclass(type(value), ranged):
+        if library_class(type(value), ("pandas.RangeIndex",)):
             return value.start, value.stop, value.step
         return self.column(value, depth)
 
@@ -158,38 +176,37 @@ class _Looking:
         dtype, numpy = value.dtype, sys.modules["numpy"]
         if isinstance(dtype, numpy.dtype):
             return self.ndarray(numpy.asarray(value), depth)
-        step = max(1, -(-len(value) // max(1, min(self.elements, 1_000))))
-        at = getattr(value, "iloc", value)
-        # Such an array makes new objects of its elements: those are told apart by their text, not by their identity.
-        taken = [each if is_primitive(each) else str(each) for each in (*at[::step].tolist(), *at[-1:].tolist())]
-        return str(dtype), len(value), self.marks(taken, depth)
+        step, at = _step(len(value), min(self.elements, MOST_ROWS)), getattr(value, "iloc", value)
+        # Such an array makes new objects of its elements: they are compared by their text, not by their identity.
+        texts = [each if is_primitive(each) else str(each) for each in (*at[::step].tolist(), *at[-1:].tolist())]
+        return str(dtype), len(value), self.marks(texts, depth)
 
     def polars(self, value: Any, depth: int) -> object:
-        step = max(1, -(-value.height // 1_000))
-        rows = value[::step].rows()
+        rows = value[:: _step(value.height, MOST_ROWS)].rows()
         return value.shape, tuple(value.columns), tuple(map(str, value.dtypes)), self.marks(rows, depth)
 
     def polars_series(self, value: Any, depth: int) -> object:
-        step = max(1, -(-len(value) // 1_000))
-        return len(value), str(value.dtype), self.marks(value[::step].to_list(), depth)
+        rows = value[:: _step(len(value), MOST_ROWS)].to_list()
+        return len(value), str(value.dtype), self.marks(rows, depth)
 
     def tensor(self, value: Any, _depth: int) -> object:
         torch = sys.modules["torch"]
         if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:  # its operations are code of its own
             return id(value)
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - the only way to run no __torch_function__
-            strided = value.layout is torch.strided
             grad = value.grad if value.is_leaf else None
             return (
                 (tuple(value.shape), str(value.dtype), str(value.device), value.requires_grad),
                 0 if value.is_inference() else value._version,  # noqa: SLF001 - PyTorch's count of changes in place
-                self._tensor_data(value) if strided else None,
+                self._tensor_data(value),
                 None if grad is None or grad.layout is not torch.strided else (id(grad), self._tensor_data(grad)),
             )
 
     def _tensor_data(self, value: Any) -> object:
         """Some of the data; of another device's the address alone, since to read it is to wait for that device."""
         torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
+        if value.layout is not torch.strided:
+            return None
         lazy = value.is_quantized or value.is_conj() or value.is_neg()  # to read such is to compute it
         if numpy is None or lazy or value.device.type != "cpu":
             return 0 if value.device.type == "meta" else value.data_ptr()
@@ -215,76 +232,59 @@ class _Looking:
             {name: each for name, each in group.items() if name != "params"} for group in held.get("param_groups", ())
         ]
         state = [each for kept in dict(held.get("state", {})).values() for each in kept.values()]
-        tensor = sys.modules["torch"].Tensor
-        tensors = [each for each in state if issubclass(type(each), tensor)]
-        plain = [each for each in state if not issubclass(type(each), tensor)]
+        tensors = [each for each in state if library_class(type(each), ("torch.Tensor",))]
+        plain = [each for each in state if not library_class(type(each), ("torch.Tensor",))]
         return self.mark(options, depth), self.mark(plain, depth), self.tensors(tensors)
 
     def tensors(self, values: list[Any]) -> object:
-        """Many tensors, each with its share, so that a large one does not take the look from the others."""
-        step = max(1, -(-len(values) // MOST_TENSORS))
-        taken = values[::step]
-        share = max(1, len(taken))
-        room, self.samples = self.bytes // share, max(200, self.samples // share)
-        marks: list[object] = [len(values)]
-        for each in taken:
-            self.bytes = room
-            marks.append((id(each), self.tensor(each, DEEPEST)))
-        self.bytes = 0
-        return tuple(marks)
+        return len(values), self.shares(values, MOST_TENSORS, lambda each: (id(each), self.tensor(each, DEEPEST)))
 
-    def attributes(self, value: Any, depth: int) -> object:
-        try:
-            held = object.__getattribute__(value, "__dict__")
-        except AttributeError:  # a class with __slots__ only
-            return ()
-        return self.mapping(held, depth)
+
+def _step(length: int, most: int) -> int:
+    """How far apart at most *most* of so many elements are."""
+    return max(1, -(-length // max(1, most)))
 
 
 def _evenly(plain: Any, most: int) -> Any:
     """About *most* elements of an array, evenly spaced, and the last one; nothing else is copied."""
-    step = max(1, -(-plain.size // max(1, most)))
+    step = _step(plain.size, most)
     flat = plain.reshape(-1) if plain.flags.c_contiguous else plain.flat
-    taken = flat[::step]
-    return taken if step == 1 else sys.modules["numpy"].append(taken, flat[-1:])
+    elements = flat[::step]
+    return elements if step == 1 else sys.modules["numpy"].append(elements, flat[-1:])
 
 
-_BUILT_IN: tuple[tuple[type | tuple[type, ...], Callable[[_Looking, Any, int], object]], ...] = (
-    ((list, tuple), _Looking.sequence),
-    (dict, _Looking.mapping),
-    ((set, frozenset), _Looking.set_),
-    (deque, _Looking.queue),
-    (_ARRAYS, _Looking.raw),
+_BUILT_IN: tuple[tuple[type | tuple[type, ...], Callable[[_Reading, Any, int], object]], ...] = (
+    ((list, tuple), _Reading.sequence),
+    (dict, _Reading.mapping),
+    ((set, frozenset), _Reading.set_),
+    (deque, _Reading.queue),
+    ((bytearray, array.array), _Reading.raw),
 )
-_LIBRARIES: tuple[tuple[str, str, Callable[[_Looking, Any, int], object]], ...] = (
-    ("numpy", "ndarray", _Looking.ndarray),
-    ("pandas", "DataFrame", _Looking.frame),
-    ("pandas", "Series", _Looking.series),
-    ("pandas", "Index", _Looking.labels),
-    ("polars", "DataFrame", _Looking.polars),
-    ("polars", "Series", _Looking.polars_series),
-    ("torch", "Tensor", _Looking.tensor),
-    ("torch.nn", "Module", _Looking.torch_module),
-    ("torch.optim", "Optimizer", _Looking.torch_optimizer),
-)
+_LIBRARIES: dict[str, Callable[[_Reading, Any, int], object]] = {
+    "numpy.ndarray": _Reading.ndarray,
+    "pandas.DataFrame": _Reading.frame,
+    "pandas.Series": _Reading.series,
+    "pandas.Index": _Reading.labels,
+    "polars.DataFrame": _Reading.polars,
+    "polars.Series": _Reading.polars_series,
+    "torch.Tensor": _Reading.tensor,
+    "torch.nn.Module": _Reading.torch_module,
+    "torch.optim.Optimizer": _Reading.torch_optimizer,
+}
 
 
-def _reader(kind: type) -> Callable[[_Looking, Any, int], object] | None:
-    """How objects of the class *kind* are read; None where they are not."""
+def _reader(kind: type) -> Callable[[_Reading, Any, int], object] | None:
+    """The method that reads objects of the class *kind*; None where they are not read."""
     for base, read in _BUILT_IN:
         if issubclass(kind, base):
             return read
-    for module, name, read in _LIBRARIES:
-        found = base_class(module, name)
-        if found is not None and issubclass(kind, found):
-            return read
-    if issubclass(kind, _OPAQUE):
-        return None
-    return _Looking.attributes if _is_own(kind) else None
+    if (name := library_class(kind, _LIBRARIES)) is not None:
+        return _LIBRARIES[name]
+    return _Reading.attributes if _is_own(kind) and not issubclass(kind, _OPAQUE) else None
 
 
 def _is_own(kind: type) -> bool:
-    """Whether the attributes of objects of the class *kind* are looked at."""
+    """True if the attributes of objects of the class *kind* are read."""
     package = getattr(kind, "__module__", None)
     return isinstance(package, str) and package.split(".")[0] in ATTRIBUTES_OF
 

@@ -1,7 +1,7 @@
-"""The value of a variable as a line of text: short values whole, others by type and size; texts within bounds.
+"""The value of a variable as a line of text, short values whole, others by type and size; and its memory.
 
-:func:`summarize_value` gives one line on an object, for lists of changed variables, and :func:`difference` what two
-such lines differ in.
+:func:`summarize_value` gives one line on an object, for lists of changed variables, :func:`difference` what two such
+lines differ in, and :func:`estimated_size` about how much memory the object holds.
 
 None of the user's code runs for it: only objects of exactly the built-in types are written out, of anything else the
 class and the shape are told. It is bounded in time and size, and credentials are masked.
@@ -9,15 +9,22 @@ class and the shape are told. It is bounded in time and size, and credentials ar
 
 from __future__ import annotations
 
-import re
+import gc
 import sys
+import types
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.credentials import HIDDEN, Credentials, is_secret_name, replaced
-from agentnb.kernel.value_fingerprint import base_class
+from agentnb.credentials import HIDDEN, is_secret_name
+from agentnb.kernel.bounded_text import cut, masked
+from agentnb.kernel.variables.fingerprint import library_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentnb.credentials import Credentials
 
 LONGEST = 200
 """Characters of one value."""
@@ -39,24 +46,17 @@ _BRACKETS: dict[type, tuple[str, str]] = {
     set: ("{", "}"),
     frozenset: ("frozenset({", "})"),
 }
-_LITERAL = re.compile(
-    r"""(?P<name>\b[A-Za-z_]\w{0,63})["']?[ \t]{0,4}[=:][ \t]{0,4}[rbfuRBFU]{0,2}"""
-    r"""(?P<value>"[^"\n]{1,500}"|'[^'\n]{1,500}')"""
-)
-MOST_CHARACTERS = 20_000
-"""Characters of one answer's text."""
 MOST_COMPARED = 1_000
 """Columns of a data frame whose names and types are compared."""
 MOST_NAMED = 5
 """Columns that a sentence names."""
 LONGEST_NUMBER = 24
-_SHAPED = (
-    ("numpy", "ndarray"),
-    ("pandas", "DataFrame"),
-    ("pandas", "Series"),
-    ("pandas", "Index"),
-    ("polars", "DataFrame"),
-)
+_SHAPED = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "pandas.Index", "polars.DataFrame")
+MOST_OBJECTS = 2_000
+"""Objects that are visited; of a large container a sample stands for all."""
+SAMPLE = 200
+_NOT_OWNED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
+_WITH_SIZE = ("numpy.ndarray", "pyarrow.ChunkedArray", "pyarrow.Array")
 
 
 def value_text(value: Any, name: str, credentials: Credentials) -> str:
@@ -67,21 +67,6 @@ def value_text(value: Any, name: str, credentials: Credentials) -> str:
         return cut(masked(_text(value, name, 0, credentials), credentials), LONGEST)
     except Exception:  # noqa: BLE001 - changed by another thread meanwhile, or a broken object
         return _class_name(type(value))
-
-
-def masked(text: str, credentials: Credentials) -> str:
-    """*text*, with ``***`` for credentials and for the literals that are given to names of secrets."""
-    text = credentials.hidden(text)
-    literals = (found for found in _LITERAL.finditer(text) if is_secret_name(found["name"]))
-    return replaced(text, [(found.start("value") + 1, found.end("value") - 1, HIDDEN) for found in literals])
-
-
-def cut(text: str, most: int) -> str:
-    """*text*; where it is longer than *most* characters, without its middle."""
-    if len(text) <= most:
-        return text
-    tail = most // 3
-    return f"{text[: most - tail]}… ({len(text) - most:,} characters left out) …{text[-tail:]}"
 
 
 def _text(value: Any, name: str, depth: int, credentials: Credentials) -> str:
@@ -108,7 +93,7 @@ def _summary(value: Any, name: str) -> str:
 
 
 def is_of_known_package(kind: type[Any]) -> bool:
-    """Whether *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
+    """True if *kind* is a class of Python's or of a package whose attributes are known to be harmless to read."""
     module = vars(kind).get("__module__", "builtins")
     return type(module) is str and module.partition(".")[0] in _SHAPED_BY
 
@@ -118,8 +103,8 @@ def _class_name(kind: type[Any]) -> str:
 
 
 def _string(value: str, credentials: Credentials) -> str:
-    shown = repr(cut(masked(value[:_WINDOW], credentials), LONGEST - 40))
-    return shown if len(value) <= _WINDOW else f"{shown} (str, {len(value):,} characters)"
+    text = repr(cut(masked(value[:_WINDOW], credentials), LONGEST - 40))
+    return text if len(value) <= _WINDOW else f"{text} (str, {len(value):,} characters)"
 
 
 def _number_or_bytes(value: Any) -> str:
@@ -131,40 +116,25 @@ def _number_or_bytes(value: Any) -> str:
 
 def _items(value: Any, depth: int, credentials: Credentials) -> str:
     opening, closing = _BRACKETS[type(value)]
-    shown = [_text(item, "", depth + 1, credentials) for item in islice(value, MOST_ITEMS)]
+    texts = [_text(item, "", depth + 1, credentials) for item in islice(value, MOST_ITEMS)]
     if len(value) > MOST_ITEMS:
-        shown.append(f"… {len(value):,} items")
-    return f"{opening}{', '.join(shown)}{closing}"
+        texts.append(f"… {len(value):,} items")
+    return f"{opening}{', '.join(texts)}{closing}"
 
 
 def _mapping(value: dict[Any, Any], depth: int, credentials: Credentials) -> str:
-    shown = [
+    texts = [
         f"{_text(key, '', depth + 1, credentials)}: {_item(key, item, depth, credentials)}"
         for key, item in islice(value.items(), MOST_ITEMS)
     ]
     if len(value) > MOST_ITEMS:
-        shown.append(f"… {len(value):,} items")
-    return f"{{{', '.join(shown)}}}"
+        texts.append(f"… {len(value):,} items")
+    return f"{{{', '.join(texts)}}}"
 
 
 def _item(key: Any, item: Any, depth: int, credentials: Credentials) -> str:
     name = key if type(key) is str else ""
     return HIDDEN if is_secret_name(name) else _text(item, name, depth + 1, credentials)
-
-
-def clipped(text: str, most: int = MOST_CHARACTERS) -> str:
-    """*text*, without its middle where it is too long."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]}\n… ({len(text) - 2 * half:,} characters left out) …\n{text[-half:]}"
-
-
-def fenced(text: str) -> str:
-    """*text* as a Markdown code block whose fence is longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
 
 
 class ValueSummary(msgspec.Struct, frozen=True):
@@ -184,7 +154,7 @@ def summarize_value(value: Any, name: str) -> ValueSummary:
 
 
 def difference(before: ValueSummary, after: ValueSummary) -> str:
-    """What became of an object, in a line."""
+    """The change from one object to another, in a line."""
     both = before.text if before.text == after.text else f"{before.text} → {after.text}"
     if not before.columns or not after.columns:
         return both
@@ -206,12 +176,9 @@ def _summary_of(value: Any, kind: type, name: str) -> ValueSummary:
         if issubclass(kind, base):
             count = base.__len__(value)
             return ValueSummary(f"{kind.__name__}, {count:,} {one if count == 1 else many}")
-    for module, named in _SHAPED:
-        base = base_class(module, named)
-        if base is not None and issubclass(kind, base):
-            return _shaped(value, kind)
-    tensor = base_class("torch", "Tensor")
-    return _tensor(value, kind) if tensor is not None and issubclass(kind, tensor) else ValueSummary(kind.__name__)
+    if library_class(kind, _SHAPED):
+        return _shaped(value, kind)
+    return _tensor(value, kind) if library_class(kind, ("torch.Tensor",)) else ValueSummary(kind.__name__)
 
 
 _COUNTED: tuple[tuple[Any, str, str], ...] = (
@@ -244,3 +211,62 @@ def _columns(what: str, names: list[str]) -> str:
         return ""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{'column' if len(names) == 1 else 'columns'} {what}: {', '.join(names[:MOST_NAMED])}{more}"
+
+
+def estimated_size(value: Any) -> int:
+    """About how many bytes would be freed if *value* and all that only it refers to were gone.
+
+    Objects that others refer to as well are counted, too. Modules, classes and functions are not.
+    """
+    seen: set[int] = set()
+    left: list[tuple[Any, float]] = [(value, 1.0)]
+    total = 0.0
+    while left and len(seen) < MOST_OBJECTS:
+        each, weight = left.pop()
+        if id(each) in seen or issubclass(type(each), _NOT_OWNED):
+            continue
+        seen.add(id(each))
+        try:
+            total += weight * _own_size(each)
+            inner, scale = _referents(each)
+            left.extend((other, weight * scale) for other in inner)
+        except Exception:  # noqa: BLE001, S112 - changed by another thread meanwhile: an estimate goes on without it
+            continue
+    return int(total)
+
+
+def _own_size(value: Any) -> int:
+    kind = type(value)
+    if library_class(kind, _WITH_SIZE):
+        return int(value.nbytes)
+    if library_class(kind, ("torch.Tensor",)):
+        return _tensor_size(value)
+    sizer = getattr(kind, "__sizeof__", None)
+    if not isinstance(sizer, types.MethodDescriptorType):  # a class's own, which is the user's code
+        return object.__sizeof__(value)
+    return int(sizer(value))
+
+
+def _tensor_size(value: Any) -> int:
+    torch = sys.modules["torch"]
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - runs no __torch_function__
+        if value.device.type == "meta":  # has a shape and no data
+            return 0
+        if value.layout is torch.strided:
+            return int(value.numel() * value.element_size())
+        count = value._nnz()  # noqa: SLF001 - of a sparse tensor: a value and an index of 64 bits per dimension for each
+        return int(count * (value.element_size() + 8 * value.dim()))
+
+
+def _referents(value: Any) -> tuple[Iterable[Any], float]:
+    """Some of the objects that *value* refers to, and how many times as many there are."""
+    sequence: type[Any]
+    for sequence in (list, tuple):
+        if issubclass(type(value), sequence) and (count := sequence.__len__(value)) > SAMPLE:
+            sample = sequence.__getitem__(value, slice(None, None, count // SAMPLE))
+            return sample, count / len(sample)
+    unordered: type[Any]
+    for unordered, iterate in ((dict, dict.items), (set, set.__iter__), (frozenset, frozenset.__iter__)):
+        if issubclass(type(value), unordered) and (count := unordered.__len__(value)) > SAMPLE:
+            return list(islice(iterate(value), SAMPLE)), count / SAMPLE
+    return gc.get_referents(value), 1.0
