@@ -1,9 +1,8 @@
 /** The toolbar of a change in its cell: what it is, what answers it, and what goes to the next one. */
 import type { NotebookPanel } from "@jupyterlab/notebook";
 import { button, element } from "../element";
+import { INERT_FOR } from "../view/permission-answer";
 
-/** For how many milliseconds the buttons do nothing, so that a click meant for something else answers nothing. */
-const INERT_FOR = 500;
 const SUPPRESSED = "data-lm-suppress-shortcuts";
 
 export interface Moves {

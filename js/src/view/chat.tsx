@@ -9,10 +9,10 @@ import { Button } from "./controls";
 import { Conversation, type ConversationTask } from "./conversation";
 import { ErrorCard } from "./error-card";
 import { Panel, type PanelName } from "./history";
-import { isHistoryKey } from "./history/key";
 import { useHostEvent } from "./host-events";
 import { Spacer, Waiting } from "./icons";
 import { isRemote, isTab, ROOT, sessionChannel } from "./identity";
+import { isFindKey, isHistoryKey } from "./keyboard";
 import { ConnectionBanner, Start } from "./notices";
 import { OnDemand } from "./on-demand";
 import { PairQuestion } from "./pair-question";
@@ -226,11 +226,6 @@ function usePanel() {
   });
   const toggle = (name: PanelName) => (isShown === name ? close() : open(name));
   return { isShown, show: open, close, leave: () => show(undefined), toggle };
-}
-
-/** Ctrl+F, or Command+F: finds in the conversation. The browser's own find stays on F3. */
-function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
-  return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
 }
 
 /** The active tab: what was chosen here, else what was asked for, else the newest. */

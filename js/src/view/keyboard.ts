@@ -42,3 +42,21 @@ function passOn(event: KeyboardEvent): boolean {
   const same = { key, code, keyCode, ctrlKey, metaKey, shiftKey, repeat };
   return !document.body.dispatchEvent(new KeyboardEvent("keydown", { ...same, bubbles: true, cancelable: true }));
 }
+
+/** Ctrl+F, or Command+F: finds in what is shown. The browser's own find stays on F3. */
+export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey;
+}
+
+/** Alt+H, which opens the history and closes it. By its place on the keyboard: with Option it is another letter on a Mac. */
+export function isHistoryKey({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean {
+  return code === "KeyH" && altKey && !ctrlKey && !metaKey && !shiftKey;
+}
+
+/** The place that an arrow key, Home or End goes to from `at` in a list, round its ends; undefined for other keys. */
+export function targetOf(key: string, [back, forth]: readonly [string, string], at: number, length: number) {
+  if (key === "Home") return 0;
+  if (key === "End") return length - 1;
+  const step = key === forth ? 1 : key === back ? -1 : 0;
+  return step === 0 ? undefined : (at + step + length) % length;
+}

@@ -1,7 +1,8 @@
 /** Asks before the kernel is opened to programs of the user's own: it widens who can reach it. */
-import { useArmed } from "./armed";
+
 import { ConfirmCard } from "./confirm-card";
 import { Button, useFocused } from "./controls";
+import { useArmed } from "./use-work";
 
 const WHAT = (
   <p>

@@ -5,19 +5,18 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
+import { useCompletion } from "./completion";
 import { usePlace, useView } from "./context";
 import { Form, Trouble } from "./controls";
 import { useHostEvent } from "./host-events";
 import { Icon, IconButton } from "./icons";
 import { uuid } from "./identity";
 import { imageSource } from "./links";
-import { LostDrafts } from "./lost-drafts";
 import { memo } from "./memo";
 import { MentionChips } from "./mention-chips";
-import { Offers } from "./offers";
 import { bytes, line } from "./plain";
+import { LostDrafts } from "./queue";
 import { messageOf } from "./store";
-import { useOffers } from "./use-offers";
 
 const TALLEST = 240;
 const NO_COMMANDS: readonly AgentCommand[] = [];
@@ -44,7 +43,6 @@ export const Prompt = memo((props: Props) => {
   const { running, queued, agent, commands = NO_COMMANDS, disabled, held = false, onIntent, onStart } = props;
   const { store, drafts, announce } = useView();
   const place = usePlace();
-  const id = useId();
   const draft = drafts.of(place.chat).value;
   const pictures = drafts.pictures(place.chat).value;
   const setPictures = (next: readonly Picture[]) => drafts.setPictures(place.chat, next);
@@ -54,7 +52,7 @@ export const Prompt = memo((props: Props) => {
   const chooser = useRef<HTMLInputElement>(null);
   const empty = draft.trim() === "" && pictures.length === 0;
   const write = (text: string) => drafts.set(place.chat, text);
-  const { offers, at, look, onKey, choose } = useOffers(box, write, commands);
+  const { list, marks, look, onKey } = useCompletion(useId(), box, write, commands);
   const sent = useSent(place.chat, (back) => setPictures([...back, ...pictures]));
   useLayoutEffect(() => grow(box.current as HTMLTextAreaElement), [draft]);
   useLayoutEffect(() => growWithWidth(box.current as HTMLTextAreaElement), []);
@@ -144,7 +142,7 @@ export const Prompt = memo((props: Props) => {
           event.stopPropagation();
         }}
       >
-        {offers.length > 0 && <Offers id={`${id}-offers`} offers={offers} at={at} onChoose={choose} />}
+        {list}
         {pictures.length > 0 && (
           <ul class="list pictures" aria-label="Attached pictures">
             {pictures.map((picture, index) => (
@@ -190,8 +188,7 @@ export const Prompt = memo((props: Props) => {
             readOnly={disabled}
             aria-label={`Message to ${agent}`}
             aria-autocomplete="list"
-            aria-controls={offers.length > 0 ? `${id}-offers` : undefined}
-            aria-activedescendant={offers.length > 0 ? `${id}-offers-${at}` : undefined}
+            {...marks}
             placeholder={running ? "Queue a message…" : `Message ${line(agent, 40)}…`}
             onInput={(event) => {
               write(event.currentTarget.value);

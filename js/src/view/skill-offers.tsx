@@ -5,11 +5,11 @@
  */
 import { useState } from "preact/hooks";
 import { isObject } from "../state/object";
-import { useArmed } from "./armed";
 import { useView } from "./context";
 import { Button, Trouble } from "./controls";
 import { Fold } from "./fold";
 import { count, line, plain, reason } from "./plain";
+import { useArmed } from "./use-work";
 
 const MOST_PACKAGES = 20;
 /** As many as the kernel finds of one package: who trusts it has seen all. */

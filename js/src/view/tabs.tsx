@@ -2,11 +2,11 @@
 
 import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { table } from "../state/object";
 import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
 import { Icon, IconButton, Spinner } from "./icons";
 import { chatChannel, isInTerminal } from "./identity";
+import { targetOf } from "./keyboard";
 import { Menu, type MenuItem } from "./menu";
 import { line } from "./plain";
 import { type TabState, tabState } from "./status";
@@ -21,16 +21,12 @@ interface Props {
   onClose: (resource: string) => void;
 }
 
-const STEP: Record<string, number> = table({ ArrowRight: 1, ArrowLeft: -1 });
-
 export function Tabs({ id, sessions, agents, active, onSelect, onRename, onClose }: Props) {
   const strip = useRef<HTMLDivElement>(null);
   const [overflows, setOverflows] = useState(false);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const at = sessions.findIndex((session) => session.resource === active);
-    const step = STEP[event.key];
-    const end = event.key === "Home" ? 0 : event.key === "End" ? sessions.length - 1 : undefined;
-    const to = step === undefined ? end : (at + step + sessions.length) % sessions.length;
+    const to = targetOf(event.key, ["ArrowLeft", "ArrowRight"], at, sessions.length);
     const next = to === undefined ? undefined : sessions[to];
     if (next && to !== undefined) {
       onSelect(next.resource);

@@ -9,6 +9,7 @@ import type { RootState } from "../../state/types.gen";
 import { Button, Choice, TextButton, TextField } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Spinner } from "../icons";
+import { isFindKey, isHistoryKey } from "../keyboard";
 import { count, line, reason } from "../plain";
 import { isArchived } from "../status";
 import { useAfter } from "../use-work";
@@ -16,7 +17,6 @@ import { AgentSessions } from "./agent-sessions";
 import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
-import { isHistoryKey } from "./key";
 import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
 import { Row } from "./row";
 import { Storage } from "./storage";
@@ -159,7 +159,7 @@ function History({ context }: { context: HistoryContext }) {
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
     if (event.key === "Escape" || isHistoryKey(event)) context.close();
-    else if (event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    else if (isFindKey(event)) {
       box.current?.focus();
       box.current?.select();
     } else {

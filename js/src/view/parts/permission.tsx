@@ -9,13 +9,13 @@
 import { untracked, useComputed } from "@preact/signals";
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ConfirmationOption, ToolCallPendingConfirmationState } from "../../state/types.gen";
-import { useArmed } from "../armed";
 import { obstaclesOf, proposalId } from "../cell-proposals";
 import { useMemory, usePlace, useView } from "../context";
 import { Icon } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { confirmation, isLasting, narrowest, optionsOf, pendingCalls } from "../permission-answer";
 import { line } from "../plain";
+import { useArmed } from "../use-work";
 import { Preview } from "./preview";
 import { Text, textOf } from "./text";
 import { coded, kindIcon, ToolBody, toolTitle } from "./tool-body";
