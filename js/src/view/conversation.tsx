@@ -1,7 +1,6 @@
 /** One conversation: its transcript, what is asked of the reader, what waits, and the box to write in. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AgentInfo, ChatState, SessionState, SessionSummary } from "../state/types.gen";
-import { AllChanges } from "./all-changes";
 import { useAnnouncements } from "./announcements";
 import { PlaceContext, useView } from "./context";
 import { copyText } from "./copy";
@@ -9,16 +8,17 @@ import { EmptyChat } from "./empty-chat";
 import { chatMarkdown, fetchAll } from "./export";
 import { Find } from "./find";
 import { FollowUps } from "./follow-ups";
-import { Waiting } from "./icons";
+import { IconButton, Waiting } from "./icons";
 import { chatChannel, isInTerminal, provider, sessionChannel } from "./identity";
 import { InputRequests } from "./input-request";
 import { AgentWarning, SessionTrouble, useGap } from "./notices";
 import { useOnScreen } from "./on-screen";
+import { AllChanges } from "./parts/change-set";
 import { line } from "./plain";
 import { Prompt } from "./prompt";
 import { Queue } from "./queue";
 import { Refusals } from "./rejected-actions";
-import { Rename } from "./rename";
+import { RenameForm } from "./rename";
 import { fileName, save } from "./save-file";
 import { isIdle, isRead } from "./status";
 import { Meter } from "./status-bar";
@@ -56,6 +56,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   useOnScreen(resource);
   useMarkRead(resource, session, chat);
   useTaking(doing, setDoing, channel, chat, title || agent);
+  const stop = () => setDoing(undefined);
   const gap = useGap(resource);
   const wake = useWaking(resource);
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
@@ -66,9 +67,21 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   const asleep = isEmpty && session.lifecycle === "creating" && process === undefined;
   return (
     <PlaceContext.Provider value={place}>
-      {doing === "rename" && <Rename title={title} onDone={() => setDoing(undefined)} />}
-      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={() => setDoing(undefined)} />}
-      {doing === "changes" && <AllChanges title={title || agent} onDone={() => setDoing(undefined)} />}
+      {doing === "rename" && (
+        <RenameForm
+          class="row bar-form"
+          title={title}
+          onRename={(title) => store.dispatch(resource, { type: "session/titleChanged", title })}
+          onDone={stop}
+          onKeyDown={(event) => {
+            event.stopPropagation();
+            if (event.key === "Escape") stop();
+          }}
+          cancel={<IconButton name="Cancel" icon="cross" onClick={stop} />}
+        />
+      )}
+      {doing === "find" && <Find chat={chat} onJump={setJump} onDone={stop} />}
+      {doing === "changes" && <AllChanges title={title || agent} onDone={stop} />}
       {isEmpty && !failed && !inTerminal && <EmptyChat agent={agent} />}
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />

@@ -1,9 +1,9 @@
 /** Back to before a message: undoes what its turn and all turns after it changed, once the reader has seen what that is. */
 import { useRef, useState } from "preact/hooks";
 import type { Turn } from "../state/types.gen";
+import { ConfirmCard } from "./cards";
 import { useOperations } from "./change-operations";
 import { changesOf, inWords, many, tallyOf, tallyOfAll } from "./change-set";
-import { ConfirmCard } from "./confirm-card";
 import { usePlace, useView } from "./context";
 import { Button, useFocused } from "./controls";
 import { Icon } from "./icons";

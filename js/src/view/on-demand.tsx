@@ -1,7 +1,7 @@
 /** The place of a module that is fetched when it is needed first: it mounts what it shows there. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ErrorCard } from "./cards";
 import { useView } from "./context";
-import { ErrorCard } from "./error-card";
 import { Waiting } from "./icons";
 import { reason } from "./plain";
 import type { Store } from "./store";

@@ -1,13 +1,14 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { SearchHit } from "../../state/requests.gen";
-import { Button, Form, useFocused } from "../controls";
+import { Button, useFocused } from "../controls";
 import { Icon, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
+import { RenameForm } from "../rename";
 import { fileName, save } from "../save-file";
 import { useAnswer } from "../use-work";
 import { type Change, type Conversation, FORMS, fetchDocument, type Scope } from "./list";
@@ -135,13 +136,12 @@ export function Row(props: Props) {
         </Menu>
       </div>
       {isRenaming && (
-        <Rename
+        <RenameForm
+          class="row wraps history-ask"
           title={conversation.title}
-          onRename={(name) => {
-            keep();
-            onChange({ title: name });
-          }}
-          onKeep={keep}
+          onRename={(title) => onChange({ title })}
+          onDone={keep}
+          cancel={<Button onClick={keep}>Cancel</Button>}
         />
       )}
       {conversation.hits.length > 0 && (
@@ -195,30 +195,6 @@ function Found({ hit }: { hit: SearchHit }) {
       <mark>{plain(hit.text)}</mark>
       {plain(hit.after)}
     </li>
-  );
-}
-
-function Rename({ title, onRename, onKeep }: { title: string; onRename: (name: string) => void; onKeep: () => void }) {
-  const box = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    box.current?.focus();
-    box.current?.select();
-  }, []);
-  return (
-    <Form
-      class="row wraps history-ask"
-      onSubmit={() => {
-        const name = box.current?.value.trim() ?? "";
-        if (name === "" || name === title) onKeep();
-        else onRename(name);
-      }}
-    >
-      <input ref={box} class="field" aria-label="Name of the conversation" maxLength={200} defaultValue={title} />
-      <Button type="submit" class="primary">
-        Rename
-      </Button>
-      <Button onClick={onKeep}>Cancel</Button>
-    </Form>
   );
 }
 

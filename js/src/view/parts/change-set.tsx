@@ -1,10 +1,11 @@
 /** What changed, in one line, with what can be done with all of it; and on demand the list of the changes. */
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
-import { inWords, many, type Tally, tallyOf, totalOf } from "../change-set";
+import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
-import { Icon, Spacer } from "../icons";
+import { onEscape, useFocused } from "../controls";
+import { Icon, IconButton, Spacer } from "../icons";
 import { changesChannel } from "../identity";
 import { memo } from "../memo";
 import { line } from "../plain";
@@ -173,5 +174,31 @@ function AllActions({ tally, operations, all, disabled }: AllProps) {
         />
       )}
     </>
+  );
+}
+
+/** Everything that the conversation changed, merged by path: a panel above its messages. */
+export function AllChanges({ title, onDone }: { title: string; onDone: () => void }) {
+  const { store } = useView();
+  const { session } = usePlace();
+  const box = useFocused<HTMLElement>();
+  const channel = changesChannel(session);
+  const state = store.changeset(channel).value;
+  const tally = useMemo(() => tallyOfAll(changesOf(state)), [state]);
+  return (
+    <section
+      ref={box}
+      class="all-changes"
+      tabIndex={-1}
+      aria-label="Changes of the conversation"
+      onKeyDown={onEscape(onDone)}
+    >
+      <div class="row all-changes-head">
+        <h3>Changes of the conversation</h3>
+        <Spacer />
+        <IconButton name="Close (Escape)" icon="cross" onClick={onDone} />
+      </div>
+      <ChangeSet id={channel} channel={channel} title={title} tally={tally} always />
+    </section>
   );
 }
