@@ -4,7 +4,7 @@ import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { Comm, FileChange, Kernel, Message } from "@jupyterlab/services";
 import type { Signal } from "@lumino/widgets";
 import { isObject } from "../state/object";
-import { uuid } from "../uuid";
+import { uuid } from "../view/identity";
 import type { AgentEdit, AgentEdits } from "./agent-edits";
 import type { Failed } from "./failed-cells";
 import { Difference, notebookState } from "./notebook-state";

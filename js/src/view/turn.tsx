@@ -10,6 +10,7 @@ import { Button } from "./controls";
 import { CopyButton } from "./copy";
 import { Took, useElapsed } from "./elapsed";
 import { turnMarkdown } from "./export";
+import { FoldHead } from "./fold";
 import { GoBack } from "./go-back";
 import { Icon, Spacer } from "./icons";
 import { uuid } from "./identity";
@@ -88,13 +89,12 @@ function RunHead({ calls, isOpen, onToggle }: RunProps) {
   return (
     <div class="part part-toolCall">
       <div class="card tool-run" data-open={isOpen}>
-        <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={onToggle}>
-          <Icon name="chevron" className="fold-mark" />
+        <FoldHead isOpen={isOpen} onToggle={onToggle}>
           <Icon name={kindIcon(calls[0] as ToolCallState)} />
           <span class="label">{runTitle(calls)}</span>
           <Spacer />
           <State icon="check" kind="good" said="Done" />
-        </button>
+        </FoldHead>
       </div>
     </div>
   );

@@ -7,6 +7,7 @@ import type { Operations } from "../change-operations";
 import { type Change, changesOf, KINDS } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
 import { TextButton } from "../controls";
+import { FoldHead } from "../fold";
 import { Icon, IconButton, type IconName, Spacer, Spinner } from "../icons";
 import { bytes, count, line } from "../plain";
 import { type ChangeText, type Comparison, isOver, type Review, type Standing, type Store } from "../store";
@@ -192,13 +193,7 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
   const label = (
     <>
       <Icon name={ICONS[change.kind]} />
-      {change.kind === "file" ? (
-        <PathName path={name} title={name} />
-      ) : (
-        <span class="path" title={name}>
-          {name}
-        </span>
-      )}
+      <PathName path={name} title={name} isWhole={change.kind !== "file"} />
     </>
   );
   const about = (
@@ -235,12 +230,11 @@ function ChangeItem({ id, channel, change, operations, onCompare }: ItemProps) {
             {about}
           </div>
         ) : (
-          <button type="button" class="row fold-head" aria-expanded={isOpen} onClick={toggle}>
-            <Icon name="chevron" className="fold-mark" />
+          <FoldHead isOpen={isOpen} onToggle={toggle}>
             <span class="sr-only">Show change of </span>
             {label}
             {about}
-          </button>
+          </FoldHead>
         )}
         <Actions change={change} operations={operations} disabled={isOver(store.connection.value)} />
       </div>

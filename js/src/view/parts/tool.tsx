@@ -107,38 +107,27 @@ function ToolMark({ call }: { call: ToolCallState }) {
         <State icon="cross" kind="bad" said="Failed" shown />
       );
     case "cancelled":
-      return <State icon="stop" kind="dim" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
+      return <State icon="stop" said={CANCELLED[call.reason] ?? line(call.reason, 40)} shown />;
     case "streaming":
-      return <Working said="Preparing" />;
+      return <State said="Preparing" />;
     default:
-      return <Working said="Running" />;
+      return <State said="Running" />;
   }
 }
 
-export function State({
-  icon,
-  kind,
-  said,
-  shown = false,
-}: {
-  icon: IconName;
-  kind: string;
+interface StateProps {
+  /** A spinner without it. */
+  icon?: IconName;
+  kind?: string;
   said: string;
   shown?: boolean;
-}) {
-  return (
-    <span class={`state ${kind}`}>
-      <Icon name={icon} />
-      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
-    </span>
-  );
 }
 
-function Working({ said }: { said: string }) {
+export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   return (
-    <span class="state dim">
-      <Spinner />
-      <span class="sr-only">{said}</span>
+    <span class={`state ${kind}`}>
+      {icon ? <Icon name={icon} /> : <Spinner />}
+      <span class={shown ? "state-text" : "sr-only"}>{said}</span>
     </span>
   );
 }
