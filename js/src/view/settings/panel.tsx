@@ -5,11 +5,11 @@ import { h } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { RootState } from "../../state/types.gen";
+import { type View, ViewContext } from "../context";
 import { Button, Choice, TextField, Trouble, useFocused } from "../controls";
 import { mountPanel, useRoot } from "../fetched-panel";
 import { Waiting } from "../icons";
 import { line, plain, reason } from "../plain";
-import { KeptContext } from "./kept";
 import { type Listed, type Setting, typed } from "./list";
 import { OwnAgents } from "./own-agents";
 import { Policy } from "./policy";
@@ -32,8 +32,8 @@ export interface SettingsContext {
 
 /** Shows the settings in `into`; the result takes them away again. */
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
-  const settings = h(Settings, { context });
-  const panel = h(KeptContext.Provider, { value: context.kept ?? new Map(), children: settings });
+  const settings = h(Settings, { context }); // of a view it has only the memory
+  const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
   return mountPanel(into, CSS, "column settings", panel);
 }
 

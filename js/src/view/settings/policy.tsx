@@ -7,8 +7,8 @@ import { Button, Choice, Form, TextField } from "../controls";
 import { line, plain, reason } from "../plain";
 import { Group, Removable } from "./fields";
 import { FolderChooser } from "./folder";
-import { useKept } from "./kept";
 import type { Listed } from "./list";
+import { useTyped } from "./program-form";
 
 interface Props {
   listed: Listed;
@@ -89,7 +89,7 @@ function Grants({ grants, change }: Required<Pick<Listed, "grants">> & Pick<Prop
 function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   const [action, setAction] = useState("ask");
   const [tool, setTool] = useState("");
-  const [pattern, setPattern] = useKept("rule", "");
+  const [pattern, setPattern] = useTyped("policy", "rule", "");
   const isCommand = tool === "execute";
   const add = () => {
     const said = pattern.trim();
@@ -143,7 +143,7 @@ function WhatIf({ request }: Pick<Props, "request">) {
 
 function Trusted({ listed, request, change, below }: Props) {
   const { trusted, folder } = listed;
-  const [text, setText] = useKept("folder to trust", folder);
+  const [text, setText] = useTyped("policy", "folder to trust", folder);
   const trust = () => change("trust", { action: "trust", folder: text.trim() }, "Folder trusted.");
   return (
     <Group title="Trusted folders">
