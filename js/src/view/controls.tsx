@@ -89,9 +89,9 @@ export function Form({ label, onSubmit, ...rest }: FormProps) {
 }
 
 /** What went wrong, read out; nothing where nothing did. */
-export function Trouble({ text }: { text: string }) {
+export function Trouble({ text, class: name = "error-text" }: { text: string | undefined; class?: string }) {
   return text ? (
-    <p class="error-text" role="alert">
+    <p class={name} role="alert">
       {plain(text)}
     </p>
   ) : null;

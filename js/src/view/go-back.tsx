@@ -5,7 +5,7 @@ import { ConfirmCard } from "./cards";
 import { useOperations } from "./change-operations";
 import { changesOf, inWords, many, tallyOf, tallyOfAll } from "./change-set";
 import { usePlace, useView } from "./context";
-import { Button, useFocused } from "./controls";
+import { Button, Trouble, useFocused } from "./controls";
 import { Icon } from "./icons";
 import { changesChannel } from "./identity";
 import { Menu } from "./menu";
@@ -82,11 +82,7 @@ function Confirm({ turn, later, onDone }: { turn: Turn; later: readonly Turn[]; 
   );
   return (
     <ConfirmCard title={`Back to before “${line(turn.message.text, 60)}”?`} what={what} onNo={onDone}>
-      {operations.failed && (
-        <p class="note" role="alert">
-          {operations.failed}
-        </p>
-      )}
+      <Trouble text={operations.failed} class="note" />
       {operations.conflicts && <ConflictChoices id={`${turn.id} back`} operations={operations} />}
       {!operations.conflicts && (
         <div class="row wraps restart">

@@ -165,7 +165,7 @@ export const Prompt = memo((props: Props) => {
           <IconButton
             name="Add a picture"
             icon="image"
-            className="add-picture"
+            className="icon-button add-picture"
             disabled={disabled}
             onClick={() => chooser.current?.click()}
           />
@@ -211,15 +211,14 @@ export const Prompt = memo((props: Props) => {
           />
           <div class="prompt-buttons">
             {running && <StopButton turnId={running} />}
-            <button
+            <IconButton
               type="submit"
-              class="round primary"
+              className="round primary"
+              icon="send"
               disabled={disabled || held || empty}
-              aria-label={running ? "Queue message" : "Send message"}
+              name={running ? "Queue message" : "Send message"}
               title={running ? "Send when this turn ends (Enter)" : "Send (Enter)"}
-            >
-              <Icon name="send" />
-            </button>
+            />
           </div>
         </div>
       </Form>

@@ -300,6 +300,7 @@ function History({ context }: { context: HistoryContext }) {
         )}
         {!found.isBusy && !found.hasMore && ownAgent && !query.search && !query.show && query.days === 0 && (
           <AgentSessions
+            key={`${ownAgent} ${query.scope === "everywhere"}`}
             agent={ownAgent}
             title={agents.find(([name]) => name === ownAgent)?.[1] ?? ownAgent}
             everywhere={query.scope === "everywhere"}

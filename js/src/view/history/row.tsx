@@ -1,17 +1,16 @@
 /** One conversation of the history: what it is, where a search found it, its preview, and what can be done with it. */
 
-import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { SearchHit } from "../../state/requests.gen";
-import { Button, useFocused } from "../controls";
-import { Icon, Spinner } from "../icons";
+import { Button, Trouble, useFocused } from "../controls";
+import { Icon, IconButton, Spinner } from "../icons";
 import { Menu, type MenuItem } from "../menu";
 import { count, line, plain, reason } from "../plain";
 import { RenameForm } from "../rename";
 import { fileName, save } from "../save-file";
 import { useAnswer } from "../use-work";
-import { type Change, type Conversation, FORMS, fetchDocument, type Scope } from "./list";
+import { type Change, type Conversation, FORMS, type Scope } from "./list";
 
 interface Props {
   conversation: Conversation;
@@ -60,13 +59,11 @@ export function Row(props: Props) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const keepFile = (form: (typeof FORMS)[number]) => {
-    const [kind, , type] = form;
-    fetchDocument(request, conversation.uri, kind).then(
-      (text) => save(fileName(title).replace(/md$/, kind), new Blob([text], { type })),
+  const keepFile = ([form, , type]: (typeof FORMS)[number]) =>
+    void request("exportSession", { channel: conversation.uri, form }).then(
+      ({ text }) => save(fileName(title).replace(/md$/, form), new Blob([text], { type })),
       (error: unknown) => onTrouble(`Couldn't be exported: ${reason(error)}`),
     );
-  };
   const { pinned: isPinned, archived: isArchived } = conversation;
   const items: MenuItem[] = [
     ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
@@ -119,17 +116,14 @@ export function Row(props: Props) {
           </Button>
         )}
         {canDelete && (
-          <button
-            type="button"
-            class="icon-button"
+          <IconButton
+            name={`Delete ${title}`}
+            title="Delete"
+            icon="delete"
             tabIndex={tabIndex}
             disabled={busy}
-            aria-label={`Delete ${title}`}
-            title="Delete"
             onClick={() => setAsking(true)}
-          >
-            <Icon name="delete" />
-          </button>
+          />
         )}
         <Menu label={`More: ${title}`} items={items} placement="in-flow" disabled={busy} tabIndex={tabIndex}>
           <Icon name="more" />
@@ -152,11 +146,7 @@ export function Row(props: Props) {
         </ul>
       )}
       {isAsking && <Ask title={title} onDelete={onDelete} onKeep={keep} />}
-      {trouble && (
-        <p class="history-trouble small" role="alert">
-          {line(trouble, 600)}
-        </p>
-      )}
+      <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isPreviewed && <PreviewOf conversation={conversation} title={title} request={request} />}
     </li>
   );
@@ -214,7 +204,7 @@ function Ask({ title, onDelete, onKeep }: { title: string; onDelete: () => void;
 function PreviewOf({ conversation, title, request }: { conversation: Conversation; title: string; request: Request }) {
   const { uri, modifiedAt } = conversation;
   const { answer: preview, trouble } = useAnswer(() => request("previewSession", { channel: uri }), [uri, modifiedAt]);
-  if (trouble) return <Trouble>{trouble}</Trouble>;
+  if (trouble) return <Trouble text={`Couldn't be read: ${trouble}`} class="history-trouble small" />;
   if (!preview) return <Spinner />;
   const shown = preview.turns.length;
   return (
@@ -234,13 +224,5 @@ function PreviewOf({ conversation, title, request }: { conversation: Conversatio
       ))}
       {shown === 0 && <p class="dim small">No turn of it has finished yet.</p>}
     </section>
-  );
-}
-
-function Trouble({ children }: { children: ComponentChildren }) {
-  return (
-    <p class="history-trouble small" role="alert">
-      Couldn't be read: {children}
-    </p>
   );
 }

@@ -4,8 +4,8 @@ import type { Turn } from "../../state/types.gen";
 import { type Operations, useOperations } from "../change-operations";
 import { changesOf, inWords, many, type Tally, tallyOf, tallyOfAll, totalOf } from "../change-set";
 import { useMemory, usePlace, useView } from "../context";
-import { onEscape, useFocused } from "../controls";
-import { Icon, IconButton, Spacer } from "../icons";
+import { onEscape, Trouble, useFocused } from "../controls";
+import { IconButton, Spacer } from "../icons";
 import { changesChannel } from "../identity";
 import { memo } from "../memo";
 import { line } from "../plain";
@@ -94,16 +94,13 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           )}
           <AllActions tally={tally} operations={operations} all={always} disabled={isOver(store.connection.value)} />
           {notes.length > 0 && (
-            <button
-              type="button"
-              class="icon-button"
-              aria-expanded={hasNotes}
-              aria-label={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
+            <IconButton
+              icon="info"
+              name={`${many(notes.length, "note")}: what is not covered or cannot be undone`}
               title="What is not covered or cannot be undone"
+              aria-expanded={hasNotes}
               onClick={() => showNotes(!hasNotes)}
-            >
-              <Icon name="info" />
-            </button>
+            />
           )}
         </span>
         <Spacer />
@@ -115,11 +112,7 @@ export function ChangeSet({ id, channel, title, tally, notes = [], always = fals
           ))}
         </ul>
       )}
-      {operations.failed && (
-        <p class="note" role="alert">
-          {operations.failed}
-        </p>
-      )}
+      <Trouble text={operations.failed} class="note" />
       {operations.said && <p class="note">{operations.said}</p>}
       {operations.conflicts && <ConflictChoices id={id} operations={operations} />}
       <div id={list} class="change-list">

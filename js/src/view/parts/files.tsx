@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Turn } from "../../state/types.gen";
 import { usePlace, useView, useWorkspace } from "../context";
+import { Trouble } from "../controls";
 import { Fold } from "../fold";
 import { IconButton } from "../icons";
 import { memo } from "../memo";
@@ -54,11 +55,7 @@ export function Download({ path }: { path: string }) {
         disabled={isBusy || isOver(store.connection.value)}
         onClick={download}
       />
-      {trouble && (
-        <p class="note" role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} class="note" />
     </>
   );
 }
