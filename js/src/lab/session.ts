@@ -10,7 +10,6 @@ import type { AgentEdits } from "./agent-edits";
 import { type Boot, boot } from "./boot";
 import type { Failed } from "./failed-cells";
 import { Link, type Saved } from "./link";
-import { type Notice, noticeElement } from "./notice";
 import * as notices from "./notices";
 import { part } from "./parts";
 import { chatOf, PendingPrompt } from "./pending-prompt";
@@ -235,8 +234,8 @@ export class Session {
     removeBorder(view.luminoWidget.node);
   }
 
-  #say(state: string, notice: Notice): void {
-    this.#put(state, new Widget({ node: noticeElement(notice) }));
+  #say(state: string, notice: notices.Notice): void {
+    this.#put(state, new Widget({ node: notices.noticeElement(notice) }));
   }
 
   #put(state: string, body: Widget): void {
