@@ -106,7 +106,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
   };
   return (
     <section
-      class="chat"
+      class="column chat"
       aria-label="Agent chat"
       onKeyDown={(event) => {
         if (isFindKey(event)) find();
@@ -196,7 +196,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         />
       )}
       {root && !history.isShown && !isAdding && active && (
-        <div class="panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
+        <div class="column panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>
           <Conversation
             key={active}
             resource={active}

@@ -86,7 +86,7 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
       {!isEmpty && <Transcript chat={chat} jump={jump} started={started} />}
       <SessionTrouble agent={agent} session={session} />
       <AgentWarning session={session} />
-      <div class="foot">
+      <div class="column foot">
         <InputRequests requests={chat.inputRequests ?? []} agent={agent} />
         <Refusals here={(one) => sessionChannel(one) === resource} />
         <WaitingQuestions chat={chat} agent={agent} onGo={onGo} />

@@ -48,7 +48,7 @@ export function Earlier() {
   };
   return (
     <section class="column earlier-list" aria-label="Earlier conversations">
-      <h3>
+      <h3 class="row wraps">
         Earlier in this notebook
         {wereOpen.length > 1 && (
           <Button disabled={busy} onClick={() => open(wereOpen)}>

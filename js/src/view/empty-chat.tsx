@@ -16,7 +16,7 @@ const MOST = 3;
 export function EmptyChat({ agent }: { agent: string }) {
   const { prompts, ask } = useExamples();
   return (
-    <div class="empty" onPointerEnter={ask}>
+    <div class="column empty" onPointerEnter={ask}>
       <Icon name="chat" className="large" />
       <h2>Ask {agent}</h2>
       <ul class="abilities">
@@ -28,7 +28,7 @@ export function EmptyChat({ agent }: { agent: string }) {
         <Confinement />
       </ul>
       {prompts.length > 0 && <OfferedPrompts prompts={prompts} label="Examples" class="examples" />}
-      <p class="dim small keys">
+      <p class="row wraps dim small keys">
         <span>
           <kbd>@</kbd> mention
         </span>

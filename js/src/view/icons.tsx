@@ -89,7 +89,7 @@ export function Spacer() {
 /** What stands where something is still to come. */
 export function Waiting({ text }: { text: string }) {
   return (
-    <div class="empty">
+    <div class="column empty">
       <Spinner />
       <p class="dim">{text}</p>
     </div>

@@ -84,7 +84,7 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
   const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   const isElsewhere = isRemote(store.root.value);
   return (
-    <div class="empty" id={id}>
+    <div class="column empty" id={id}>
       <Icon name="chat" className="large" />
       <h2>Start a conversation</h2>
       {agents.length === 0 ? (
@@ -126,7 +126,7 @@ export function SessionTrouble({ agent, session }: { agent: string; session: Ses
   }
   if (process?.state === "stopped") {
     return (
-      <div class="note stopped">
+      <div class="row wraps note stopped">
         <span>{plain(process.message) || `${agent} stopped. It restarts with your next message.`}</span>
         {!isInTerminal(session.summary.provider) && <Restart />}
       </div>

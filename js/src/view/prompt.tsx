@@ -209,7 +209,7 @@ export const Prompt = memo((props: Props) => {
               look(false);
             }}
           />
-          <div class="prompt-buttons">
+          <div class="row prompt-buttons">
             {running && <StopButton turnId={running} />}
             <IconButton
               type="submit"

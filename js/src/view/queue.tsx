@@ -58,7 +58,7 @@ export function Queue({ messages, running }: Props) {
   return (
     <ul class="queue" aria-label="Queued messages">
       {held.length > 0 && (
-        <li class="queue-held">
+        <li class="row queue-held">
           <Icon name="pause" />
           <span role="status">{held.length === 1 ? "1 message is" : `${held.length} messages are`} on hold.</span>
           <Spacer />
@@ -68,7 +68,7 @@ export function Queue({ messages, running }: Props) {
       {messages.map((pending, index) => {
         const name = line(pending.message.text, 60);
         return (
-          <li key={pending.id}>
+          <li key={pending.id} class="row">
             <Icon name="clock" />
             {edited === pending.id ? (
               <Editor text={pending.message.text} onDone={(text) => change(pending, text)} />
@@ -141,7 +141,7 @@ export function LostDrafts({ onRestore }: { onRestore: (text: string) => void })
   return (
     <ul class="queue" aria-label="Unsent drafts from before the kernel restarted">
       {lostDrafts.map((draft) => (
-        <li key={draft.key}>
+        <li key={draft.key} class="row">
           <Icon name="edit" />
           <span class="cut">{line(draft.text, 300)}</span>
           <TextButton

@@ -77,7 +77,7 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
     store.dispatch(place.session, { type: "x-agentnb/configOptionChosen", configId, value });
   const hasMode = options.some((option) => option.category === "mode");
   return (
-    <div class="selectors">
+    <div class="row wraps selectors">
       {options.map((option) =>
         typeof option.value === "boolean" ? (
           <label class="selector" key={option.id}>
@@ -194,7 +194,7 @@ interface KernelProps {
 /** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
 export function StartAccess(props: KernelProps) {
   return (
-    <div class="selectors start-access">
+    <div class="row wraps selectors start-access">
       <Select name="Kernel" choices={ACCESS} {...props} />
       <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
     </div>

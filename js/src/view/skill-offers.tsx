@@ -105,7 +105,7 @@ function Answers({ offers, choose }: Props) {
               <SkillText key={skill.folder} skill={skill} />
             ))}
           </ul>
-          <div class="uses-answers">
+          <div class="row">
             <Button
               aria-disabled={!armed}
               aria-label={`Trust ${offer.name}`}

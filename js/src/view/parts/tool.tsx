@@ -125,7 +125,7 @@ interface StateProps {
 
 export function State({ icon, kind = "dim", said, shown = false }: StateProps) {
   return (
-    <span class={`state ${kind}`}>
+    <span class={`row state ${kind}`}>
       {icon ? <Icon name={icon} /> : <Spinner />}
       <span class={shown ? "state-text" : "sr-only"}>{said}</span>
     </span>
