@@ -9,7 +9,7 @@ import { effect, type Signal, signal } from "@preact/signals";
 import type { Picture } from "./attach";
 import { chatChannel } from "./identity";
 import { store as keep, stored, storedKeys } from "./storage";
-import { messageOf, type Refusal, type Store } from "./store";
+import { messageOf, perStore, type Refusal, type Store } from "./store";
 
 const SAVE_AFTER = 400;
 const PREFIX = "agentnb draft ";
@@ -165,14 +165,5 @@ export class Drafts {
   }
 }
 
-const all = new WeakMap<Store, Drafts>();
-
 /** The drafts of one store, shared by its views. */
-export function draftsOf(store: Store): Drafts {
-  let drafts = all.get(store);
-  if (!drafts) {
-    drafts = new Drafts(store);
-    all.set(store, drafts);
-  }
-  return drafts;
-}
+export const draftsOf = perStore((store) => new Drafts(store));

@@ -121,46 +121,29 @@ const PERMISSION_MODES: Choice[] = [
   { value: "deny", name: "Deny", description: "Deny everything your rules don't allow." },
 ];
 
-interface ConfigProps {
-  session: SessionState;
-  field: "permissions" | "kernel" | "cellReview";
-  name: string;
-  choices: Choice[];
-  disabled: boolean;
-}
-
-/** What a conversation is set to by the kernel itself, for every agent. */
-function ConfigSelect({ session, field, name, choices, disabled }: ConfigProps) {
+/** What the kernel itself sets of a conversation, for every agent: what answers permission requests, and what the agent may do. */
+function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
   const { store } = useView();
   const { session: uri } = usePlace();
-  const value = session.config?.values[field];
-  const choose = (chosen: string) =>
-    store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } });
-  return (
-    <Select
-      name={name}
-      className={field === "permissions" ? `is-${line(value, 9)}` : ""}
-      value={typeof value === "string" ? value : "off"}
-      choices={choices}
-      disabled={disabled}
-      onChoose={choose}
-    />
-  );
-}
-
-/** What answers permission requests, and what the agent may do with the kernel. */
-function KernelSettings({ session, disabled }: { session: SessionState; disabled: boolean }) {
-  const { permissions, kernel, cellReview } = session.config?.values ?? {};
+  const values = session.config?.values ?? {};
+  const { permissions, kernel, cellReview } = values;
   if (typeof permissions !== "string") return null;
   const access = permissions === "ask" ? ACCESS : ACCESS.with(2, { ...(ACCESS[2] as Choice), name: "Run" });
-  const own = { session, disabled };
+  const select = (field: "permissions" | "kernel" | "cellReview", name: string, choices: Choice[], className = "") => (
+    <Select
+      name={name}
+      className={className}
+      value={typeof values[field] === "string" ? values[field] : "off"}
+      choices={choices}
+      disabled={disabled}
+      onChoose={(chosen) => store.dispatch(uri, { type: "session/configChanged", config: { [field]: chosen } })}
+    />
+  );
   return (
     <>
-      <ConfigSelect {...own} field="permissions" name="Permissions" choices={PERMISSION_MODES} />
-      <ConfigSelect {...own} field="kernel" name="Kernel" choices={access} />
-      {kernel === "run" && typeof cellReview === "string" && (
-        <ConfigSelect {...own} field="cellReview" name="Cell edits" choices={REVIEWS} />
-      )}
+      {select("permissions", "Permissions", PERMISSION_MODES, `is-${line(permissions, 9)}`)}
+      {select("kernel", "Kernel", access)}
+      {kernel === "run" && typeof cellReview === "string" && select("cellReview", "Cell edits", REVIEWS)}
     </>
   );
 }
@@ -185,14 +168,8 @@ const ACCESS: Choice[] = [
   },
 ];
 
-interface KernelProps {
-  value: string;
-  disabled: boolean;
-  onChoose: (access: string) => void;
-}
-
 /** The switch of a conversation that is yet to begin, and a line that explains what is chosen. */
-export function StartAccess(props: KernelProps) {
+export function StartAccess(props: Pick<SelectProps, "value" | "disabled" | "onChoose">) {
   return (
     <div class="row wraps selectors start-access">
       <Select name="Kernel" choices={ACCESS} {...props} />

@@ -98,14 +98,10 @@ function keepInside(box: HTMLElement, tab: HTMLElement): void {
   else box.scrollLeft = Math.max(box.scrollLeft, before + tab.offsetWidth - box.clientWidth);
 }
 
-interface TabProps {
-  id: string;
+interface TabProps extends Pick<Props, "id" | "onSelect" | "onRename" | "onClose"> {
   session: SessionSummary;
   agent: string;
   active: boolean;
-  onSelect: (resource: string) => void;
-  onRename: (resource: string) => void;
-  onClose: (resource: string) => void;
 }
 
 function Tab({ id, session, agent, active, onSelect, onRename, onClose }: TabProps) {

@@ -134,6 +134,8 @@ export function useSilence(): string {
 }
 
 export function TurnEnd({ turn }: { turn: Turn }) {
+  const { store } = useView();
+  const { chat } = usePlace();
   const said = endNote(turn);
   const usage = usageText(turn.usage);
   const text = answerText(turn);
@@ -142,7 +144,12 @@ export function TurnEnd({ turn }: { turn: Turn }) {
       {turn.error && <ErrorCard title="The turn failed" message={turn.error.message} action={<Again turn={turn} />} />}
       <div class="row wraps turn-end">
         {text && <CopyButton text={text} label="Copy answer" words="Copy answer" />}
-        <CopyTurn turn={turn} />
+        <CopyButton
+          icon="clipboard"
+          text={() => turnMarkdown(turn, store.chat(chat).peek())}
+          label="Copy turn as Markdown"
+          words="Copy turn"
+        />
         {said && <span class="dim">{said}</span>}
         <Took turn={turn} />
         {usage && <span class="dim usage">{usage}</span>}
@@ -170,20 +177,6 @@ function Again({ turn }: { turn: Turn }) {
         Send again
       </Button>
     </div>
-  );
-}
-
-/** Question and answer with everything that was done, as Markdown. */
-function CopyTurn({ turn }: { turn: Turn }) {
-  const { store } = useView();
-  const { chat } = usePlace();
-  return (
-    <CopyButton
-      icon="clipboard"
-      text={() => turnMarkdown(turn, store.chat(chat).peek())}
-      label="Copy turn as Markdown"
-      words="Copy turn"
-    />
   );
 }
 

@@ -102,16 +102,23 @@ function History({ context }: { context: HistoryContext }) {
   const active = shown.some(({ uri }) => uri === current) ? current : shown[0]?.uri;
   const mains = () => [...(list.current?.querySelectorAll<HTMLElement>(".history-main") ?? [])];
 
-  const open = async (one: Conversation) => {
-    setOpening(one.uri);
+  /** Does something with a conversation; says what could not be done with it, and why. */
+  const attempt = async (one: Conversation, done: string, work: () => Promise<unknown>, failed?: () => void) => {
     setTroubles(({ [one.uri]: _, ...others }) => others);
     try {
+      await work();
+    } catch (error) {
+      trouble(one.uri, `Couldn't be ${done}: ${reason(error)}`);
+      failed?.();
+    }
+  };
+  const open = (one: Conversation) => {
+    setOpening(one.uri);
+    const work = async () => {
       if (!openHere.has(one.uri)) await request("resumeSession", { channel: one.uri });
       context.open(one.uri);
-    } catch (error) {
-      trouble(one.uri, `Couldn't be opened: ${reason(error)}`);
-      setOpening(undefined);
-    }
+    };
+    return attempt(one, "opened", work, () => setOpening(undefined));
   };
   const remove = (one: Conversation) => {
     const at = shown.indexOf(one);
@@ -121,24 +128,17 @@ function History({ context }: { context: HistoryContext }) {
     deletion.remove([one]);
     announce(`Deleted ${line(one.title, 60)}. Undo is possible for ten seconds.`);
   };
-  const change = async (one: Conversation, wanted: Change) => {
-    setTroubles(({ [one.uri]: _, ...others }) => others);
-    try {
+  const change = (one: Conversation, wanted: Change) =>
+    attempt(one, doneBy(wanted), async () => {
       await request("updateSession", { channel: one.uri, ...wanted });
       announce(`${line(wanted.title ?? one.title, 60)} is ${doneBy(wanted)}.`);
-    } catch (error) {
-      trouble(one.uri, `Couldn't be ${doneBy(wanted)}: ${reason(error)}`);
-    }
-  };
-  const duplicate = async (one: Conversation) => {
-    try {
+    });
+  const duplicate = (one: Conversation) =>
+    attempt(one, "duplicated", async () => {
       await request("duplicateSession", { channel: one.uri });
       announce(`${line(one.title, 60)} is duplicated.`);
       refresh();
-    } catch (error) {
-      trouble(one.uri, `Couldn't be duplicated: ${reason(error)}`);
-    }
-  };
+    });
   const chosenOnes = shown.filter(({ uri }) => chosen?.has(uri));
   const endChoosing = () => {
     setChosen(undefined);

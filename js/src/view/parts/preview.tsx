@@ -13,6 +13,7 @@ import { Icon, Spinner } from "../icons";
 import { isRemote } from "../identity";
 import { OnDemand } from "../on-demand";
 import { line, reason } from "../plain";
+import { kindOf } from "../tool-runs";
 import { Content } from "./content";
 import { inputOf } from "./tool-body";
 
@@ -131,7 +132,7 @@ function Shown({ id, rehearsal }: { id: string; rehearsal: ToolCallRehearsal }) 
 
 /** Whether it runs code or a command, as far as the card shows. */
 function canRun(call: ToolCallState): boolean {
-  const { kind, cell } = call.details ?? {};
+  const { cell } = call.details ?? {};
   if (cell) return cell.kind !== "markdown" && cell.kind !== "raw" && ["insert", "replace"].includes(cell.action);
-  return ["execute", "kernel"].includes(kind ?? call.toolName) && inputOf(call).trim() !== "";
+  return ["execute", "kernel"].includes(kindOf(call)) && inputOf(call).trim() !== "";
 }
