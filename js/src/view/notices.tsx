@@ -45,7 +45,12 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
   const text = STANDING[connection];
   const show = isOver(connection) ? store.successor.value : undefined;
   if (refusal) return <ErrorCard title="Page and kernel versions don't match" message={refusal} />;
-  if (connection === "gap" && gap) return <Gap channel={gap[0]} text={gap[1]} />;
+  if (connection === "gap" && gap)
+    return (
+      <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(gap[0])}>OK</Button>}>
+        <b>Something is missing.</b> {line(gap[1], 600)}
+      </Banner>
+    );
   if (!text) return null;
   return (
     <Banner
@@ -55,15 +60,6 @@ export function ConnectionBanner({ session }: { session?: string | undefined }) 
     >
       {text}
       {isOver(connection) && store.isUnsaid && " Your last action may not have reached it."}
-    </Banner>
-  );
-}
-
-function Gap({ channel, text }: { channel: string; text: string }) {
-  const { store } = useView();
-  return (
-    <Banner icon={<Icon name="alert" />} action={<Button onClick={() => store.acceptGap(channel)}>OK</Button>}>
-      <b>Something is missing.</b> {line(text, 600)}
     </Banner>
   );
 }
@@ -115,15 +111,16 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
 
 /** Why a session cannot be used, with what can be done about it; nothing when it can. */
 export function SessionTrouble({ agent, session }: { agent: string; session: SessionState }) {
+  const process = session.agentProcess;
+  const reason = "The agent gave no reason.";
   if (session.lifecycle === "creationFailed") {
-    const message = session.creationError?.message ?? "The agent gave no reason.";
+    const message = session.creationError?.message ?? reason;
     return <ErrorCard title={`${agent} couldn't start`} message={message} action={<Restart again />} />;
   }
-  const process = session.agentProcess;
-  if (process?.state === "failed") {
-    const message = process.message ?? "The agent gave no reason.";
-    return <ErrorCard title={`${agent} stopped unexpectedly`} message={message} action={<Restart />} />;
-  }
+  if (process?.state === "failed")
+    return (
+      <ErrorCard title={`${agent} stopped unexpectedly`} message={process.message ?? reason} action={<Restart />} />
+    );
   if (process?.state === "stopped") {
     return (
       <div class="row wraps note stopped">

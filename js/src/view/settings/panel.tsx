@@ -111,7 +111,7 @@ function Settings({ context }: { context: SettingsContext }) {
       setting.name,
       "changeSetting",
       changed(setting, value, isHere),
-      done(setting, value),
+      `${setting.title}: ${value === null ? "reset" : "changed"}.`,
       named(setting, value),
     );
   };
@@ -244,10 +244,6 @@ function changed({ name, inFile }: Setting, value: unknown, here: boolean): obje
 /** The setting, with what it was to be: it is no longer seen where it was typed. */
 function named({ title }: Setting, value: unknown): string {
   return `${line(title, 60)} (${line(typed(value), 200)})`;
-}
-
-function done({ title }: Setting, value: unknown): string {
-  return value === null ? `${title}: reset.` : `${title}: changed.`;
 }
 
 /** The settings as the kernel lists them, and again when that is wanted. */

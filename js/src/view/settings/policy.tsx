@@ -26,17 +26,17 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-export function Policy({ listed, request, change, below }: Props) {
+export function Policy(props: Props) {
   return (
     <>
-      <Rules listed={listed} change={change} below={below} />
-      <WhatIf request={request} />
-      <Trusted listed={listed} request={request} change={change} below={below} />
+      <Rules {...props} />
+      <WhatIf {...props} />
+      <Trusted {...props} />
     </>
   );
 }
 
-function Rules({ listed, change, below }: Omit<Props, "request">) {
+function Rules({ listed, change, below }: Props) {
   const { rules, projectRules, grants = [], policyFile } = listed;
   return (
     <Group title="Policy rules">
@@ -111,17 +111,13 @@ function NewRule({ onAdd }: { onAdd: (rule: object) => void }) {
   );
 }
 
-function WhatIf({ request }: Pick<Props, "request">) {
+function WhatIf({ request }: Props) {
   const [kind, setKind] = useState("command");
   const [text, setText] = useState("");
   const [said, say] = useState("");
   const test = async () => {
     const params = kind === "command" ? { command: text } : { path: text, tool: kind };
-    try {
-      say(plain((await request("testPolicy", params)).message));
-    } catch (error) {
-      say(reason(error));
-    }
+    say(await request("testPolicy", params).then(({ message }) => plain(message), reason));
   };
   return (
     <Group title="What would happen with …" label="What would happen">
