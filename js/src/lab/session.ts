@@ -72,17 +72,15 @@ export class Session {
     this.again();
   }
 
+  readonly #again = (): void => this.again();
+
   /** Begins anew. */
   again(): void {
     const attempt = ++this.#attempt;
     this.#started = this.#kernel();
     this.#drop();
     void this.#load(attempt).catch((error: unknown) => {
-      if (attempt === this.#attempt)
-        this.#say(
-          "failed",
-          notices.failed(String(error), () => this.again()),
-        );
+      if (attempt === this.#attempt) this.#say("failed", notices.failed(String(error), this.#again));
     });
   }
 
@@ -158,10 +156,11 @@ export class Session {
     const kernel = this.#kernel();
     if (stale()) return;
     this.#started = kernel;
+    const { execute, edits } = this.#parts;
     if (!kernel)
       return this.#say(
         "no kernel",
-        notices.noKernel(() => this.#parts.execute("notebook:change-kernel")),
+        notices.noKernel(() => execute("notebook:change-kernel")),
       );
     const slow = (): void => {
       if (!stale()) this.#sayWhy(kernel);
@@ -169,25 +168,15 @@ export class Session {
     const answer = await this.#ask(kernel, slow);
     if (stale()) return;
     if (answer.state === "language") return this.#say("language", notices.language(answer.name));
-    const again = (): void => this.again();
-    if (answer.state === "missing") {
-      const { edits } = this.#parts;
-      return this.#say(
-        "missing",
-        notices.missing(answer.python, again, (source) => edits.insertBelow(source)),
-      );
-    }
-    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, again));
+    const insert = (source: string): void => edits.insertBelow(source);
+    if (answer.state === "missing") return this.#say("missing", notices.missing(answer.python, this.#again, insert));
+    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, this.#again));
     await this.#show(answer, stale);
     if (stale()) return;
     if (this.#open) void this.#reopening.send(this.node.node, "", Promise.resolve(this.#open), "agentnb-reopen");
     this.#open = undefined;
-    this.#link = new Link(
-      panel,
-      this.#parts.agentEdits,
-      kernel,
-      answer.state === "rejoined" ? subshellOf(kernel) : undefined,
-    );
+    const subshell = answer.state === "rejoined" ? subshellOf(kernel) : undefined;
+    this.#link = new Link(panel, this.#parts.agentEdits, kernel, subshell);
     await this.#link.open();
     this.#onLink?.(this.#link);
   }

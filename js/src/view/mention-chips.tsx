@@ -7,7 +7,7 @@ import { usePlace, useView } from "./context";
 import { onEscape, Trouble } from "./controls";
 import { Icon, type IconName } from "./icons";
 import { imageSource } from "./links";
-import { line, plain, reason, short } from "./plain";
+import { line, plain, short } from "./plain";
 import { useAnswer } from "./use-work";
 
 const ASK_AFTER = 300;
@@ -19,8 +19,6 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
   const { store } = useView();
   const { chat } = usePlace();
   const [open, setOpen] = useState<string>();
-  const [shown, show] = useState<MentionPreview>();
-  const [trouble, setTrouble] = useState("");
   const text = draft.slice(0, LONGEST_DRAFT);
   const mentioned = text.includes("@") ? (text.match(MENTION) ?? []).join("\n") : "";
   // A kernel with an older agentnb knows no previews.
@@ -29,16 +27,6 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
     [mentioned, chat, store],
     mentioned ? ASK_AFTER : 0,
   );
-  const toggle = (label: string) => {
-    setOpen(open === label ? undefined : label);
-    show(undefined);
-    setTrouble("");
-    if (open === label) return;
-    store.request("previewMentions", { channel: chat, text, label }).then(
-      (answer) => show(answer.items.find((one) => one.label === label)),
-      (error: unknown) => setTrouble(reason(error)),
-    );
-  };
   const items = (mentioned && answer?.items) || [];
   if (items.length === 0) return null;
   const current = items.find((one) => one.label === open);
@@ -51,7 +39,7 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
               type="button"
               class="mention-chip"
               aria-expanded={label === open}
-              onClick={() => toggle(label)}
+              onClick={() => setOpen(open === label ? undefined : label)}
               onKeyDown={onEscape(() => {
                 setOpen(undefined);
                 box.current?.focus();
@@ -66,19 +54,28 @@ export function MentionChips({ draft, box }: { draft: string; box: { current: HT
           </li>
         ))}
       </ul>
-      {current && (
-        <section class="mention-preview" aria-label={`What is sent of ${line(current.label, 60)}`}>
-          {!current.isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
-          {current.leftOut.map((sentence) => (
-            <p class="note" key={sentence}>
-              {line(sentence, 300)}
-            </p>
-          ))}
-          <Trouble text={line(trouble, 300)} />
-          {shown && <Content of={shown} />}
-        </section>
-      )}
+      {current && <Preview key={current.label} of={current} text={text} />}
     </div>
+  );
+}
+
+/** What is sent of one of the mentions in `text`. */
+function Preview({ of: { label, isTaken, leftOut }, text }: { of: MentionPreview; text: string }) {
+  const { store } = useView();
+  const { chat } = usePlace();
+  const { answer, trouble } = useAnswer(() => store.request("previewMentions", { channel: chat, text, label }), []);
+  const shown = answer?.items.find((one) => one.label === label);
+  return (
+    <section class="mention-preview" aria-label={`What is sent of ${line(label, 60)}`}>
+      {!isTaken && <p class="note">This agent doesn't take it: it gets a sentence in its place.</p>}
+      {leftOut.map((sentence) => (
+        <p class="note" key={sentence}>
+          {line(sentence, 300)}
+        </p>
+      ))}
+      <Trouble text={line(trouble, 300)} />
+      {shown && <Content of={shown} />}
+    </section>
   );
 }
 
