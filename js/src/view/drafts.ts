@@ -16,7 +16,6 @@ const PREFIX = "agentnb draft ";
 const PICTURES = "agentnb pictures ";
 /** Characters of the pictures of one chat that are kept: texts need room, too. */
 const MOST = 1_400_000;
-const NONE: readonly Picture[] = [];
 
 interface Saved {
   text: string;
@@ -50,24 +49,19 @@ export class Drafts {
   }
 
   of(chat: string): Signal<string> {
-    let text = this.#texts.get(chat);
-    if (!text) {
-      const own = stored<Saved>(PREFIX + chat)?.text;
-      text = signal(own ?? this.#store.drafts?.peek()[chat] ?? "");
-      this.#texts.set(chat, text);
-    }
+    const text =
+      this.#texts.get(chat) ?? signal(stored<Saved>(PREFIX + chat)?.text ?? this.#store.drafts?.peek()[chat] ?? "");
+    this.#texts.set(chat, text);
     return text;
   }
 
   pictures(chat: string): Signal<readonly Picture[]> {
-    let found = this.#pictures.get(chat);
-    if (!found) {
-      const own = stored<readonly Picture[]>(PICTURES + chat) ?? NONE;
-      if (own.length > 0) this.#kept.add(chat);
-      found = signal(own);
-      this.#pictures.set(chat, found);
-    }
-    return found;
+    const known = this.#pictures.get(chat);
+    if (known) return known;
+    const own = signal(stored<readonly Picture[]>(PICTURES + chat) ?? []);
+    if (own.peek().length > 0) this.#kept.add(chat);
+    this.#pictures.set(chat, own);
+    return own;
   }
 
   setPictures(chat: string, pictures: readonly Picture[]): void {

@@ -113,7 +113,8 @@ export const Prompt = memo((props: Props) => {
   };
 
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTextAreaElement>) => {
-    if (isComposing(event) || onKey(event)) return;
+    // Enter that ends an input method's composition chooses a word, it does not send.
+    if (event.isComposing || event.keyCode === 229 || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
     const look = store.root.peek()?.config?.values.look;
     if (isObject(look) && look.send_key === "ctrl-enter" && !(event.ctrlKey || event.metaKey)) return;
@@ -252,25 +253,18 @@ export function StopButton({ turnId, labelled = false }: { turnId: string; label
   const { store } = useView();
   const { chat } = usePlace();
   const queued = useComputed(() => store.chat(chat).value?.queuedMessages?.length ?? 0).value;
-  const stopTurn = () =>
-    store.dispatch(chat, { type: "chat/turnCancelled", turnId, ...(queued && { holdQueue: true }) });
   return (
     <button
       type="button"
       class={labelled ? "button small stop" : "round stop"}
       aria-label="Stop"
       title={queued > 0 ? "Stop this turn; queued messages are held" : "Stop this turn"}
-      onClick={stopTurn}
+      onClick={() => store.dispatch(chat, { type: "chat/turnCancelled", turnId, ...(queued && { holdQueue: true }) })}
     >
       <Icon name="stop" />
       {labelled && "Stop"}
     </button>
   );
-}
-
-/** Enter that ends an input method's composition chooses a word, it does not send. */
-function isComposing(event: KeyboardEvent): boolean {
-  return event.isComposing || event.keyCode === 229;
 }
 
 /** Fits the box's height to its text whenever the box becomes wider or narrower; the result ends that. */
