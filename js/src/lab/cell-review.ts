@@ -72,28 +72,19 @@ function addCommands({ app, tracker }: Page): void {
     name: string,
     label: string,
     act: (proposals: ShownProposals) => void,
-    isIdle = (proposals: ShownProposals): boolean => proposals.isIdle,
-  ): void => {
+    without: "isIdle" | "isEmpty" = "isIdle",
+  ): unknown =>
     app.commands.addCommand(`agentnb:${name}`, {
       label,
-      isEnabled: () => {
-        const proposals = current();
-        return proposals !== undefined && !isIdle(proposals);
-      },
+      isEnabled: () => current()?.[without] === false,
       execute: () => {
         const proposals = current();
         if (proposals) act(proposals);
       },
     });
-  };
   const run = "Accept the Agent's Change of the Cell and Run It";
   add("accept-cell-change", "Accept or Keep the Agent's Change of the Cell", (proposals) => proposals.answer("accept"));
-  add(
-    "run-cell-change",
-    run,
-    (proposals) => proposals.answer("run"),
-    ({ isEmpty }) => isEmpty,
-  );
+  add("run-cell-change", run, (proposals) => proposals.answer("run"), "isEmpty");
   add("reject-cell-change", "Reject or Undo the Agent's Change of the Cell", (proposals) => proposals.answer("reject"));
   add("next-cell-change", "Next Change by the Agent", (proposals) => proposals.step(1));
   add("previous-cell-change", "Previous Change by the Agent", (proposals) => proposals.step(-1));

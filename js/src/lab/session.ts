@@ -27,7 +27,7 @@ export interface Parts {
   panel: NotebookPanel;
   edits: NotebookActions;
   agentEdits: AgentEdits;
-  manager(): Promise<Manager>;
+  manager: Promise<Manager>;
   /** Runs a command of JupyterLab's on the active notebook. */
   execute(command: string): void;
 }
@@ -210,7 +210,7 @@ export class Session {
 
   async #show({ modelId, models }: { modelId: string; models?: SentModel[] }, stale: () => boolean): Promise<void> {
     const { panel } = this.#parts;
-    const manager = await this.#parts.manager().catch(() => undefined);
+    const manager = await this.#parts.manager.catch(() => undefined);
     if (!manager) return this.#say("failed", notices.noManager());
     if (models) await (await rejoining()).adopt(manager, models);
     const model = await manager

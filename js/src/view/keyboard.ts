@@ -23,12 +23,10 @@ export function keepShortcutsAway(host: HTMLElement): () => void {
       event.stopImmediatePropagation();
     }
   };
-  for (const kind of KINDS) host.addEventListener(kind, stop);
-  window.addEventListener("keydown", onKey, { capture: true });
-  return () => {
-    for (const kind of KINDS) host.removeEventListener(kind, stop);
-    window.removeEventListener("keydown", onKey, { capture: true });
-  };
+  const over = new AbortController();
+  for (const kind of KINDS) host.addEventListener(kind, stop, { signal: over.signal });
+  window.addEventListener("keydown", onKey, { capture: true, signal: over.signal });
+  return () => over.abort();
 }
 
 /** With Ctrl or Command and not what edits, moves or finds; with Alt it may be a letter of some keyboards. */

@@ -73,52 +73,47 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     toBox: focus.toBox,
     announce: announcements(said),
   };
-  const stopFollowing = effect(() => {
-    const hostId = store.hostId.value;
-    if (hostId === undefined) return;
-    host.dataset.agentnbHost = hostId;
-    memory.keptUnder(`agentnb view ${hostId} ${place.name}`);
-  });
   const save = () => {
     drafts.flush();
     memory.flush();
   };
   const link = store.view(uuid(), host);
-  const leaveChats = what.kind === "chat" ? addChat(store, host) : undefined;
-  const stopStanding = effect(() => {
-    body.classList.toggle("is-over", isOver(store.connection.value));
-  });
-  const stopLooking = effect(() => {
-    const look = store.root.value?.config?.values.look;
-    const { density, text_width, font_size } = isObject(look) ? look : {};
-    Object.assign(body.dataset, { density, width: text_width, font: font_size });
-  });
-  const stopWatching = watchVisibility(host, (seen) => {
-    visible.value = seen;
-    view.cadence.setVisible(seen);
-    link.setVisible(seen);
-    if (!seen) save();
-  });
-  const stopKeys = keepShortcutsAway(host);
+  const ends = [
+    effect(() => {
+      const hostId = store.hostId.value;
+      if (hostId === undefined) return;
+      host.dataset.agentnbHost = hostId;
+      memory.keptUnder(`agentnb view ${hostId} ${place.name}`);
+    }),
+    effect(() => void body.classList.toggle("is-over", isOver(store.connection.value))),
+    effect(() => {
+      const look = store.root.value?.config?.values.look;
+      const { density, text_width, font_size } = isObject(look) ? look : {};
+      Object.assign(body.dataset, { density, width: text_width, font: font_size });
+    }),
+    watchVisibility(host, (seen) => {
+      visible.value = seen;
+      view.cadence.setVisible(seen);
+      link.setVisible(seen);
+      if (!seen) save();
+    }),
+    keepShortcutsAway(host),
+    () => render(null, body),
+    () => view.cadence.dispose(),
+    () => view.growth.end(),
+    () => near?.dispose(),
+    () => focus.dispose(),
+    () => place.leave(),
+    () => link.close(),
+    ...(what.kind === "chat" ? [addChat(store, host)] : []),
+  ];
   window.addEventListener("pagehide", save);
   render(<App view={view} what={what} said={said} />, body);
 
   return () => {
     save();
     window.removeEventListener("pagehide", save);
-    stopFollowing();
-    stopWatching();
-    stopStanding();
-    stopLooking();
-    stopKeys();
-    render(null, body);
-    view.cadence.dispose();
-    view.growth.end();
-    near?.dispose();
-    focus.dispose();
-    place.leave();
-    link.close();
-    leaveChats?.();
+    for (const end of ends) end();
     host.remove();
   };
 }
