@@ -134,7 +134,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
               history.leave();
               setAdding(true);
             }}
-            onHistory={isElsewhere ? undefined : () => history.show("history")}
             onPair={pairing === false ? () => askToPair(true) : undefined}
             disabled={dead}
           />
@@ -142,8 +141,6 @@ export function Chat({ tab }: { tab?: string | undefined }) {
             <TabMenu
               session={active}
               onDo={begin}
-              onHistory={() => history.show("history")}
-              onSettings={() => history.show("settings")}
               onDuplicate={duplicate}
               onRestart={restart}
               onRefused={() => setTrouble({ what: "notifications", why: REFUSED })}
@@ -186,14 +183,7 @@ export function Chat({ tab }: { tab?: string | undefined }) {
         />
       )}
       {root && !history.isShown && (isAdding || sessions.length === 0) && (
-        <Start
-          id={`${id}-panel`}
-          agents={offered}
-          onNew={create}
-          onPanel={history.show}
-          disabled={dead}
-          all={isAdding}
-        />
+        <Start id={`${id}-panel`} agents={offered} onNew={create} disabled={dead} all={isAdding} />
       )}
       {root && !history.isShown && !isAdding && active && (
         <div class="column panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={tabId(id, active)}>

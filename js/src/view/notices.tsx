@@ -9,7 +9,7 @@ import { Banner, ErrorCard } from "./cards";
 import { useMemory, usePlace, useView } from "./context";
 import { Button, TextButton } from "./controls";
 import { Earlier } from "./earlier-conversations";
-import type { PanelName } from "./history";
+import { showPanel } from "./host-events";
 import { Icon, Spinner } from "./icons";
 import { chatChannel, isInTerminal, isRemote, ROOT } from "./identity";
 import { line, plain } from "./plain";
@@ -69,14 +69,13 @@ interface StartProps {
   id: string;
   agents: readonly AgentInfo[];
   onNew: (agent: string, kernel: KernelAccess) => void;
-  onPanel: (name: PanelName) => void;
   disabled: boolean;
   /** Whether the agents that are not installed are wanted, too. */
   all: boolean;
 }
 
-export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps) {
-  const { store } = useView();
+export function Start({ id, agents, onNew, disabled, all }: StartProps) {
+  const { store, root } = useView();
   const [access, choose] = useMemory("kernel access", store.kernelAccess ?? "off");
   const isElsewhere = isRemote(store.root.value);
   return (
@@ -101,8 +100,8 @@ export function Start({ id, agents, onNew, onPanel, disabled, all }: StartProps)
       {!isElsewhere && <Earlier />}
       {!isElsewhere && (
         <p>
-          <TextButton onClick={() => onPanel("history")}>All conversations</TextButton> ·{" "}
-          <TextButton onClick={() => onPanel("settings")}>Settings</TextButton>
+          <TextButton onClick={() => showPanel(root, "history")}>All conversations</TextButton> ·{" "}
+          <TextButton onClick={() => showPanel(root, "settings")}>Settings</TextButton>
         </p>
       )}
     </div>

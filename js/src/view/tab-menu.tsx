@@ -2,6 +2,7 @@
 import { isObject } from "../state/guard";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
+import { showPanel } from "./host-events";
 import { Icon } from "./icons";
 import { isInTerminal, isRemote } from "./identity";
 import { Menu, type MenuItem } from "./menu";
@@ -11,16 +12,14 @@ import type { Store } from "./store";
 interface Props {
   session: string;
   onDo: (doing: ConversationTask) => void;
-  onHistory: () => void;
-  onSettings: () => void;
   onDuplicate: (resource: string) => void;
   onRestart: (resource: string) => void;
   onRefused: () => void;
   onClose: (resource: string) => void;
 }
 
-export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onRestart, onRefused, onClose }: Props) {
-  const { store, announce } = useView();
+export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onClose }: Props) {
+  const { store, announce, root } = useView();
   const state = store.session(session).value;
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
   const isOurs = !isRemote(store.root.value);
@@ -34,8 +33,8 @@ export function TabMenu({ session, onDo, onHistory, onSettings, onDuplicate, onR
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(session), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
     ...item("Save as Markdown", undefined, () => onDo("save")),
-    ...item("History", "All conversations (Alt+H)", onHistory, isOurs),
-    ...item("Settings", "Agents, permissions, look", onSettings, isOurs),
+    ...item("History", "All conversations (Alt+H)", () => showPanel(root, "history"), isOurs),
+    ...item("Settings", "Agents, permissions, look", () => showPanel(root, "settings"), isOurs),
     ...(isOurs ? notificationItems(store, announce, onRefused) : []),
     ...item("Restart agent", undefined, () => onRestart(session), !isInTerminal(session)),
     ...item("Close", "Delete on the tab", () => onClose(session)),

@@ -4,8 +4,9 @@ import type { TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentInfo, AgentProcess, SessionSummary } from "../state/types.gen";
 import { useView } from "./context";
+import { showPanel } from "./host-events";
 import { Icon, IconButton, Spinner } from "./icons";
-import { chatChannel, isInTerminal } from "./identity";
+import { chatChannel, isInTerminal, isRemote } from "./identity";
 import { targetOf } from "./keyboard";
 import { Menu, type MenuItem } from "./menu";
 import { line } from "./plain";
@@ -160,14 +161,14 @@ interface NewTabProps {
   agents: readonly AgentInfo[];
   onNew: (agent: string) => void;
   onMore: () => void;
-  onHistory: (() => void) | undefined;
   /** Lets an agent in a terminal use this kernel; absent where it can already. */
   onPair: (() => void) | undefined;
   disabled: boolean;
 }
 
 /** The agents that are installed; the others behind one entry. */
-export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: NewTabProps) {
+export function NewTab({ agents, onNew, onMore, onPair, disabled }: NewTabProps) {
+  const { store, root } = useView();
   const only = agents.length === 1 ? agents[0] : undefined;
   if (only) {
     return <IconButton name="New conversation" icon="plus" disabled={disabled} onClick={() => onNew(only.provider)} />;
@@ -184,9 +185,16 @@ export function NewTab({ agents, onNew, onMore, onHistory, onPair, disabled }: N
     ...news,
     ...(left > 0 ? [{ key: " more", name: "More agents", detail: `${left} not installed`, onSelect: onMore }] : []),
     ...(onPair ? [{ key: " pair", name: "Pair a terminal agent", detail: "With this kernel", onSelect: onPair }] : []),
-    ...(onHistory
-      ? [{ key: " history", name: "History", detail: "Open an earlier conversation", onSelect: onHistory }]
-      : []),
+    ...(isRemote(store.root.value)
+      ? []
+      : [
+          {
+            key: " history",
+            name: "History",
+            detail: "Open an earlier conversation",
+            onSelect: () => showPanel(root, "history"),
+          },
+        ]),
   ];
   return (
     <Menu label="New conversation" items={items} disabled={disabled}>

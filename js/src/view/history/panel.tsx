@@ -18,7 +18,7 @@ import { Deletions, Selection, several } from "./banners";
 import { useDeletion } from "./deletion";
 import CSS from "./history.css";
 import { byDay, type Change, type Conversation, type Query, type Scope, type Show } from "./list";
-import { Row } from "./row";
+import { type Doings, Row } from "./row";
 import { Storage } from "./storage";
 import { type Found, PAUSE, useChanges, useList } from "./use-list";
 
@@ -155,6 +155,16 @@ function History({ context }: { context: HistoryContext }) {
     for (const one of chosenOnes) await change(one, { archived: !isArchived });
     refresh();
   };
+  const doings: Doings = {
+    focus: ({ uri }) => setCurrent(uri),
+    choose: ({ uri }, isChosen) =>
+      setChosen((all) => new Set([...(all ?? [])].filter((one) => one !== uri).concat(isChosen ? uri : []))),
+    open,
+    remove,
+    change: (one, wanted) => change(one, wanted).then(refresh),
+    duplicate,
+    trouble,
+  };
   const narrow = (wanted: Partial<Query>) => setQuery({ ...query, search: typed, ...wanted });
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation(); // the chat's own keys are for its conversation
@@ -268,18 +278,7 @@ function History({ context }: { context: HistoryContext }) {
                   busy={opening !== undefined}
                   isChosen={chosen?.has(one.uri)}
                   request={request}
-                  onFocus={() => setCurrent(one.uri)}
-                  onChoose={(isChosen) =>
-                    setChosen(
-                      (all) =>
-                        new Set([...(all ?? [])].filter((uri) => uri !== one.uri).concat(isChosen ? one.uri : [])),
-                    )
-                  }
-                  onOpen={() => void open(one)}
-                  onDelete={() => remove(one)}
-                  onChange={(wanted) => void change(one, wanted).then(refresh)}
-                  onDuplicate={() => void duplicate(one)}
-                  onTrouble={(why) => trouble(one.uri, why)}
+                  doings={doings}
                 />
               ))}
             </ul>

@@ -25,18 +25,24 @@ interface Props {
   /** Whether it is among those that are chosen; undefined where none are being chosen. */
   isChosen: boolean | undefined;
   request: Request;
-  onFocus: () => void;
-  onChoose: (isChosen: boolean) => void;
-  onOpen: () => void;
-  onDelete: () => void;
-  onChange: (change: Change) => void;
-  onDuplicate: () => void;
-  onTrouble: (why: string) => void;
+  doings: Doings;
+}
+
+/** What can be done with a conversation. */
+export interface Doings {
+  focus(one: Conversation): void;
+  choose(one: Conversation, isChosen: boolean): void;
+  open(one: Conversation): unknown;
+  remove(one: Conversation): void;
+  change(one: Conversation, change: Change): unknown;
+  duplicate(one: Conversation): unknown;
+  trouble(uri: string, why: string): void;
 }
 
 export function Row(props: Props) {
-  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, isChosen, request } = props;
-  const { onFocus, onChoose, onOpen, onDelete, onChange, onDuplicate, onTrouble } = props;
+  const { conversation, agent, scope, isOpen, isCurrent, trouble, busy, isChosen, request, doings } = props;
+  const onOpen = () => doings.open(conversation);
+  const onChange = (change: Change) => doings.change(conversation, change);
   const [isPreviewed, setPreviewed] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const [isRenaming, setRenaming] = useState(false);
@@ -62,18 +68,18 @@ export function Row(props: Props) {
   const keepFile = ([form, , type]: (typeof FORMS)[number]) =>
     void request("exportSession", { channel: conversation.uri, form }).then(
       ({ text }) => save(fileName(title).replace(/md$/, form), new Blob([text], { type })),
-      (error: unknown) => onTrouble(`Couldn't be exported: ${reason(error)}`),
+      (error: unknown) => doings.trouble(conversation.uri, `Couldn't be exported: ${reason(error)}`),
     );
   const { pinned: isPinned, archived: isArchived } = conversation;
   const items: MenuItem[] = [
     ...(canOpen ? [{ name: "Rename", onSelect: () => setRenaming(true) }] : []),
     { name: isPinned ? "Unpin" : "Pin", onSelect: () => onChange({ pinned: !isPinned }) },
     { name: isArchived ? "Unarchive" : "Archive", onSelect: () => onChange({ archived: !isArchived }) },
-    { name: "Duplicate", onSelect: onDuplicate },
+    { name: "Duplicate", onSelect: () => doings.duplicate(conversation) },
     ...FORMS.map((form) => ({ name: `Export: ${form[1]}`, onSelect: () => keepFile(form) })),
   ];
   return (
-    <li class="history-row" onKeyDown={onKeyDown} onFocusIn={onFocus}>
+    <li class="history-row" onKeyDown={onKeyDown} onFocusIn={() => doings.focus(conversation)}>
       <div class="row history-line">
         {isChosen !== undefined && (
           <input
@@ -81,7 +87,7 @@ export function Row(props: Props) {
             aria-label={`Select ${title}`}
             checked={isChosen}
             disabled={!canDelete}
-            onChange={(event) => onChoose(event.currentTarget.checked)}
+            onChange={(event) => doings.choose(conversation, event.currentTarget.checked)}
           />
         )}
         <button
@@ -145,7 +151,7 @@ export function Row(props: Props) {
           ))}
         </ul>
       )}
-      {isAsking && <Ask title={title} onDelete={onDelete} onKeep={keep} />}
+      {isAsking && <Ask title={title} onDelete={() => doings.remove(conversation)} onKeep={keep} />}
       <Trouble text={line(trouble, 600)} class="history-trouble small" />
       {isPreviewed && <PreviewOf conversation={conversation} title={title} request={request} />}
     </li>
