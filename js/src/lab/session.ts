@@ -182,10 +182,10 @@ export class Session {
   }
 
   /** Asks in the usual way; where that takes long, also in the one that no cell holds up. */
-  async #ask(kernel: Kernel, onSlow: () => void): Promise<Boot | Language | Found> {
+  async #ask(kernel: Kernel, onSlow: () => void): Promise<Opened> {
     let slow: ReturnType<typeof setTimeout> | undefined;
     let again: ReturnType<typeof setInterval> | undefined;
-    const around = new Promise<Found>((resolve, reject) => {
+    const around = new Promise<Opened>((resolve, reject) => {
       slow = setTimeout(() => {
         onSlow();
         again = setInterval(onSlow, SLOW_MS);
@@ -301,16 +301,10 @@ export class Session {
 
 const rejoining = () => part("rejoin");
 
-interface Language {
-  state: "language";
-  name: string;
-}
+/** What came of the question: the usual answer, another language, or a chat that is there already. */
+type Opened = Boot | { state: "language"; name: string } | ({ state: "rejoined" } & Rejoined);
 
-interface Found extends Rejoined {
-  state: "rejoined";
-}
-
-async function usual(kernel: Kernel): Promise<Boot | Language> {
+async function usual(kernel: Kernel): Promise<Opened> {
   const { name } = (await kernel.info).language_info;
   return name === "python" ? boot(kernel) : { state: "language", name };
 }

@@ -58,7 +58,12 @@ export function Conversation({ resource, summary, agents, dead, doing, setDoing,
   useTaking(doing, setDoing, channel, chat, title || agent);
   const stop = () => setDoing(undefined);
   const gap = useGap(resource);
-  const wake = useWaking(resource);
+  const woken = useRef(false);
+  // What the agent of a tab offers is wanted while one writes. Where a kernel cannot start it so, the first prompt does.
+  const wake = () => {
+    if (!woken.current) store.request("openSession", { channel: resource }).catch(() => undefined);
+    woken.current = true;
+  };
   if (!session || !chat) return gap ? null : <Waiting text={`Opening ${agent}…`} />;
   const isEmpty = chat.turns.length === 0 && !chat.activeTurn;
   const process = session.agentProcess;
@@ -129,18 +134,6 @@ function useMarkRead(resource: string, session: SessionState | undefined, chat: 
     told.current = turns;
     store.dispatch(resource, { type: "session/isReadChanged", isRead: true });
   }, [status, chat?.activeTurn, turns, seen, resource, store]);
-}
-
-/** Has the agent of a tab that nobody has prompted started, once: what it offers is wanted while one writes. */
-function useWaking(resource: string): () => void {
-  const { store } = useView();
-  const asked = useRef(false);
-  return () => {
-    if (asked.current) return;
-    asked.current = true;
-    // Where a kernel cannot, the first prompt does it.
-    store.request("openSession", { channel: resource }).catch(() => undefined);
-  };
 }
 
 /** Copies or saves the conversation when its menu asks for it. */

@@ -8,7 +8,7 @@ import { usePlace, useView } from "./context";
 import { Button, Trouble, useFocused } from "./controls";
 import { Icon } from "./icons";
 import { changesChannel } from "./identity";
-import { Menu } from "./menu";
+import { Menu, type MenuItem } from "./menu";
 import { ConflictChoices } from "./parts/conflicts";
 import { line } from "./plain";
 
@@ -26,6 +26,11 @@ export function GoBack({ turn }: { turn: Turn }) {
   const at = all.findIndex(({ id }) => id === turn.id);
   const later = at < 0 ? [] : all.slice(at).filter(canUndo);
   if (later.length === 0 && !isAsking) return null;
+  const back: MenuItem = {
+    name: "Back to before this message",
+    detail: "Undo what this turn and all after it changed",
+    onSelect: () => ask(true),
+  };
   const leave = () => {
     ask(false);
     holder.current?.querySelector("button")?.focus();
@@ -33,16 +38,7 @@ export function GoBack({ turn }: { turn: Turn }) {
   return (
     <>
       <span ref={holder}>
-        <Menu
-          label="Turn"
-          items={[
-            {
-              name: "Back to before this message",
-              detail: "Undo what this turn and all after it changed",
-              onSelect: () => ask(true),
-            },
-          ]}
-        >
+        <Menu label="Turn" items={[back]}>
           <Icon name="more" />
         </Menu>
       </span>

@@ -4,7 +4,7 @@ import type { TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent }
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
-import { filesOf, LARGEST, type Picture, takePictures } from "./attach";
+import { LARGEST, type Picture, takePictures } from "./attach";
 import { useCompletion } from "./completion";
 import { usePlace, useView } from "./context";
 import { Form, Trouble } from "./controls";
@@ -100,7 +100,8 @@ export const Prompt = memo((props: Props) => {
     announce(`Added to the message: ${line(event.detail, 120)}`);
   });
 
-  const take = (files: File[]) => {
+  const take = (chosen: FileList | undefined | null) => {
+    const files = [...(chosen ?? [])];
     if (files.length === 0) return false;
     takePictures(files, pictures).then(
       (taken) => {
@@ -138,7 +139,7 @@ export const Prompt = memo((props: Props) => {
         onDragLeave={() => setOver(false)}
         onDrop={(event: TargetedDragEvent<HTMLFormElement>) => {
           setOver(false);
-          if (disabled || !take(filesOf(event.dataTransfer))) return;
+          if (disabled || !take(event.dataTransfer?.files)) return;
           event.preventDefault();
           event.stopPropagation();
         }}
@@ -178,7 +179,7 @@ export const Prompt = memo((props: Props) => {
             hidden
             title={`Pictures up to ${bytes(LARGEST)}`}
             onChange={(event) => {
-              take([...(event.currentTarget.files ?? [])]);
+              take(event.currentTarget.files);
               event.currentTarget.value = "";
             }}
           />
@@ -199,7 +200,7 @@ export const Prompt = memo((props: Props) => {
             onKeyDown={onKeyDown}
             onPaste={(event: TargetedClipboardEvent<HTMLTextAreaElement>) => {
               event.stopPropagation();
-              if (take(filesOf(event.clipboardData))) event.preventDefault();
+              if (take(event.clipboardData?.files)) event.preventDefault();
             }}
             onFocus={() => {
               drafts.enter(place.chat);

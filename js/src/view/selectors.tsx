@@ -1,6 +1,6 @@
 /** Model, mode, effort: what the agent itself says it can be set to (ACP config options and modes). */
 import { isObject } from "../state/guard";
-import type { SessionModes, SessionState } from "../state/types.gen";
+import type { SessionState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { line } from "./plain";
 
@@ -75,6 +75,11 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
   );
   const choose = (configId: string, value: string | boolean) =>
     store.dispatch(place.session, { type: "x-agentnb/configOptionChosen", configId, value });
+  const modes = (session.modes?.availableModes ?? []).map(({ id, name, description }) => ({
+    value: id,
+    name: line(name, 60),
+    description: line(description ?? "", 200),
+  }));
   const hasMode = options.some((option) => option.category === "mode");
   return (
     <div class="row wraps selectors">
@@ -101,7 +106,15 @@ export function Selectors({ session, disabled }: { session: SessionState; disabl
         ),
       )}
       <KernelSettings session={session} disabled={disabled} />
-      {!hasMode && session.modes && <Mode modes={session.modes} disabled={disabled} />}
+      {!hasMode && modes.length > 0 && (
+        <Select
+          name="Mode"
+          value={session.modes?.currentModeId ?? ""}
+          choices={modes}
+          disabled={disabled}
+          onChoose={(modeId) => store.dispatch(place.session, { type: "x-agentnb/modeChanged", modeId })}
+        />
+      )}
       {session.agentProcess?.actsUnasked && (
         <span class="acts-unasked" role="note" title={line(session.agentProcess.actsUnasked, 400)}>
           Doesn't ask
@@ -175,26 +188,6 @@ export function StartAccess(props: Pick<SelectProps, "value" | "disabled" | "onC
       <Select name="Kernel" choices={ACCESS} {...props} />
       <span class="dim small">{ACCESS.find(({ value }) => value === props.value)?.description}</span>
     </div>
-  );
-}
-
-function Mode({ modes, disabled }: { modes: SessionModes; disabled: boolean }) {
-  const { store } = useView();
-  const { session } = usePlace();
-  const choices = modes.availableModes.map((mode) => ({
-    value: mode.id,
-    name: line(mode.name, 60),
-    description: line(mode.description ?? "", 200),
-  }));
-  if (choices.length === 0) return null;
-  return (
-    <Select
-      name="Mode"
-      value={modes.currentModeId}
-      choices={choices}
-      disabled={disabled}
-      onChoose={(modeId) => store.dispatch(session, { type: "x-agentnb/modeChanged", modeId })}
-    />
   );
 }
 

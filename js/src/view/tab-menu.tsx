@@ -24,11 +24,11 @@ export function TabMenu({ session, onDo, onDuplicate, onRestart, onRefused, onCl
   const hasChanges = state?.changesets?.some(({ changeKind }) => changeKind === "session");
   const isOurs = !isRemote(store.root.value);
   const canFork = isOurs && state?.agentProcess?.fork === true;
-  const item = (name: string, detail: string | undefined, onSelect: () => void, isThere: boolean | undefined = true) =>
+  const item = (name: string, detail: string | undefined, onSelect: () => void, isThere = true) =>
     isThere ? [{ name, detail, onSelect }] : [];
   const items: readonly MenuItem[] = [
     ...item("Find", "Ctrl+F", () => onDo("find")),
-    ...item("Changes", "Of the conversation", () => onDo("changes"), hasChanges),
+    ...item("Changes", "Of the conversation", () => onDo("changes"), hasChanges === true),
     ...item("Rename", "F2 on the tab", () => onDo("rename")),
     ...item("Duplicate", "Continue separately from here", () => onDuplicate(session), canFork),
     ...item("Copy as Markdown", undefined, () => onDo("copy")),
