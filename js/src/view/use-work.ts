@@ -8,7 +8,12 @@ export function useWork() {
   const [{ isBusy, trouble }, set] = useState({ isBusy: false, trouble: "" });
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     set({ isBusy: true, trouble: "" });
-    const trouble = await work().then(() => "", reason);
+    let trouble = "";
+    try {
+      await work();
+    } catch (error) {
+      trouble = reason(error);
+    }
     set({ isBusy: false, trouble });
   };
   return { isBusy, trouble, run };
