@@ -14,7 +14,7 @@ from agentnb.plugins.local.connection_check import Checked, check_connection
 from agentnb.plugins.local.model_download import find_and_pull
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import read_settings
-from tests.unit.local.conftest import KEY, Models
+from tests.unit.plugins.local.conftest import KEY, Models
 from tests.unit.running import run
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.unit.eliza.patient import Patient, visit
+from tests.unit.plugins.eliza.patient import Patient, visit
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

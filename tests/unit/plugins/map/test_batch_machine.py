@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 import agentnb
-from tests.unit.batch.conftest import MOODY
+from tests.unit.plugins.map.conftest import MOODY
 
 RUNS = int(os.environ.get("AGENTNB_BATCHES", "2"))
 STEPS = 5

@@ -18,7 +18,7 @@ import agentnb
 from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
 from agentnb.log.batch_file import files_of_batches
 from agentnb.plugins.map.rows_view import groups_of
-from tests.unit.batch.conftest import MOODY, Asks
+from tests.unit.plugins.map.conftest import MOODY, Asks
 
 
 @dataclass

@@ -17,7 +17,7 @@ import pytest
 
 from agentnb.errors import LogUnavailable, UsageError
 from agentnb.log.batch_file import batch_file
-from tests.unit.batch.conftest import MOODY, Asks
+from tests.unit.plugins.map.conftest import MOODY, Asks
 
 ASKED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
 ANSWERED = int(os.environ.get("AGENTNB_BATCH_ANSWERED", "4000"))

@@ -16,7 +16,7 @@ import pytest
 import agentnb
 from agentnb import Session
 
-SERVER = Path(__file__).parents[2] / "agents/model_server.py"
+SERVER = Path(__file__).parents[3] / "agents/model_server.py"
 
 
 KEY = "sk-very-secret"

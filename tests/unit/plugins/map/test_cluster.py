@@ -23,8 +23,8 @@ from agentnb.errors import UsageError
 from agentnb.ids import new_id
 from agentnb.plugins.map.asking import Job, Question
 from agentnb.plugins.map.worker_agents import THIS_PROCESS, Settings, open_agents
-from tests.unit.batch.clusters import until, worker_of
-from tests.unit.batch.conftest import MOODY, Asks
+from tests.unit.plugins.map.clusters import until, worker_of
+from tests.unit.plugins.map.conftest import MOODY, Asks
 
 HIDES_AGENTNB = "import sys; sys.modules['agentnb'] = None"
 SECRET = "open-sesame-a1B2c3D4e5F6"

@@ -12,7 +12,7 @@ import pytest
 
 from agentnb import Session, Turn
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.local.conftest import Chat, Models
+from tests.unit.plugins.local.conftest import Chat, Models
 
 WRITE: list[Any] = ["write_file", {"path": "new/notes.txt", "content": "Remember.\n"}]
 EDIT: list[Any] = ["edit_file", {"path": "fit.py", "old_text": "step = 1.0", "new_text": "step = 0.5"}]

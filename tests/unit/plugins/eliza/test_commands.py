@@ -21,7 +21,7 @@ from acp.schema import (
 
 from agentnb.plugins.eliza.commands.actions import KINDS
 from agentnb.plugins.eliza.commands.every_command import COMMANDS, listed
-from tests.unit.eliza.patient import Patient
+from tests.unit.plugins.eliza.patient import Patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,7 +12,7 @@ from acp.schema import AgentMessageChunk, ToolCallProgress
 
 from agentnb.plugins.eliza.commands.faults import CRASH_CODE
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.eliza.patient import COMMAND, Patient, environment, visit
+from tests.unit.plugins.eliza.patient import COMMAND, Patient, environment, visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

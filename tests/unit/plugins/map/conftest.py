@@ -11,7 +11,7 @@ import pytest
 
 import agentnb
 
-MOODY = Path(__file__).parents[2] / "agents/moody.py"
+MOODY = Path(__file__).parents[3] / "agents/moody.py"
 Asks = Callable[..., Any]
 
 

@@ -12,7 +12,7 @@ from agentnb import Session, TurnFailed
 from agentnb.plugins.acp_agent.content import read_blocks
 from agentnb.plugins.local.prompt import user_message
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.local.conftest import KEY, Chat, Models
+from tests.unit.plugins.local.conftest import KEY, Chat, Models
 
 FAKE_CALL = '<tool_call>\n{"name": "write_file", "arguments": {"path": "owned.txt", "content": "x"}}\n</tool_call>'
 WRITTEN = (

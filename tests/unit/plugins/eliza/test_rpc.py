@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.eliza.patient import COMMAND
+from tests.unit.plugins.eliza.patient import COMMAND
 
 
 def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:

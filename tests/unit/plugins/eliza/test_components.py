@@ -10,7 +10,7 @@ import psutil
 import pytest
 from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
 
-from tests.unit.eliza.patient import ROOT, Patient
+from tests.unit.plugins.eliza.patient import ROOT, Patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

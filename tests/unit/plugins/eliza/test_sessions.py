@@ -13,7 +13,7 @@ from acp.schema import AvailableCommandsUpdate, SessionInfoUpdate, ToolCallProgr
 
 from agentnb.plugins.acp_agent.agent import PAGE
 from agentnb.plugins.eliza.commands.every_command import listed
-from tests.unit.eliza.patient import Patient, visit
+from tests.unit.plugins.eliza.patient import Patient, visit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.plugins.eliza.commands.every_command import COMMANDS
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.eliza.transcripts import FOLDER, started
+from tests.unit.plugins.eliza.transcripts import FOLDER, started
 
 TRANSCRIPTS = {path.stem: path for path in sorted(FOLDER.glob("*.txt"))}
 EXIT_CODES = {"conversation": 3}  # it ends with /crash

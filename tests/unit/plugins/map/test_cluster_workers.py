@@ -16,8 +16,8 @@ from distributed.security import Security
 
 import agentnb
 from agentnb.errors import UsageError
-from tests.unit.batch.clusters import until, worker_of
-from tests.unit.batch.conftest import Asks
+from tests.unit.plugins.map.clusters import until, worker_of
+from tests.unit.plugins.map.conftest import Asks
 
 OTHER_VERSION = "import agentnb; agentnb.__version__ = '0.0.1'"
 EMPTY: dict[str, Any] = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
