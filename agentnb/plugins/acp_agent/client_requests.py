@@ -1,4 +1,4 @@
-"""What a client asks of an agent, and the answers: the parameters and results of ACP's agent methods."""
+"""What a client asks of an agent: the parameters of ACP's agent methods."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, ValidationError
 
-from agentnb.plugins.acp_agent.config_options import ConfigOption, Modes
-from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, meta_field, read
+from agentnb.plugins.acp_agent.schema import Acp, Lenient, SessionParams, read
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 Version = Annotated[int, Meta(ge=0, le=65535)]
@@ -165,49 +164,3 @@ def _server(value: object) -> McpServer | None:
         except ValidationError:
             continue
     return None
-
-
-class OpenedSession(Acp, kw_only=True):
-    """The answer to `session/new`, `session/load`, `session/resume` and `session/fork`."""
-
-    session_id: str | None = None
-    modes: Modes | None = None
-    config_options: list[ConfigOption]
-    meta: dict[str, Any] | None = meta_field()
-
-
-class SessionInfo(Acp):
-    """A session in a list."""
-
-    session_id: str
-    cwd: str
-    title: str | None = None
-    updated_at: str | None = None
-
-
-class SessionList(Acp):
-    """The answer to `session/list`."""
-
-    sessions: list[SessionInfo]
-    next_cursor: str | None = None
-
-
-class ConfigOptions(Acp):
-    """The answer to `session/set_config_option`: every option as it is now."""
-
-    config_options: list[ConfigOption]
-
-
-class Usage(Acp):
-    """How many tokens a session took so far."""
-
-    total_tokens: int
-    input_tokens: int
-    output_tokens: int
-
-
-class TurnEnd(Acp):
-    """The answer to `session/prompt`."""
-
-    stop_reason: StopReason
-    usage: Usage | None = None

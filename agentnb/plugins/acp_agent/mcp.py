@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from agentnb.plugins.acp_agent.client import Client
+    from agentnb.plugins.acp_agent.client import AcpClient
     from agentnb.plugins.acp_agent.client_requests import McpServer
 
 PROTOCOL = "2025-06-18"
@@ -79,7 +79,7 @@ class McpClient:
 
 
 @contextlib.asynccontextmanager
-async def reached(server: McpServer, cwd: Path, client: Client) -> AsyncIterator[McpClient]:
+async def reached(server: McpServer, cwd: Path, client: AcpClient) -> AsyncIterator[McpClient]:
     """Start *server* in *cwd*, or connect to the *client*'s own; that is ended behind the block."""
     if isinstance(server, StdioServer):
         async with _started(server, cwd, client.name) as started:
@@ -100,7 +100,7 @@ async def reached(server: McpServer, cwd: Path, client: Client) -> AsyncIterator
         await asyncio.shield(asyncio.ensure_future(_disconnect(client, name)))
 
 
-def _over_acp(client: Client, connection: str) -> McpClient:
+def _over_acp(client: AcpClient, connection: str) -> McpClient:
     def message(method: str, **more: Any) -> dict[str, Any]:
         return {"connectionId": connection, "method": method, **more}
 
@@ -110,7 +110,7 @@ def _over_acp(client: Client, connection: str) -> McpClient:
     )
 
 
-async def _disconnect(client: Client, name: str) -> None:
+async def _disconnect(client: AcpClient, name: str) -> None:
     with contextlib.suppress(RpcError, ConnectionError):
         await client.ask("mcp/disconnect", {"connectionId": name})
 

@@ -5,38 +5,31 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agentnb.plugins.acp_agent.reply import NO_ANSWER, Tool, Trouble, shown_text
-from agentnb.plugins.acp_agent.reply import Reply as AcpReply
+from agentnb.plugins.acp_agent.reply import AcpReply
 from agentnb.plugins.eliza.settings import NATURAL_PAUSE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
+    from agentnb.plugins.acp_agent.updates import ChunkKind
     from agentnb.plugins.eliza.attachment import Attachment
-    from agentnb.plugins.eliza.session import Session
-
-__all__ = ["NO_ANSWER", "Reply", "Tool", "Trouble", "shown_text"]
+    from agentnb.plugins.eliza.session import ElizaSession
 
 
 class Reply(AcpReply, kw_only=True):
     """One answer in the making."""
 
-    session: Session
+    session: ElizaSession
     attachments: Sequence[Attachment] = ()
 
-    async def say(self, text: str) -> None:
-        """Stream a text as the answer, cut and paced as the session is set."""
-        async for piece in self._pieces(text):
-            await self.send_text(piece)
-
-    async def think(self, text: str) -> None:
-        """Stream a text as reasoning, cut and paced as the session is set."""
-        async for piece in self._pieces(text):
-            await self.send_text(piece, "agent_thought_chunk")
-
-    async def _pieces(self, text: str) -> AsyncIterator[str]:
+    async def say(self, text: str, kind: ChunkKind = "agent_message_chunk") -> None:
+        """Stream a text, cut and paced as the session is set."""
         natural = self.session.settings["pace"] == "natural"
-        for piece in self.session.settings.cut(text):
+        for part in self.session.settings.cut(text):
             if natural:
                 await asyncio.sleep(NATURAL_PAUSE)
-            yield piece
+            await self.send_text(part, kind)
+
+    async def think(self, text: str) -> None:
+        """Stream a text as reasoning."""
+        await self.say(text, "agent_thought_chunk")

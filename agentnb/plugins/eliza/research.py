@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool, can_read, read_file
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
-from agentnb.plugins.eliza.reply import Trouble
+from agentnb.plugins.acp_agent.reply import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

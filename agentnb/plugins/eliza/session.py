@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.session import Session as AcpSession
+from agentnb.plugins.acp_agent.session import AcpSession
 from agentnb.plugins.eliza.doctor import Doctor
-from agentnb.plugins.eliza.settings import Settings
+from agentnb.plugins.eliza.settings import ElizaSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Session(AcpSession):
+class ElizaSession(AcpSession):
     """One conversation with eliza."""
 
-    settings: Settings = msgspec.field(default_factory=Settings)
+    settings: ElizaSettings = msgspec.field(default_factory=ElizaSettings)
     doctor: Doctor = msgspec.field(default_factory=Doctor)
 
     def record(self) -> dict[str, Any]:
@@ -29,5 +29,5 @@ class Session(AcpSession):
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
         """The session that gave *record*."""
-        settings = Settings(record["mode"], dict(record["options"]))
+        settings = ElizaSettings(record["mode"], dict(record["options"]))
         return super().restore(record, settings=settings, doctor=Doctor.restore(None, record["doctor"]), **own)

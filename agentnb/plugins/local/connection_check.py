@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.local.abilities import AbilityFile, effective_context, find_out
-from agentnb.plugins.local.completion import Completion
+from agentnb.plugins.local.completion import ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import is_loopback
 
 if TYPE_CHECKING:
-    from agentnb.plugins.local.discovery import Found, Model
+    from agentnb.plugins.local.discovery import FoundModels, Model
     from agentnb.plugins.local.server import ModelServer
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 SMALL_CONTEXT = 8192
 """Below this many tokens an agent with tools soon forgets what it was asked."""
@@ -27,7 +27,7 @@ class Checked(NamedTuple):
     works: bool
 
 
-async def check_connection(settings: Settings) -> Checked:
+async def check_connection(settings: LocalSettings) -> Checked:
     """Look for servers, and ask the model that would be used for a word."""
     servers: dict[str, ModelServer] = {}
     try:
@@ -50,7 +50,7 @@ async def check_connection(settings: Settings) -> Checked:
             await server.close()
 
 
-def describe(found: Found, settings: Settings) -> list[str]:
+def describe(found: FoundModels, settings: LocalSettings) -> list[str]:
     """The servers and models that were found, and what is wrong."""
     lines = []
     for each in found.servers:
@@ -75,7 +75,7 @@ def describe(found: Found, settings: Settings) -> list[str]:
 
 async def _try(model: Model) -> list[str]:
     """Ask *model* for a word, find out what it can do, and keep that."""
-    completion = Completion()
+    completion = ModelAnswer()
     body = {
         "model": model.model_id,
         "messages": [{"role": "user", "content": "Answer with the word: ready"}],

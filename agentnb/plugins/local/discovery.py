@@ -15,7 +15,7 @@ from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentnb.plugins.local.settings import Settings
+    from agentnb.plugins.local.settings import LocalSettings
 
 OLLAMA, LM_STUDIO, VLLM, LLAMA_CPP, OTHER = "Ollama", "LM Studio", "vLLM", "llama.cpp", "OpenAI-compatible server"
 LOOK_SECONDS, ASKED_SECONDS = 6.0, 30.0
@@ -63,7 +63,7 @@ class FoundServer:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundModels:
     """What was found."""
 
     servers: tuple[FoundServer, ...] = ()
@@ -94,7 +94,7 @@ class Found:
         return next((found.server for found in self.servers if found.kind == OLLAMA), None)
 
 
-async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Found:
+async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -> FoundModels:
     """Look for servers: at the base URL of *settings*, else on its ports on loopback."""
     if settings.url is not None:
         server = known.setdefault(settings.url, ModelServer(settings.url, settings.key, settings.key_variable))
@@ -107,7 +107,7 @@ async def find_servers(settings: Settings, known: dict[str, ModelServer]) -> Fou
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
     if settings.url is None:  # most ports have no server, or another one: no trouble
         troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
-    return Found(found, tuple(troubles))
+    return FoundModels(found, tuple(troubles))
 
 
 async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTrouble:

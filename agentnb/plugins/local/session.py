@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.session import Session as AcpSession
+from agentnb.plugins.acp_agent.session import AcpSession
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +15,7 @@ INTERRUPTED = "(The answer was interrupted.)"
 NOT_CARRIED_OUT = "Not carried out: the turn was interrupted."
 
 
-class Session(AcpSession):
+class LocalSession(AcpSession):
     """One conversation with a model."""
 
     model: str | None = None

@@ -39,7 +39,7 @@ class BadSettings(ValueError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class LocalSettings:
     """Which server and model are used."""
 
     url: str | None = None
@@ -49,7 +49,9 @@ class Settings:
     key: str | None = field(default=None, repr=False)
 
 
-def read_settings(given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+def read_settings(
+    given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
+) -> LocalSettings:
     """The settings from *given*, else from the environment, else from the user's file."""
     path = config_folder(environ) / FILE
     found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
@@ -60,7 +62,7 @@ def read_settings(given: Mapping[str, str | None] | None = None, environ: Mappin
             found[name] = (typed, f"--{name.replace('_', '-')}")
     texts = {name: _text(name, *found[name]) for name in ("url", "model", "key_variable") if name in found}
     variable = texts.get("key_variable")
-    return Settings(
+    return LocalSettings(
         url=_url(texts["url"], found["url"][1]) if "url" in texts else None,
         model=texts.get("model"),
         key_variable=variable,

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client_requests import Usage
-from agentnb.plugins.acp_agent.content import TextContent
-from agentnb.plugins.acp_agent.updates import Chunk, UsedContext
+from agentnb.plugins.acp_agent.updates import text_chunk, update
 from agentnb.plugins.local.abilities import (
     SAY_TOOLS,
     Abilities,
@@ -24,7 +22,7 @@ from agentnb.plugins.local.abilities import (
     find_out,
     refuses_tools,
 )
-from agentnb.plugins.local.completion import AnswerTooLong, Completion
+from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT
 from agentnb.plugins.local.prompt import system_message, user_message
 from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
@@ -36,11 +34,11 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.acp_agent.client_requests import StopReason
     from agentnb.plugins.acp_agent.content import ContentBlock
-    from agentnb.plugins.acp_agent.reply import Reply
-    from agentnb.plugins.local.completion import Piece, ToolCall
+    from agentnb.plugins.acp_agent.reply import AcpReply
+    from agentnb.plugins.local.completion import AnswerPart, ModelToolCall
     from agentnb.plugins.local.discovery import Model
-    from agentnb.plugins.local.model_selection import ModelSelection
-    from agentnb.plugins.local.session import Session
+    from agentnb.plugins.local.model_selection import ModelChoice
+    from agentnb.plugins.local.session import LocalSession
 
 ATTEMPTS = 4
 FIRST_PAUSE = 1.0
@@ -54,7 +52,7 @@ _WRITTEN_CALL = re.compile(
 _STOP_REASONS: dict[str, StopReason] = {"length": "max_tokens", "content_filter": "refusal"}
 
 
-async def run_turn(models: ModelSelection, reply: Reply, session: Session, prompt: list[ContentBlock]) -> None:
+async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, prompt: list[ContentBlock]) -> None:
     """Answer *prompt* in *session*."""
     model = models.model_of(session)
     if model is None:
@@ -71,7 +69,7 @@ async def run_turn(models: ModelSelection, reply: Reply, session: Session, promp
         raise RpcError(INTERNAL_ERROR, _with_advice(trouble, model, session)) from None
 
 
-async def known_abilities(reply: Reply, session: Session, model: Model) -> Abilities:
+async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) -> Abilities:
     """What *model* can do: as kept, or found out now, which is shown.
 
     A model without tools is tried again in each new session where its server does not say so itself: it may have been
@@ -94,7 +92,9 @@ async def known_abilities(reply: Reply, session: Session, model: Model) -> Abili
 
 
 class _Turn:
-    def __init__(self, reply: Reply, session: Session, model: Model, abilities: Abilities, tools: ToolSet) -> None:
+    def __init__(
+        self, reply: AcpReply, session: LocalSession, model: Model, abilities: Abilities, tools: ToolSet
+    ) -> None:
         self._reply = reply
         self._session = session
         self._model = model
@@ -103,7 +103,6 @@ class _Turn:
         self._said = ""
         self._notices = 0
         self._counts_tokens = True
-        self._usage = Usage(total_tokens=0, input_tokens=0, output_tokens=0)
 
     async def run(self, prompt: list[ContentBlock]) -> None:
         """Answer *prompt*; the messages stay such that another can follow, however this one ends."""
@@ -121,7 +120,7 @@ class _Turn:
         finally:
             self._session.close_messages(self._said)
 
-    async def _take(self, completion: Completion) -> bool:
+    async def _take(self, completion: ModelAnswer) -> bool:
         """Take an answer; says whether the model is to be asked again."""
         await self._count(completion)
         calls = completion.tool_calls if self._tools else []
@@ -140,7 +139,7 @@ class _Turn:
 
     # -- asking the server --------------------------------------------------------------------------------------------
 
-    async def _ask(self) -> Completion:
+    async def _ask(self) -> ModelAnswer:
         """The model's next answer, asked for again while the server turns it down for the moment."""
         pause, waiting = FIRST_PAUSE, None
         for attempt in range(1, ATTEMPTS + 1):
@@ -167,8 +166,8 @@ class _Turn:
                 return completion
         raise AssertionError("the last attempt raises")
 
-    async def _stream(self) -> Completion:
-        completion = Completion()
+    async def _stream(self) -> ModelAnswer:
+        completion = ModelAnswer()
         async with self._model.server.chat(self._body()) as stream:
             async for event in stream.events():
                 for piece in completion.add(event):
@@ -218,7 +217,7 @@ class _Turn:
 
     # -- telling the user ---------------------------------------------------------------------------------------------
 
-    async def _show(self, piece: Piece) -> None:
+    async def _show(self, piece: AnswerPart) -> None:
         if piece.kind == "text":
             self._said += piece.text
         await self._reply.send_text(
@@ -253,28 +252,21 @@ class _Turn:
     async def _notice(self, text: str) -> None:
         """Show a text that is not the model's, as a message of its own."""
         self._notices += 1
-        chunk = Chunk(
-            content=TextContent(text=f"> {text}\n\n"),
-            message_id=f"notice-{len(self._session.exchanges)}-{self._notices}",
-            session_update="agent_message_chunk",
-        )
-        await self._reply.send(chunk)
+        message_id = f"notice-{len(self._session.exchanges)}-{self._notices}"
+        await self._reply.send(text_chunk(f"> {text}\n\n", message_id=message_id))
 
-    async def _count(self, completion: Completion) -> None:
+    async def _count(self, completion: ModelAnswer) -> None:
         """Tell how much of the context is in use, and count what the turn takes."""
         tokens = completion.tokens
         if tokens is None:
             return
         used = tokens.prompt + tokens.completion
-        self._usage = Usage(
-            total_tokens=self._usage.total_tokens + used,
-            input_tokens=self._usage.input_tokens + tokens.prompt,
-            output_tokens=self._usage.output_tokens + tokens.completion,
-        )
-        self._reply.usage = self._usage
+        took = {"totalTokens": used, "inputTokens": tokens.prompt, "outputTokens": tokens.completion}
+        before = self._reply.usage or {}
+        self._reply.usage = {name: before.get(name, 0) + number for name, number in took.items()}
         size = await effective_context(self._model) or self._abilities.context
         if size is not None:
-            await self._reply.tell(UsedContext(used=used, size=size))
+            await self._reply.tell(update("usage_update", used=used, size=size))
 
 
 def writes_call(text: str, tools: Collection[str]) -> bool:
@@ -282,7 +274,7 @@ def writes_call(text: str, tools: Collection[str]) -> bool:
     return any(match[1] in tools for match in _WRITTEN_CALL.finditer(text))
 
 
-def _as_sent(call: ToolCall) -> dict[str, Any]:
+def _as_sent(call: ModelToolCall) -> dict[str, Any]:
     """A tool call as the next request repeats it; arguments that are no object are left out: servers refuse them."""
     try:
         arguments = json.dumps(call.read_arguments())
@@ -291,7 +283,7 @@ def _as_sent(call: ToolCall) -> dict[str, Any]:
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _with_advice(trouble: Exception, model: Model, session: Session) -> str:
+def _with_advice(trouble: Exception, model: Model, session: LocalSession) -> str:
     """What to tell the user of *trouble*: where the context is too small, that first."""
     if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
         return str(trouble)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool
 from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
+from agentnb.plugins.acp_agent.reply import Trouble
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed
-from agentnb.plugins.eliza.reply import Trouble
 from agentnb.rpc_message import RpcError
 from agentnb.safe_json import read_json
 
@@ -99,7 +99,7 @@ async def extend(reply: Reply, rest: str) -> None:
         raise Misuse(f"METHOD begins with an underscore, not `{method}`.")
     params = {"sessionId": reply.session.session_id, **_object(rest)}
     try:
-        answer = await reply.client.ext_method(method, params)
+        answer = await reply.client.ask(method, params)
     except RpcError as refused:
         raise Trouble(f"The client refused `{method}`: {refused} ({refused.code}).") from None
     await reply.say(f"The client answered:\n\n```json\n{json.dumps(answer, indent=2)}\n```\n")

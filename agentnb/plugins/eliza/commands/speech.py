@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agentnb.plugins.acp_agent.content import ImageContent
-from agentnb.plugins.acp_agent.updates import Plan, PlanEntry
+from agentnb.plugins.acp_agent.updates import update
 from agentnb.plugins.eliza.commands.registry import (
     COMMANDS,
     GROUPS,
-    Command,
     Misuse,
+    SlashCommand,
     command,
     counted,
     listed,
@@ -22,12 +22,11 @@ from agentnb.plugins.eliza.commands.registry import (
 from agentnb.plugins.eliza.picture import bar_chart
 
 if TYPE_CHECKING:
-    from agentnb.plugins.acp_agent.updates import PlanEntryStatus
     from agentnb.plugins.eliza.reply import Reply
 
 GROUP = "Speaking"
 STEPS = ("Listen", "Ask what happened before", "Find the smallest example", "Change one thing", "Run it again", "Tell")
-_PRIORITIES: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
+_PRIORITIES = ("high", "medium", "low")
 LINE = "All work and no play makes a dull notebook, so here is one more line of text.\n"
 
 
@@ -68,7 +67,7 @@ async def plan(reply: Reply, rest: str) -> None:
     """
     count = whole(rest.strip(), "N", 1, 50)
     for done in range(count + 1):
-        await reply.send(Plan(entries=[_entry(number, done) for number in range(count)]))
+        await reply.send(update("plan", entries=[_entry(number, done) for number in range(count)]))
     await reply.say(f"The plan had {counted(count, 'step')}; all are done.")
 
 
@@ -76,7 +75,7 @@ async def plan(reply: Reply, rest: str) -> None:
 async def image(reply: Reply, _: str) -> None:
     """Sends a small picture, a PNG of 120 × 72 pixels."""
     await reply.say("Here is a picture:\n\n")
-    await reply.show(ImageContent(data=bar_chart(), mime_type="image/png"))
+    await reply.send(update("agent_message_chunk", content=ImageContent(data=bar_chart(), mime_type="image/png")))
 
 
 @command("markdown", group=GROUP)
@@ -137,15 +136,15 @@ def _table(group: str) -> str:
     return "\n".join([f"**{group}**", "", "| command | what it does |", "|---|---|", *rows, ""])
 
 
-def _explanation(entry: Command) -> str:
+def _explanation(entry: SlashCommand) -> str:
     return f"`{entry.usage}`\n\n{entry.help}\n\nFor example: `{entry.example}`\n"
 
 
-def _entry(number: int, done: int) -> PlanEntry:
-    status: PlanEntryStatus = "completed" if number < done else "in_progress" if number == done else "pending"
+def _entry(number: int, done: int) -> dict[str, str]:
+    status = "completed" if number < done else "in_progress" if number == done else "pending"
     step = STEPS[number % len(STEPS)]
     again = f" (round {number // len(STEPS) + 1})" if number >= len(STEPS) else ""
-    return PlanEntry(content=step + again, priority=_PRIORITIES[number % 3], status=status)
+    return {"content": step + again, "priority": _PRIORITIES[number % 3], "status": status}
 
 
 def _two(rest: str) -> tuple[str, str]:

@@ -33,7 +33,7 @@ from acp.schema import (
 
 from tests.unit.api.conftest import PATIENCE
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 COMMAND = (sys.executable, "-m", "agentnb.plugins.eliza")
 ABLE = {
     "fs": {"readTextFile": True, "writeTextFile": True},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentnb.plugins.eliza.settings import Settings
+from agentnb.plugins.eliza.settings import ElizaSettings
 
 TEXT = "One  two\n three.\n\nFour"
 
@@ -20,12 +20,12 @@ TEXT = "One  two\n three.\n\nFour"
 )
 def test_cut(pieces: str, expected: list[str]) -> None:
     """A text is cut as the option says and nothing is lost."""
-    assert list(Settings(values={"pieces": pieces}).cut(TEXT)) == expected
+    assert list(ElizaSettings(values={"pieces": pieces}).cut(TEXT)) == expected
 
 
 @pytest.mark.parametrize(("value", "expected"), [("on", True), (True, True), ("False", False), ("off", False)])
 def test_switch(value: object, expected: bool) -> None:
     """A switch takes words and booleans."""
-    settings = Settings()
+    settings = ElizaSettings()
     settings.set_option("thoughts", value)
     assert settings["thoughts"] is expected

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "tests/cases/eliza"
 QUIET = 0.8
 """Seconds of silence after which eliza has said everything; only for recording."""

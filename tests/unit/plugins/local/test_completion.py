@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.plugins.local.completion import AnswerTooLong, Completion
+from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
 from agentnb.plugins.local.event_stream import EventStream
 from tests.conftest import ROOT
 
 STREAMS = ROOT / "tests/cases/model_streams"
 
 
-def streamed(data: bytes, cuts: Sequence[int]) -> tuple[Completion, str, EventStream]:
+def streamed(data: bytes, cuts: Sequence[int]) -> tuple[ModelAnswer, str, EventStream]:
     """What is read of *data* that comes in pieces which end at *cuts*: the answer, its thoughts, the stream."""
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -26,8 +26,8 @@ def streamed(data: bytes, cuts: Sequence[int]) -> tuple[Completion, str, EventSt
         for begin, end in itertools.pairwise(places):
             yield data[begin:end]
 
-    async def read() -> tuple[Completion, str, EventStream]:
-        completion, stream = Completion(), EventStream(pieces())
+    async def read() -> tuple[ModelAnswer, str, EventStream]:
+        completion, stream = ModelAnswer(), EventStream(pieces())
         shown = [piece async for event in stream.events() for piece in completion.add(event)]
         shown += completion.end()
         return completion, "".join(piece.text for piece in shown if piece.kind == "thought"), stream
@@ -112,7 +112,7 @@ JSON = st.recursive(
 @given(values=st.lists(JSON, max_size=5))
 def test_event_of_any_form_raises_nothing(values: list[Any]) -> None:
     """Wrong types are left out, and what is sent back to the server is of the right ones."""
-    completion = Completion()
+    completion = ModelAnswer()
     for value in values:
         for event in (value, {"choices": [value]}, {"choices": [{"delta": value}]}):
             if isinstance(event, dict):
@@ -152,7 +152,7 @@ def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
 
 def test_answer_that_never_ends_is_refused_at_a_limit() -> None:
     """So that a broken server costs no more than that much memory."""
-    completion = Completion()
+    completion = ModelAnswer()
     piece = {"choices": [{"delta": {"content": "x" * 1_000_000}}]}
     with pytest.raises(AnswerTooLong, match="longer than 32 million characters"):
         list(itertools.chain.from_iterable(completion.add(piece) for _ in range(40)))
