@@ -11,7 +11,7 @@ from agentnb.cassette.compare import described
 from agentnb.cassette.session_marks import SessionMarks
 from agentnb.ipython.record import relative
 from agentnb.ipython.transcript import transcript
-from agentnb.plugins.export.document import Document, Entry
+from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.state import (
     Action,
     ActiveTurn,
@@ -47,16 +47,18 @@ def of_cassette(path: Path) -> Document:
     return Document(title=path.name.removesuffix(".jsonl").removesuffix(".cassette"), entries=entries)
 
 
-def _of_section(section: Section) -> Iterator[Entry]:
+def _of_section(section: Section) -> Iterator[DocumentEntry]:
     marks = SessionMarks(WORKSPACE, home="~", session_id="session")
     chat = Replayed()
     tab = f"session {section.session}"
     for number, exchange in enumerate(section.turns, 1):
         prompt = exchange.params.get("prompt") if isinstance(exchange.params, dict) else None
-        yield Entry(kind="prompt", source="\n".join(described(marks.fill(prompt))), agent=section.agent, tab=tab)
+        yield DocumentEntry(
+            kind="prompt", source="\n".join(described(marks.fill(prompt))), agent=section.agent, tab=tab
+        )
         turn, stop_reason = chat.turn(f"turn-{number}", exchange, marks)
         markdown = relative(transcript(turn, cwd=WORKSPACE), Path(WORKSPACE))
-        yield Entry(kind="answer", source=markdown, agent=section.agent, tab=tab, stop_reason=stop_reason)
+        yield DocumentEntry(kind="answer", source=markdown, agent=section.agent, tab=tab, stop_reason=stop_reason)
 
 
 class Replayed:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agentnb.plugins.export.document import Document, Entry
+    from agentnb.plugins.export.document import Document, DocumentEntry
 
 _ALLOWED = re.compile(
     r"</?(?:details|summary|code|pre|b|i|em|strong|sub|sup|kbd|br|hr|table|thead|tbody|tr|th|td|p)\s*/?>"
@@ -60,7 +60,7 @@ def text(words: str) -> str:
     return escape(_CONTROLS.sub("", words), quote=True)
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: DocumentEntry) -> str:
     about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
     head = f'<p class="head">{text(about)}</p>' if about else ""
     is_prose = entry.kind in ("text", "answer")

@@ -17,7 +17,7 @@ from agentnb.api.columns import html, lines, on_one_line
 from agentnb.api.unattended import give_up
 from agentnb.errors import BatchFailed, UsageError
 from agentnb.plugins.map.asking import CANCEL_SECONDS
-from agentnb.plugins.map.runner import Runner, money
+from agentnb.plugins.map.runner import BatchRunner, money
 from agentnb.plugins.map.workspaces import WorkspaceChange, put_into
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from agentnb.api.session import Session
-    from agentnb.plugins.map.asking import Question
+    from agentnb.plugins.map.asking import BatchQuestion
     from agentnb.plugins.map.cassette import AnswerCassette
     from agentnb.plugins.map.cluster import Cluster
     from agentnb.plugins.map.inputs import InputPrompt
-    from agentnb.plugins.map.records import Record, Records
+    from agentnb.plugins.map.records import BatchRow, BatchRows
 
 OnError: TypeAlias = Literal["raise", "keep"]
 _POLL_SECONDS = 0.2  # a blocked main thread looks up this often, so that Ctrl-C comes through on every platform
@@ -135,9 +135,9 @@ class Batch(Sequence[Any]):
 
     def __init__(
         self,
-        question: Question,
+        question: BatchQuestion,
         inputs: Iterable[InputPrompt],
-        records: Records,
+        records: BatchRows,
         cassette: AnswerCassette | None,
         *,
         total: int | None,
@@ -157,7 +157,9 @@ class Batch(Sequence[Any]):
         """Says whether something shows how far it is in the cell that runs; then its table is left out there."""
         self._concurrency = concurrency
         self._cluster = cluster
-        self._runner = Runner(question, inputs, records, cassette, self._notify, is_lazy=total is None, cluster=cluster)
+        self._runner = BatchRunner(
+            question, inputs, records, cassette, self._notify, is_lazy=total is None, cluster=cluster
+        )
         self._runner.run(concurrency)
 
     # ------------------------------------------------------------ how far it is
@@ -504,7 +506,7 @@ class Batch(Sequence[Any]):
         if self._runner.broken is not None:
             raise self._runner.broken
 
-    def _result(self, row: Record) -> BatchResult:
+    def _result(self, row: BatchRow) -> BatchResult:
         body, wanted = msgspec.structs.asdict(row.body), self._question.wanted
         body["output"] = wanted.check(row.body.output) if wanted is not None and row.state == "done" else None
         return BatchResult(

@@ -28,12 +28,12 @@ from agentnb.plugins.map import worker_plugin
 from agentnb.plugins.map.answers import AnswerUnfit
 from agentnb.plugins.map.asking import CANCEL_SECONDS, ClusterLost, WorkerLost
 from agentnb.plugins.map.records import Body
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, Answer, Settings, log_place, settings_files
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerAnswer, WorkerSettings, log_place, settings_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agentnb.plugins.map.asking import Job, Question
+    from agentnb.plugins.map.asking import BatchQuestion, Job
 
 cloudpickle.register_pickle_by_value(worker_plugin)
 _CLOSE_SECONDS = 5.0
@@ -62,7 +62,7 @@ _ASK = _ByValue(worker_plugin.ask)
 class Cluster:
     """A batch's agents on the workers of a cluster."""
 
-    def __init__(self, executor: Any, question: Question, batch: str) -> None:
+    def __init__(self, executor: Any, question: BatchQuestion, batch: str) -> None:
         self.address, self._security = _scheduler_of(executor)
         self._question = question
         self._batch = batch
@@ -90,7 +90,7 @@ class Cluster:
             )
         self._looking = asyncio.create_task(self._look())
 
-    async def ask(self, job: Job) -> Answer:
+    async def ask(self, job: Job) -> WorkerAnswer:
         """Ask about one input on some worker; again on another one where that lacks something."""
         said = msgspec.json.encode(job)
         while True:
@@ -117,7 +117,7 @@ class Cluster:
             if kind == "answer" and found is None:  # its worker ended meanwhile
                 continue
             if kind == "answer":
-                return msgspec.json.decode(found, type=Answer)
+                return msgspec.json.decode(found, type=WorkerAnswer)
             address, lacking = found
             self._unfit[address] = ("", lacking)
 
@@ -226,7 +226,7 @@ class Cluster:
                 f"{secret} looks like a credential, and {self.address} is not encrypted.",
                 hint="Use a scheduler with TLS (tls://…), or set it in the workers' own environment and leave it out.",
             )
-        settings = Settings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
+        settings = WorkerSettings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
         try:
             found: bytes = cloudpickle.dumps(settings)
         except Exception as error:
@@ -236,8 +236,8 @@ class Cluster:
         return found
 
 
-class ClusterAsking:
-    """As :class:`agentnb.plugins.map.asking.Asking`, on a cluster."""
+class ClusterWorker:
+    """As :class:`agentnb.plugins.map.asking.SessionWorker`, on a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -67,7 +67,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     folder: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class BatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row as it is kept.
 
     Args:
@@ -95,7 +95,7 @@ def key_of(agent: str, prompt: str, schema: Any) -> str:
     return hashlib.sha256(said).hexdigest()[:32]
 
 
-class Records:
+class BatchRows:
     """The rows of one batch; safe from any thread.
 
     Args:
@@ -131,7 +131,7 @@ class Records:
 
     def begin(
         self, number: int, label: Any, prompt: str, key: str, recorded: Callable[[int], Body | None]
-    ) -> tuple[int, Record | None]:
+    ) -> tuple[int, BatchRow | None]:
         """Note that an input is asked; or its row, where an earlier pass of this batch, or a cassette, has its answer.
 
         Args:
@@ -173,13 +173,13 @@ class Records:
             self._update(number, "state = ?, body = ?, ended = ?", *values)
             self._run("UPDATE batches SET touched = ? WHERE id = ?", time.time(), self.id)
 
-    def row(self, number: int) -> Record | None:
+    def row(self, number: int) -> BatchRow | None:
         """The row of an input; None where it was not asked yet."""
         where = "WHERE batch = ? AND pass = ? AND number = ?"
         found = self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, number)  # noqa: S608 - columns and conditions of ours
         return _record(found[0]) if found else None
 
-    def rows(self, *states: RowState) -> Iterator[Record]:
+    def rows(self, *states: RowState) -> Iterator[BatchRow]:
         """The rows in the order of the inputs, a page at a time; those in *states*, or all."""
         last = -1
         some = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
@@ -191,14 +191,14 @@ class Records:
                 return
             last = page[-1][0]
 
-    def ended_after(self, last: int) -> list[Record]:
+    def ended_after(self, last: int) -> list[BatchRow]:
         """Some of the rows that ended after another one, in that order; empty where there is none."""
         where = f"WHERE batch = ? AND pass = ? AND ended > ? ORDER BY ended LIMIT {_PAGE}"
         return list(
             map(_record, self._run(f"SELECT {_COLUMNS} FROM rows {where}", self.id, self._pass, last))  # noqa: S608 - columns and conditions of ours
         )
 
-    def latest(self, limit: int, reason: str | None = None) -> list[Record]:
+    def latest(self, limit: int, reason: str | None = None) -> list[BatchRow]:
         """The rows that were answered last, the last one first; or the first ones that failed for *reason*."""
         if reason is None:
             some, order = "state = 'done' AND ended IS NOT NULL", "ended DESC"
@@ -305,9 +305,9 @@ def _encoded_label(label: Any) -> str:
         return msgspec.json.encode(str(label)).decode()
 
 
-def _record(found: tuple[Any, ...]) -> Record:
+def _record(found: tuple[Any, ...]) -> BatchRow:
     number, label, prompt, state, attempts, body, ended = found
-    return Record(
+    return BatchRow(
         number=number,
         label=msgspec.json.decode(label),
         prompt=prompt,

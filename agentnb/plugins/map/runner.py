@@ -31,17 +31,17 @@ from agentnb.errors import (
     UsageError,
 )
 from agentnb.plugins.map.answers import AnswerUnfit
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, ClusterLost, Job, WorkerLost
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, ClusterLost, Job, SessionWorker, WorkerLost
 from agentnb.plugins.map.inputs import Taking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from agentnb.plugins.map.asking import Question
+    from agentnb.plugins.map.asking import BatchQuestion
     from agentnb.plugins.map.cassette import AnswerCassette
-    from agentnb.plugins.map.cluster import Cluster, ClusterAsking
+    from agentnb.plugins.map.cluster import Cluster, ClusterWorker
     from agentnb.plugins.map.inputs import InputPrompt
-    from agentnb.plugins.map.records import Body, Records, RowState
+    from agentnb.plugins.map.records import BatchRows, Body, RowState
     from agentnb.state import MessageAttachment
 
 BUSY_TRIES = 8
@@ -52,14 +52,14 @@ _HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
 """What the next input would meet, too."""
 
 
-class Runner:
+class BatchRunner:
     """Asks all inputs."""
 
     def __init__(
         self,
-        question: Question,
+        question: BatchQuestion,
         inputs: Iterable[InputPrompt],
-        records: Records,
+        records: BatchRows,
         cassette: AnswerCassette | None,
         on_change: Callable[[], None],
         *,
@@ -170,12 +170,12 @@ class Runner:
             await cluster.cancel()
         await cluster.close()
 
-    def _asking(self, worker: int) -> Asking | ClusterAsking:
+    def _asking(self, worker: int) -> SessionWorker | ClusterWorker:
         if self._cluster is None:
-            return Asking(self._question, worker % self._question.processes)
-        from agentnb.plugins.map.cluster import ClusterAsking
+            return SessionWorker(self._question, worker % self._question.processes)
+        from agentnb.plugins.map.cluster import ClusterWorker
 
-        return ClusterAsking(self._cluster)
+        return ClusterWorker(self._cluster)
 
     async def _work(self, worker: int) -> None:
         asking = self._asking(worker)
@@ -224,7 +224,7 @@ class Runner:
             self._on_change()
         return None
 
-    async def _answer(self, job: Job, asking: Asking | ClusterAsking) -> None:
+    async def _answer(self, job: Job, asking: SessionWorker | ClusterWorker) -> None:
         """Ask until there is an answer, and keep what came."""
         state: RowState = "cancelled"
         asking.begin()
@@ -240,7 +240,7 @@ class Runner:
             self._count(body)
         self._stop_where_wanted(state, body)
 
-    async def _tried(self, job: Job, asking: Asking | ClusterAsking) -> tuple[RowState, Body]:
+    async def _tried(self, job: Job, asking: SessionWorker | ClusterWorker) -> tuple[RowState, Body]:
         failures = busy = 0
         while True:
             await self._until_calm()

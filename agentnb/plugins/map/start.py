@@ -13,13 +13,13 @@ from agentnb.api.unattended import follow_work
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
 from agentnb.plugins.map.answers import Wanted
-from agentnb.plugins.map.asking import Question
+from agentnb.plugins.map.asking import BatchQuestion
 from agentnb.plugins.map.batch import Batch
 from agentnb.plugins.map.cassette import cassette_for, not_recorded
 from agentnb.plugins.map.comparison import Comparison
 from agentnb.plugins.map.inputs import asked, length_of
 from agentnb.plugins.map.progress import show_progress
-from agentnb.plugins.map.records import Records
+from agentnb.plugins.map.records import BatchRows
 from agentnb.plugins.map.workspaces import ISOLATED
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         "permissions": permissions,
         "mcp_servers": mcp_servers,
     }
-    question = Question(
+    question = BatchQuestion(
         options=options,
         prompt=prompt if isinstance(prompt, str) else getattr(prompt, "__name__", "a function"),
         model=model,
@@ -151,7 +151,7 @@ def map(  # noqa: A001 - the public name, agentnb.map
         is_isolated=is_isolated,
     )
     source = asked(prompt, inputs)
-    records = Records(resume, question.agent, question.prompt)
+    records = BatchRows(resume, question.agent, question.prompt)
     total = length_of(inputs)
     batch = Batch(
         question,
@@ -205,7 +205,7 @@ def compare(
     return Comparison({name: map(prompt, inputs, **{**options, **given}) for name, given in chosen})
 
 
-def _cluster(executor: Any, question: Question, batch: str) -> Cluster:
+def _cluster(executor: Any, question: BatchQuestion, batch: str) -> Cluster:
     try:
         from agentnb.plugins.map.cluster import Cluster as Made
     except ImportError as error:

@@ -29,7 +29,7 @@ from agentnb.folders import config_folder
 from agentnb.ids import new_id
 from agentnb.log.location import log_location
 from agentnb.plugins.map.answers import AnswerUnfit
-from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, Asking, Job, Question
+from agentnb.plugins.map.asking import CANCEL_SECONDS, CLOSE_SECONDS, BatchQuestion, Job, SessionWorker
 from agentnb.plugins.map.records import Body
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ _CONFIG = "AGENTNB_CONFIG_DIR"
 _OLDEST_SECONDS = 7 * 86400.0
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What comes with the plugin."""
 
-    question: Question
+    question: BatchQuestion
     files: dict[str, str]
     process: str
     place: str
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a task gives back: what came of the input; the error's type and its text, where it failed."""
 
     body: Body
@@ -80,7 +80,7 @@ def settings_files() -> dict[str, str]:
 def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
     """The agents of a batch on this worker, or what it lacks."""
     try:
-        given: Settings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
+        given: WorkerSettings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
         return None, [f"what output= or permissions= needs ({error})"]
     own = given.process == THIS_PROCESS
@@ -99,14 +99,14 @@ def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgent
 class WorkerAgents:
     """Asks, as many inputs at once as the worker has threads; their sessions share processes of the agent."""
 
-    def __init__(self, batch: str, settings: Settings, *, has_settings: bool) -> None:
+    def __init__(self, batch: str, settings: WorkerSettings, *, has_settings: bool) -> None:
         self._question = settings.question
         self._place = log_place() if log_place() != settings.place else ""
         self._has_settings = has_settings
         self._answers = _Answers(batch)
-        self._free: list[Asking] = []
-        self._all: list[Asking] = []
-        self._running: set[asyncio.Task[Answer]] = set()
+        self._free: list[SessionWorker] = []
+        self._all: list[SessionWorker] = []
+        self._running: set[asyncio.Task[WorkerAnswer]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agentnb-batch-worker", daemon=True)
         self._thread.start()
@@ -152,7 +152,7 @@ class WorkerAgents:
 
     # ------------------------------------------------------------ on the loop
 
-    async def _started(self, job: Job) -> Answer:
+    async def _started(self, job: Job) -> WorkerAnswer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - it runs
         self._running.add(task)
@@ -160,9 +160,9 @@ class WorkerAgents:
         asking.begin()
         try:
             body = await asking.ask(job)
-            return Answer(body=self._placed(body))
+            return WorkerAnswer(body=self._placed(body))
         except (AgentnbError, AnswerUnfit) as error:
-            return Answer(body=self._placed(asking.body()), error=(type(error).__name__, str(error)))
+            return WorkerAnswer(body=self._placed(asking.body()), error=(type(error).__name__, str(error)))
         except asyncio.CancelledError:
             await asking.close(CANCEL_SECONDS)
             raise
@@ -170,8 +170,8 @@ class WorkerAgents:
             self._running.discard(task)
             self._free.append(asking)
 
-    def _made(self) -> Asking:
-        self._all.append(Asking(self._question, len(self._all) % self._question.processes))
+    def _made(self) -> SessionWorker:
+        self._all.append(SessionWorker(self._question, len(self._all) % self._question.processes))
         return self._all[-1]
 
     def _placed(self, body: Body) -> Body:

@@ -49,7 +49,7 @@ class WorkspaceChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     was: tuple[int, int] | None = None
 
 
-class Workspace:
+class IsolatedWorkspace:
     """A copy of a folder, for one input."""
 
     def __init__(self, folder: Path) -> None:

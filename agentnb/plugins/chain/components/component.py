@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
+class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that a component offers the agent, by MCP.
 
     Args:
@@ -34,7 +34,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         read_only: Whether it changes nothing.
 
     Example:
-        >>> Tool(name="twice", description="Doubles a number.", run=lambda n: str(2 * n)).describe()["name"]
+        >>> ComponentTool(name="twice", description="Doubles a number.", run=lambda n: str(2 * n)).describe()["name"]
         'twice'
     """
 
@@ -92,7 +92,7 @@ class Component:
 
     name: str = ""
     about: str = ""
-    tools: Sequence[Tool] = ()
+    tools: Sequence[ComponentTool] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Name the component after its class where it has no name."""

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ MOST_LINES = 200
 LONGEST_LINE = 120
 
 
-class Context(Component):
+class ContextComponent(Component):
     """Offers one tool, ``surroundings``; nothing is sent unless the agent calls it."""
 
     name = "context"
@@ -30,7 +30,7 @@ class Context(Component):
     def __init__(self, code_runner: Callable[[], CodeRunner | None] = lambda: None) -> None:
         self._code_runner = code_runner
         self.tools = (
-            Tool(
+            ComponentTool(
                 name="surroundings",
                 description="Tells the date and time, the Python environment, the packages that the user's kernel has "
                 "imported, with their versions, and the outline of the open notebook. It changes nothing.",

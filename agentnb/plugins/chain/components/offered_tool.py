@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.host.agents.plugin_tools import tool_session
 from agentnb.host.environment import Environment
 from agentnb.kernel.tools import call_offer, checked
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.ports import ToolSession
 
 
-class OfferedTool(Component):
+class ToolComponent(Component):
     """Offers the tool *tool* of *plugin*; nothing is run or changed.
 
     Args:
@@ -35,7 +35,7 @@ class OfferedTool(Component):
         self._tool = tool
         self._session = session or tool_session(_allow, Environment(), session="", folder=str(Path.cwd()))
         self.tools = (
-            Tool(
+            ComponentTool(
                 name=tool.name,
                 description=tool.description,
                 run=self._run,

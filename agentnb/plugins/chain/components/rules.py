@@ -16,7 +16,7 @@ READERS = ("codex", "opencode", "copilot", "cursor", "goose", "kimi", "auggie")
 """Agents that read the file themselves: words in the name that they give."""
 
 
-class Rules(Component):
+class RulesComponent(Component):
     """Puts AGENTS.md before the first prompt of each session.
 
     Only the file in the workspace's own folder counts; one that is a link to a place outside of it does not.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.fields import mapping
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import named_cell
-from agentnb.plugins.chain.components.component import Component, Tool
+from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Walkthrough(Component):
         self._calls: dict[str, str] = {}
         self._shown: list[dict[str, Any]] = []
         self.tools = (
-            Tool(
+            ComponentTool(
                 name=TOOL,
                 description="Explains a notebook or a module to the user in steps, each tied to a cell or to a line of "
                 "a file. The user goes through them with Back and Next, and sees each place. Say no more about it.",

@@ -48,7 +48,7 @@ MOST_STRAYS_TOLD = 5
 _LONGEST_ID = 20  # digits; ours count from 1
 
 
-class Place:
+class ChainPlace:
     """One place in the chain: the client, a component, or the agent."""
 
     chain: Chain
@@ -98,7 +98,7 @@ class Place:
         return 0 < self.index < len(self.chain.places) - 1
 
 
-class Asked(msgspec.Struct, gc=False):
+class ForwardedRequest(msgspec.Struct, gc=False):
     """A request that was handed to a place and is not answered."""
 
     origin: int
@@ -108,7 +108,7 @@ class Asked(msgspec.Struct, gc=False):
     done: Callable[[RawMessage], None]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ChainFailure(msgspec.Struct, frozen=True):
     """Why a chain has ended."""
 
     name: str
@@ -121,8 +121,8 @@ class Chain:
 
     def __init__(
         self,
-        places: Sequence[Place],
-        on_failed: Callable[[Failure], None],
+        places: Sequence[ChainPlace],
+        on_failed: Callable[[ChainFailure], None],
         *,
         patience: float = PATIENCE,
         start_patience: float = START_PATIENCE,
@@ -137,7 +137,7 @@ class Chain:
         self._is_finishing = False
         self._left_open: set[str] = set()
         self._all_answered = asyncio.Event()
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, ForwardedRequest] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
         self._ready: set[int] = set()
@@ -223,7 +223,7 @@ class Chain:
     def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
-        self._asked[number] = Asked(origin, message.id, target, message.method, done)
+        self._asked[number] = ForwardedRequest(origin, message.id, target, message.method, done)
         self._numbers[origin, repr(message.id)] = number
         self._awaited[origin] += 1
         self._held[target].add(number)
@@ -231,7 +231,7 @@ class Chain:
         self._watch(target)
         self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
-    def _drop(self, number: int, asked: Asked) -> None:
+    def _drop(self, number: int, asked: ForwardedRequest) -> None:
         del self._asked[number]
         key = asked.origin, repr(asked.origin_id)
         if self._numbers.get(key) == number:
@@ -330,9 +330,9 @@ class Chain:
         if self._failed or self._is_finishing or self._ending is not None:
             return
         self._left_open = {_plain(asked.method) for asked in self._asked.values() if asked.target == index}
-        self._ending = asyncio.ensure_future(self._fail(Failure(self.places[index].name, message, ()), index))
+        self._ending = asyncio.ensure_future(self._fail(ChainFailure(self.places[index].name, message, ()), index))
 
-    async def _fail(self, failure: Failure, index: int) -> None:
+    async def _fail(self, failure: ChainFailure, index: int) -> None:
         await self.finish(index)
         if self._failed:
             return

@@ -10,7 +10,7 @@ from agentnb.acp.fields import mapping
 from agentnb.ids import new_id
 from agentnb.kernel.server import McpServer, ServerAbout
 from agentnb.plugins.chain.components.component import overrides
-from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
+from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, refusal, request, result
 from agentnb.rpc_message import CANCELLED, INTERNAL_ERROR, RpcError
 
@@ -39,7 +39,7 @@ def _about(component: Component) -> ServerAbout:
     return ServerAbout(component.name, component.name, component.about, tools)
 
 
-class PythonPlace(Place):
+class PythonPlace(ChainPlace):
     """A component in Python, in one chain."""
 
     def __init__(self, component: Component, name: str) -> None:
@@ -68,12 +68,12 @@ class PythonPlace(Place):
         self._calls: dict[Any, tuple[asyncio.Task[None], str | None]] = {}  # with the server that is called
 
     def wants(self, method: str, way: Way) -> bool:
-        """See :meth:`Place.wants`."""
+        """See :meth:`ChainPlace.wants`."""
         # while a prompt is being looked at, what comes after it must not go before it
         return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`Place.take`."""
+        """See :meth:`ChainPlace.take`."""
         self._see(message, way)
         if way == DOWN and message.method == CANCEL:
             self._cancel_calls(str(message.read_params().get("sessionId")))
@@ -89,22 +89,22 @@ class PythonPlace(Place):
             self._start(self._take_down(message))
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`Place.answer`; never called: it always asks with a function that takes the answer."""
+        """See :meth:`ChainPlace.answer`; never called: it always asks with a function that takes the answer."""
 
     def give_up(self) -> None:
-        """See :meth:`Place.give_up`."""
+        """See :meth:`ChainPlace.give_up`."""
         if self._working is not None:
             self._working.cancel()
 
     async def finish(self, deadline: float) -> None:
-        """See :meth:`Place.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
+        """See :meth:`ChainPlace.finish`: answers that it looks at are carried on. Tools and prompts are of no use."""
         left = deadline - self.chain.loop.time()
         looked_at = self._tasks - {task for task, _ in self._calls.values()} - {self._working}
         if looked_at and left > 0:
             await asyncio.wait(looked_at, timeout=min(QUIET_SECONDS, left))
 
     def close(self) -> None:
-        """See :meth:`Place.close`."""
+        """See :meth:`ChainPlace.close`."""
         for task in [*self._tasks]:
             task.cancel()
         self._waiting.clear()

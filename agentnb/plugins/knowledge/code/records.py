@@ -74,7 +74,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     is_live: bool = False
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True):
+class CodeCompletion(msgspec.Struct, frozen=True, kw_only=True):
     """What can stand at a place.
 
     Args:

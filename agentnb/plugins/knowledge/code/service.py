@@ -18,9 +18,9 @@ from agentnb.plugins.knowledge.code.live_names import live_lines
 from agentnb.plugins.knowledge.code.magics import lines_of, python_of
 from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
 from agentnb.plugins.knowledge.code.records import (
+    CodeCompletion,
     CodeLocation,
     CodePlace,
-    Completion,
     Description,
     Diagnostic,
 )
@@ -99,7 +99,7 @@ class CodeService:
         self._begin()
         return self._answer(place, lambda asked: asked.hover())
 
-    def completions(self, place: CodePlace) -> list[Completion]:
+    def completions(self, place: CodePlace) -> list[CodeCompletion]:
         """What can stand at *place*, or go on from its symbol."""
         self._begin()
         return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
@@ -259,12 +259,12 @@ class _Question:
         described = [_described(each, is_live=is_live) for each in found or names]
         return list(dict.fromkeys(described))[:MOST_LOCATIONS]
 
-    def completions(self) -> list[Completion]:
+    def completions(self) -> list[CodeCompletion]:
         found = self._script.complete(*self._at)
         if not found and (live := self._live()) is not None:
             script, at = live
             found = script.complete(*at)
-        return [Completion(name=each.name, kind=each.type) for each in found[:MOST_COMPLETIONS]]
+        return [CodeCompletion(name=each.name, kind=each.type) for each in found[:MOST_COMPLETIONS]]
 
     def rename(self, new_name: str) -> Renaming:
         return renaming(self._service.root, self._module, new_name, self.references(), self.definition())

@@ -22,7 +22,7 @@ from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
 from agentnb.kernel.content import said
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
-from agentnb.plugins.knowledge.research.findings import Finding, Research, read_findings
+from agentnb.plugins.knowledge.research.findings import Research, ResearchFinding, read_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
 from agentnb.plugins.knowledge.research.tools import prompt_of
 from agentnb.plugins.knowledge.researches.limit import ResearchLimit
@@ -147,7 +147,7 @@ class ResearchRun:
         self._source = source
         self._sources = [source]
         self._question = question
-        self._findings: tuple[Finding, ...] = ()
+        self._findings: tuple[ResearchFinding, ...] = ()
         self._ended = asyncio.Event()
         tools = ResearchTools(self.call)
         self.conversation = Conversation(
@@ -248,7 +248,7 @@ class ResearchRun:
         text = "".join(part.content for part in parts if isinstance(part, MarkdownResponsePart)).strip()
         if not text:
             raise AgentError("The agent ended the research without an answer.", hint="Ask again, or another agent.")
-        return replace(about, findings=(Finding(text=text[:8_000]),), is_checked=False)
+        return replace(about, findings=(ResearchFinding(text=text[:8_000]),), is_checked=False)
 
 
 async def _allow(request: PolicyRequest) -> PolicyRequest:

@@ -21,8 +21,8 @@ from distributed import Client, LocalCluster, SchedulerPlugin
 
 from agentnb.errors import UsageError
 from agentnb.ids import new_id
-from agentnb.plugins.map.asking import Job, Question
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, Settings, open_agents
+from agentnb.plugins.map.asking import BatchQuestion, Job
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerSettings, open_agents
 from tests.unit.plugins.map.clusters import until, worker_of
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
@@ -123,8 +123,8 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
         "permissions": "deny",
         "mcp_servers": (),
     }
-    question = Question(options=options, prompt="{input}")
-    settings = cloudpickle.dumps(Settings(question=question, files={}, process=THIS_PROCESS, place=""))
+    question = BatchQuestion(options=options, prompt="{input}")
+    settings = cloudpickle.dumps(WorkerSettings(question=question, files={}, process=THIS_PROCESS, place=""))
     batch = new_id()
     for _ in range(2):
         agents, lacks = open_agents(batch, settings, tmp_path)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agentnb.log.batch_file import batch_file
-from agentnb.plugins.map.records import EQUAL_INPUTS, Body, Records
+from agentnb.plugins.map.records import EQUAL_INPUTS, BatchRows, Body
 
 NOTES = """
 import sys
@@ -39,15 +39,15 @@ def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp
     """Each has a connection of its own to the one file."""
     environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
     over = threading.Event()
-    batches = [Records(None, "agent", "prompt", environ) for _ in range(3)]
+    batches = [BatchRows(None, "agent", "prompt", environ) for _ in range(3)]
 
-    def write(records: Records) -> int:
+    def write(records: BatchRows) -> int:
         for number in range(100):
             records.begin(number, number, "prompt", f"key {number}", lambda _: None)
             records.end(number, "done", Body(text="answer"))
         return sum(each.state == "done" for each in records.rows())
 
-    def read(records: Records) -> None:
+    def read(records: BatchRows) -> None:
         while not over.is_set():
             list(records.rows("done"))
             records.row(0)
@@ -66,7 +66,7 @@ def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp
 def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp_path: Path) -> None:
     """SQLite does not go through all inputs of the batch for each of them: a million would take days."""
     log = tmp_path / "sessions.db"
-    Records(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
+    BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
     with contextlib.closing(sqlite3.connect(batch_file(log))) as file:
         (step,) = file.execute(f"EXPLAIN QUERY PLAN {EQUAL_INPUTS}", ("batch", "key", 1)).fetchall()
     assert step[-1] == "SEARCH rows USING PRIMARY KEY (batch=? AND key=?)"

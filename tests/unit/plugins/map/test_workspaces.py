@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentnb.errors import FilesConflict, UsageError
-from agentnb.plugins.map.workspaces import Workspace, WorkspaceChange, put_into
+from agentnb.plugins.map.workspaces import IsolatedWorkspace, WorkspaceChange, put_into
 
 NAMES = st.sampled_from(["a", "b.txt", "folder/c", "folder/deep/d", ".git/index"])
 CONTENTS = st.binary(max_size=20)
@@ -34,7 +34,7 @@ def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
 ) -> None:
     """Git's own files are copied, and are no changes."""
     folder = filled(tmp_path_factory.mktemp("folder"), old)
-    workspace = Workspace(folder)
+    workspace = IsolatedWorkspace(folder)
     assert held(workspace.folder) == old
     filled(workspace.folder, written)
     for name in deleted & held(workspace.folder).keys():
@@ -52,7 +52,7 @@ def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) ->
     """A link is copied as a link; a content that was not kept cannot be put back."""
     folder = filled(tmp_path / "folder", {".env": b"TOKEN=1", "a": b"1"})
     (folder / "link").symlink_to("a")
-    workspace = Workspace(folder)
+    workspace = IsolatedWorkspace(folder)
     assert (workspace.folder / "link").readlink() == Path("a")
     filled(workspace.folder, {".env": b"TOKEN=2", "large": bytes(1_000_001)})
     changes = workspace.changes()
