@@ -6,14 +6,13 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.host.agents.plugin_tools import tool_session
+from agentnb.host.agents.plugin_tools import allow_reading, tool_session
 from agentnb.host.environment import Environment
 from agentnb.kernel.tools import call_offer, checked
 from agentnb.plugins.chain.components.component import Component, ComponentTool
 from agentnb.policy.workspace import Workspace
 
 if TYPE_CHECKING:
-    from agentnb.policy.request import PolicyRequest
     from agentnb.ports import Tool as PluginTool
     from agentnb.ports import ToolSession
 
@@ -33,7 +32,7 @@ class ToolComponent(Component):
         self.name, self.about = name, about
         self._plugin = plugin
         self._tool = tool
-        self._session = session or tool_session(_allow, Environment(), session="", folder=str(Path.cwd()))
+        self._session = session or tool_session(allow_reading, Environment(), session="", folder=str(Path.cwd()))
         self.tools = (
             ComponentTool(
                 name=tool.name,
@@ -56,7 +55,3 @@ class ToolComponent(Component):
         if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
             arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)
-
-
-async def _allow(request: PolicyRequest) -> PolicyRequest:
-    return request

@@ -67,7 +67,7 @@ class AgentPlace(ProcessPlace):
         try:
             bridged = await self._bridge.bridged(params)
         except AgentnbError as error:
-            self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error)).to_json()))
+            self.chain.answered(self.index, refusal(message.id, RpcError(INTERNAL_ERROR, str(error))))
         else:
             super().take(RawMessage(method=message.method, id=message.id, params=encoded(bridged)), way)
         self._opening = None

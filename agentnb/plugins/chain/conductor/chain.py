@@ -108,6 +108,63 @@ class ForwardedRequest(msgspec.Struct, gc=False):
     done: Callable[[RawMessage], None]
 
 
+class _PlaceState:
+    """What a chain knows of one place.
+
+    A component that holds a request, waits for nobody and says nothing has lost it: *on_lost* is called, with how long
+    that took.
+    """
+
+    def __init__(
+        self, place: ChainPlace, patience: tuple[float, float], on_lost: Callable[[_PlaceState, float], None]
+    ) -> None:
+        self.place = place
+        self.held: dict[int, ForwardedRequest] = {}
+        self.awaited = 0
+        self.seen = 0.0
+        self.is_ready = False
+        self.is_full = False
+        self.sends_straight: bool | None = None
+        self.initialized: dict[str, Any] = {}
+        self.is_watched = place.is_component
+        self._patience = patience
+        self._on_lost = on_lost
+        self._timer: asyncio.TimerHandle | None = None
+
+    def notice(self) -> None:
+        """It has said something, or got something."""
+        self.seen = self.place.chain.loop.time()
+
+    def watch(self) -> None:
+        """Look after what it holds."""
+        if self._timer is None and self.held:
+            self._wait(self._limit)
+
+    def unwatch(self) -> None:
+        """Look after it no more, until it is watched anew."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def _limit(self) -> float:
+        return self._patience[self.is_ready]
+
+    def _wait(self, seconds: float) -> None:
+        if self.is_watched:
+            self._timer = self.place.chain.loop.call_later(max(seconds, 0.001), self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if all(asked.method in UNTIMED for asked in self.held.values()):
+            return
+        left = self.seen + self._limit - self.place.chain.loop.time()
+        if self.awaited or left > 0:
+            self._wait(self._limit if self.awaited else left)
+        else:
+            self._on_lost(self, self._limit)
+
+
 class ChainFailure(msgspec.Struct, frozen=True):
     """Why a chain has ended."""
 
@@ -130,8 +187,6 @@ class Chain:
         self.places = tuple(places)
         self.strays: dict[str, int] = {}
         self._on_failed = on_failed
-        self._patience = patience
-        self._start_patience = start_patience
         self._failed = False
         self._ending: asyncio.Task[None] | None = None
         self._is_finishing = False
@@ -140,19 +195,10 @@ class Chain:
         self._asked: dict[int, ForwardedRequest] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._last_number = 0
-        self._ready: set[int] = set()
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._full: set[int] = set()
-        self._direct: dict[int, bool] = {}
-        count = len(self.places)
-        self._held: list[set[int]] = [set() for _ in range(count)]
-        self._awaited = [0] * count
-        self._seen = [0.0] * count
-        self._watched: dict[int, asyncio.TimerHandle] = {}
-        self._is_watching = True
         self.loop = asyncio.get_running_loop()
         for index, place in enumerate(self.places):
             place.chain, place.index = self, index
+        self._states = [_PlaceState(place, (start_patience, patience), self._lost) for place in self.places]
 
     # --- messages ---
 
@@ -160,7 +206,7 @@ class Chain:
         """Carry a request or a notification from the place *origin* one place further."""
         if self._failed:
             return
-        self._seen[origin] = self.loop.time()
+        self._states[origin].notice()
         if message.method == CANCEL:
             self._cancel(origin, message)
         elif message.is_request:
@@ -172,11 +218,12 @@ class Chain:
 
     def send_updates(self, origin: int, block: bytes) -> bool:
         """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are."""
-        if origin not in self._direct:
-            self._direct[origin] = self._target(origin, UP, UPDATE) == 0
-        if not self._direct[origin]:
+        state = self._states[origin]
+        if state.sends_straight is None:
+            state.sends_straight = self._target(origin, UP, UPDATE) == 0
+        if not state.sends_straight:
             return False
-        self._seen[origin] = self.loop.time()
+        state.notice()
         if not self._failed:
             self.places[0].take_lines(block)
         return True
@@ -185,11 +232,9 @@ class Chain:
         """As :meth:`send`, for a request; *done* takes the answer, also where it is the conductor's own refusal."""
         target = self._target(origin, way, message.method)
         if self._failed or target is None:
-            done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.").to_json()))
+            done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.")))
         elif not self._may(origin, way, target, message):
-            done(
-                refusal(message.id, RpcError(INVALID_PARAMS, self._too_early(origin, target, message.method)).to_json())
-            )
+            done(refusal(message.id, RpcError(INVALID_PARAMS, self._too_early(origin, target, message.method))))
         elif message.method == INITIALIZE and way == DOWN:
             self._initialize(origin, target, message, done, self.places[target].initialize_methods())
         else:
@@ -197,7 +242,7 @@ class Chain:
 
     def answered(self, target: int, message: RawMessage) -> None:
         """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
-        self._seen[target] = self.loop.time()
+        self._states[target].notice()
         number = _own_id(message.id)
         asked = self._asked.get(number)
         if asked is None or asked.target != target:
@@ -223,12 +268,12 @@ class Chain:
     def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
-        self._asked[number] = ForwardedRequest(origin, message.id, target, message.method, done)
+        self._asked[number] = asked = ForwardedRequest(origin, message.id, target, message.method, done)
         self._numbers[origin, repr(message.id)] = number
-        self._awaited[origin] += 1
-        self._held[target].add(number)
-        self._seen[target] = self.loop.time()
-        self._watch(target)
+        self._states[origin].awaited += 1
+        self._states[target].held[number] = asked
+        self._states[target].notice()
+        self._states[target].watch()
         self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
     def _drop(self, number: int, asked: ForwardedRequest) -> None:
@@ -236,11 +281,12 @@ class Chain:
         key = asked.origin, repr(asked.origin_id)
         if self._numbers.get(key) == number:
             del self._numbers[key]
-        self._awaited[asked.origin] -= 1
-        if not self._awaited[0]:
+        origin = self._states[asked.origin]
+        origin.awaited -= 1
+        origin.notice()
+        if not self._states[0].awaited:
             self._all_answered.set()
-        self._held[asked.target].discard(number)
-        self._seen[asked.origin] = self.loop.time()
+        self._states[asked.target].held.pop(number, None)
 
     def _hand_back(self, origin: int, origin_id: Any, message: RawMessage) -> None:
         if not self._failed:
@@ -268,7 +314,7 @@ class Chain:
 
     def _may(self, origin: int, way: Way, target: int, message: RawMessage) -> bool:
         """Nothing goes down to a place that was not initialized."""
-        if way == UP or message.method == INITIALIZE or target in self._ready:
+        if way == UP or message.method == INITIALIZE or self._states[target].is_ready:
             return True
         if not message.is_request:
             self.stray(origin, f"sent {message.method} before {self.places[target].name} was initialized")
@@ -294,8 +340,9 @@ class Chain:
                     self._error(target, message.id, f"{name} answered initialize and did not pass it on to {missing}.")
                 )
             else:
-                self._ready.add(target)
-                self._watch_anew(target)
+                self._states[target].is_ready = True
+                self._states[target].unwatch()  # from now on its time is that for other requests
+                self._states[target].watch()
                 done(self._merged(target, answer))
 
         self._put(origin, target, DOWN, RawMessage(method=first, id=message.id, params=message.params), answered)
@@ -307,21 +354,21 @@ class Chain:
         """
         found = answer.read_result()
         below = self._target(target, DOWN, INITIALIZE)
-        whole = {**(self._answers.get(below, {}) if below is not None else {}), **mapping(found)}
+        whole = {**(self._states[below].initialized if below is not None else {}), **mapping(found)}
         able = mapping(whole.get("agentCapabilities"))
         servers = mapping(able.get("mcpCapabilities"))
         whole["agentCapabilities"] = {**able, "mcpCapabilities": {**servers, "acp": True}}
-        self._answers[target] = whole
+        self._states[target].initialized = whole
         return answer if whole == found else RawMessage(id=answer.id, result=encoded(whole))
 
     def _error(self, index: int, origin_id: Any, message: str) -> RawMessage:
         log.warning("%s", sentence(message))
         error = RpcError(INTERNAL_ERROR, sentence(message), {"component": self.places[index].name})
-        return refusal(origin_id, error.to_json())
+        return refusal(origin_id, error)
 
     def _not_ready_below(self, target: int) -> str | None:
         below = self._target(target, DOWN, INITIALIZE)
-        return None if below is None or below in self._ready else self.places[below].name
+        return None if below is None or self._states[below].is_ready else self.places[below].name
 
     # --- failures ---
 
@@ -354,7 +401,10 @@ class Chain:
 
     async def until_answered(self, patience: float) -> None:
         """Wait until every request of the client has its answer, or the chain has been silent for a while."""
-        while self._awaited[0] and (left := patience - (self.loop.time() - max(self._seen))) > 0:
+        while (
+            self._states[0].awaited
+            and (left := max(each.seen for each in self._states) + patience - self.loop.time()) > 0
+        ):
             self._all_answered.clear()
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._all_answered.wait(), left)
@@ -367,42 +417,18 @@ class Chain:
             self._ending.cancel()
 
     def _stop_watching(self) -> None:
-        self._is_watching = False
-        for timer in self._watched.values():
-            timer.cancel()
+        for state in self._states:
+            state.is_watched = False
+            state.unwatch()
 
-    def _watch(self, index: int) -> None:
-        if self._is_watching and self.places[index].is_component and index not in self._watched:
-            self._watched[index] = self.loop.call_later(self._limit(index), self._look_after, index)
-
-    def _watch_anew(self, index: int) -> None:
-        """It has started: from now on its time is that for other requests."""
-        timer = self._watched.pop(index, None)
-        if timer is not None:
-            timer.cancel()
-        if self._held[index]:
-            self._watch(index)
-
-    def _limit(self, index: int) -> float:
-        return self._patience if index in self._ready else self._start_patience
-
-    def _look_after(self, index: int) -> None:
-        """A component that holds a request, waits for nobody and says nothing has lost it: whoever asked is told."""
-        del self._watched[index]
-        held = [number for number in self._held[index] if self._asked[number].method not in UNTIMED]
-        if not held:
-            return
-        idle, limit = self.loop.time() - self._seen[index], self._limit(index)
-        if self._awaited[index] or idle < limit:
-            wait = limit if self._awaited[index] else limit - idle
-            self._watched[index] = self.loop.call_later(max(wait, 0.001), self._look_after, index)
-            return
-        for number in held:
-            asked = self._asked[number]
-            self._drop(number, asked)
-            message = f"{self.places[index].name} did not answer {asked.method} within {limit:g} s."
-            asked.done(self._error(index, asked.origin_id, message))
-        self.places[index].give_up()
+    def _lost(self, state: _PlaceState, seconds: float) -> None:
+        """Whoever asked what *state*'s place has lost is told."""
+        for number, asked in [*state.held.items()]:
+            if asked.method not in UNTIMED:
+                self._drop(number, asked)
+                message = f"{state.place.name} did not answer {asked.method} within {seconds:g} s."
+                asked.done(self._error(asked.target, asked.origin_id, message))
+        state.place.give_up()
 
     # --- more than one can take ---
 
@@ -412,9 +438,9 @@ class Chain:
         What goes down (prompts, answers) is never held up, so two components that are both full cannot wait for each
         other.
         """
-        if is_full == (index in self._full):
+        if is_full == self._states[index].is_full:
             return
-        (self._full.add if is_full else self._full.discard)(index)
+        self._states[index].is_full = is_full
         below = index + 1
         while below < len(self.places) - 1 and not self.places[below].wants(UPDATE, UP):
             below += 1

@@ -178,7 +178,7 @@ class _Relay(SocketMcpServer):
             if error is None:
                 self._owner.answer(result(request_id, value))
             elif isinstance(error, RpcError):
-                self._owner.answer(refusal(request_id, error.to_json()))
+                self._owner.answer(refusal(request_id, error))
 
         self._program.call(method, inner, done)
 

@@ -201,7 +201,7 @@ class ProcessPlace(ChainPlace):
         if inner is None:
             why = sentence(f"{self.name} sent its successor something without a method.")
             if message.is_request:
-                self.answer(refusal(message.id, RpcError(INVALID_PARAMS, why).to_json()))
+                self.answer(refusal(message.id, RpcError(INVALID_PARAMS, why)))
             else:
                 self.chain.stray(self.index, "sent its successor something without a method")
             return

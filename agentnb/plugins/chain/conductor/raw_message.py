@@ -81,9 +81,9 @@ def result(request_id: Any, value: Any) -> RawMessage:
     return RawMessage(id=request_id, result=encoded(value))
 
 
-def refusal(request_id: Any, error: dict[str, Any]) -> RawMessage:
+def refusal(request_id: Any, error: RpcError) -> RawMessage:
     """The error that a request is answered with."""
-    return RawMessage(id=request_id, error=encoded(error))
+    return RawMessage(id=request_id, error=encoded(error.to_json()))
 
 
 def encoded(value: Any) -> msgspec.Raw:

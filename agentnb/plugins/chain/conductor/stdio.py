@@ -100,9 +100,9 @@ class ConductorProgram:
 
     def _tell(self, failure: ChainFailure) -> None:
         _say(failure.message)
-        told = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name}).to_json()
+        error = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name})
         for unanswered in failure.unanswered:
-            self._output.write(refusal(unanswered, told).line())
+            self._output.write(refusal(unanswered, error).line())
 
     @property
     def _chain(self) -> Chain:

@@ -36,7 +36,7 @@ if answered:  # an earlier pass of the batch has all answers
     from agentnb.plugins.map.asking import Question
 
     question = Question(options={"command": command}, prompt="{input}")
-    records = Records(None, question.agent, question.prompt)
+    records = BatchRows(None, question.agent, question.prompt)
     for each in range(number):
         records.begin(each, each, str(each), question.key(str(each)), lambda _: Body(text=f"said {each}"))
     records.close()
