@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
-from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
+from acp.schema import EnvVariable, McpServerStdio
 
 from tests.unit.plugins.eliza.patient import ROOT, Patient
 
@@ -41,25 +41,3 @@ async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient:
     left = psutil.Process(int((tmp_path / "left").read_text()))
     assert left.status() == psutil.STATUS_SLEEPING
     left.kill()
-
-
-async def test_servers_are_named(patient: Patient) -> None:
-    """Those on stdio, which is all that eliza says it can reach."""
-    other = HttpMcpServer(type="http", name="docs", url="https://x.test", headers=[])
-    assert await told(patient, "/mcp", server(), other) == "These came with the session: `files`."
-    assert await told(patient, "/mcp") == "None came with the session."
-    assert await told(patient, "/mcp docs") == "There is no MCP server `docs`. None came with the session."
-
-
-async def test_what_makes_no_sense_is_said(patient: Patient) -> None:
-    """Usage comes with it."""
-    assert "JSON is none: " in await told(patient, "/mcp files add {", server())
-    assert "JSON must be an object. Usage: `/mcp" in await told(patient, "/mcp files add [1]", server())
-    assert "can't access the kernel" in await told(patient, "/kernel variables", server())
-    assert "METHOD begins with an underscore, not `zoo`." in await told(patient, "/extend zoo")
-    assert "METHOD is missing." in await told(patient, "/extend")
-
-
-async def test_a_client_without_the_extension_is_said_to_refuse(patient: Patient) -> None:
-    """The code is told."""
-    assert "The client refused `_zoo/feed`: " in await told(patient, "/extend _zoo/feed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 from typing import Any
 
 import pytest
@@ -62,25 +63,6 @@ async def test_cancel_with_a_terminal(patient: Patient) -> None:
     assert reason == "cancelled"
     assert patient.calls[-2:] == [("kill", "term-1"), ("release", "term-1")]
     assert patient.text(session) == ""
-
-
-async def test_cancel_without_a_turn(patient: Patient) -> None:
-    """Cancelling when nothing runs does nothing."""
-    session = await patient.session()
-    await patient.connection.cancel(session_id=session)
-    await patient.connection.cancel(session_id="sess-none")
-    assert (await patient.prompt(session, "/say on")).stop_reason == "end_turn"
-
-
-async def test_second_prompt(patient: Patient) -> None:
-    """A second prompt is refused while one runs."""
-    session = await patient.session()
-    turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
-    await patient.until(lambda: bool(patient.chunks(session)))
-    with pytest.raises(Exception, match=f"A turn is running in `{session}`; wait for its end, or cancel it."):
-        await patient.prompt(session, "hello")
-    await patient.connection.cancel(session_id=session)
-    assert (await turn).stop_reason == "cancelled"
 
 
 async def test_crash() -> None:
@@ -146,22 +128,6 @@ def messages(lines: list[bytes]) -> list[dict[str, Any]]:
     return found
 
 
-def said(found: list[dict[str, Any]]) -> str:
-    """What the agent said in these messages."""
-    updates = [message["params"]["update"] for message in found if message.get("method") == "session/update"]
-    return "".join(update["content"]["text"] for update in updates if update["sessionUpdate"] == "agent_message_chunk")
-
-
-async def test_noise() -> None:
-    """Noise comes between messages and breaks none."""
-    lines, errors = await lines_of("/noise", "/noise all", "/say still here")
-    found = messages(lines)
-    assert said(found) == "Noise: survived.Noise: survived.still here"
-    assert [message["id"] for message in found if "result" in message] == [0, 1, 2, 3, 4]
-    assert {b"null\n", b"[1, 2]\n", b"42\n", b"\xff\xfe\x80 not UTF-8\n"} <= set(lines)
-    assert len(errors) > 256 * 1024
-
-
 async def test_clean_stdout() -> None:
     """Only noise prints what is no message."""
     lines, errors = await lines_of("hello", "/help", "/markdown", "/tool read", "/plan 2", "/fail", "/read x")
@@ -169,14 +135,34 @@ async def test_clean_stdout() -> None:
     assert errors == b""
 
 
-async def test_unknown() -> None:
-    """Unknown sends an update of a kind that no client knows."""
-    lines, _ = await lines_of("/unknown")
-    updates = [message["params"]["update"] for message in messages(lines) if "params" in message]
-    assert {"sessionUpdate": "eliza_mood", "mood": "patient", "level": 3} in updates
+def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:
+    """No JSON, JSON that is no object, a notification with wrong parameters; the next request is answered."""
+    lines = ["no json", "null", "[1]", "", '{"method": "session/cancel"}', '{"id": 1, "method": "_eliza/echo"}']
+    done = subprocess.run(
+        COMMAND, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout == '{"jsonrpc":"2.0","id":1,"result":{"echo":{}}}\n'
+    assert [line[:38] for line in done.stderr.splitlines()] == [
+        "eliza: a line of 7 bytes is no message",
+        "eliza: a line of 4 bytes is no message",
+        "eliza: a line of 3 bytes is no message",
+        "eliza: session/cancel is ignored: Inva",
+    ]
 
 
-async def test_same_bytes() -> None:
-    """The same prompts make the same bytes."""
-    prompts = ("hello", "/plan 3", "/image", "my cat is ill", "hm", "/tool edit", "/diff", "/usage")
-    assert await lines_of(*prompts) == await lines_of(*prompts)
+async def test_a_client_that_stops_reading_leaves_no_traceback() -> None:
+    """Eliza ends when its stdin is closed, whatever it was saying."""
+    process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    prompt = {"sessionId": "sess-1", "prompt": [{"type": "text", "text": "/flood 1000000"}]}
+    requests = [("session/new", {"cwd": "/work", "mcpServers": []}), ("session/prompt", prompt)]
+    for number, (method, params) in enumerate(requests):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+    while b'"1 "' not in await process.stdout.readline():
+        pass
+    process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+    process.stdin.close()
+    assert (await process.stderr.read(), await asyncio.wait_for(process.wait(), PATIENCE)) == (b"", 0)

@@ -16,13 +16,13 @@ from agentnb.plugins.map.records import EQUAL_INPUTS, BatchRows, Body
 
 NOTES = """
 import sys
-from agentnb.plugins.map.records import Body, Records
+from agentnb.plugins.map.records import BatchRows, Body
 
 rounds, inputs = int(sys.argv[1]), int(sys.argv[2])
 for each in range(rounds):
     print("ready", flush=True)
     log = sys.stdin.readline().rstrip()
-    records = Records(None, "agent", "prompt", {"AGENTNB_LOG": log})
+    records = BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": log})
     for number in range(inputs):
         records.begin(number, number, "prompt", f"key {number}", lambda _: None)
         records.asked(number)
