@@ -162,10 +162,8 @@ def parse_script(text: str) -> DoctorScript:
     else:
         import tomli as tomllib
     data = tomllib.loads(text)
-    keywords = tuple(_parse_keyword(entry) for entry in data["keyword"])
-    _check(keywords)
     return DoctorScript(
-        keywords=keywords,
+        keywords=tuple(_parse_keyword(entry) for entry in data["keyword"]),
         expansions=data["expansions"],
         reflections=data["reflections"],
         last_reflections=data["last_reflections"],
@@ -181,22 +179,6 @@ def _parse_keyword(entry: dict[str, Any]) -> Keyword:
         for number, rule in enumerate(entry["rule"], 1)
     )
     return Keyword(words, entry["rank"], rules)
-
-
-def _check(keywords: tuple[Keyword, ...]) -> None:
-    counted = Counter(word for keyword in keywords for word in keyword.words)
-    twice = sorted(word for word, count in counted.items() if count > 1)
-    if twice:
-        msg = f"Words of more than one keyword: {', '.join(twice)}"
-        raise ValueError(msg)
-    for rule in (rule for keyword in keywords for rule in keyword.rules):
-        parts = [""] * (rule.pattern.split().count("*") + 1)
-        for answer in (*rule.answers, *rule.memory):
-            try:
-                answer.format(*parts)
-            except IndexError:
-                msg = f"Rule {rule.name}: {answer!r} uses a part that {rule.pattern!r} does not catch"
-                raise ValueError(msg) from None
 
 
 @lru_cache(maxsize=256)

@@ -13,10 +13,8 @@ from agentnb.kernel.cell_names import cell_name
 from agentnb.plugins.knowledge.code_tool import CodeTool, described, location, place_of, renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.host.environment import Environment
-    from agentnb.plugins.knowledge.code.records import CodePlace, Diagnostic, Renaming
+    from agentnb.plugins.knowledge.code.records import Diagnostic, Renaming
 
 Question: TypeAlias = Literal["definition", "references", "describe", "complete", "problems", "rename"]
 
@@ -137,17 +135,7 @@ def code(
             raise UsageError("A renaming wants new_name.")
         renaming = service.rename(place, new_name)
         return RenamingAnswer(renaming, names, workspace, service.failure)
-    if question == "problems":
-        problems = service.diagnostics(place if place.cell_id or place.path else None)
-        return CodeAnswer(list(problems), question, names, workspace, service.failure)
-    asked: dict[str, Callable[[CodePlace], list[Any]]] = {
-        "definition": service.definition,
-        "references": service.references,
-        "describe": service.hover,
-        "complete": service.completions,
-    }
-    found = asked[question](place)
-    return CodeAnswer(found, question, names, workspace, service.failure)
+    return CodeAnswer(service.ask(question, place), question, names, workspace, service.failure)
 
 
 def _told(problem: Diagnostic) -> str:

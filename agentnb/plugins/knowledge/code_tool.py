@@ -78,23 +78,24 @@ class CodeTool:
         service, question = self.service(notebook), given["question"]
         place = place_of(given, notebook)
         names = {cell.cell_id: f"{cell_name('code', cell.count)} (id {cell.cell_id})" for cell in notebook.cells}
-        match question:
-            case "definition":
-                answer = _locations(service.definition(place), names, self._workspace)
-            case "references":
-                answer = _locations(service.references(place), names, self._workspace)
-            case "describe":
-                answer = "\n\n".join(map(described, service.hover(place)))
-            case "complete":
-                answer = "\n".join(f"{each.name} ({each.kind})" for each in service.completions(place))
-            case "problems":
-                named = place if place.cell_id or place.path else None
-                answer = "\n".join(_problem(each, names, self._workspace) for each in service.diagnostics(named))
-            case _:
-                if "new_name" not in given:
-                    raise UsageError("A renaming wants 'new_name'.")
-                answer = renamed(service.rename(place, given["new_name"]), names, self._workspace)
+        if question != "rename":
+            answer = self._text(question, service.ask(question, place), names)
+        elif "new_name" in given:
+            answer = renamed(service.rename(place, given["new_name"]), names, self._workspace)
+        else:
+            raise UsageError("A renaming wants 'new_name'.")
         return "\n\n".join(each for each in (answer or _NOTHING[question], service.failure) if each)
+
+    def _text(self, question: str, found: list[Any], names: Mapping[str, str]) -> str:
+        match question:
+            case "describe":
+                return "\n\n".join(map(described, found))
+            case "complete":
+                return "\n".join(f"{each.name} ({each.kind})" for each in found)
+            case "problems":
+                return "\n".join(_problem(each, names, self._workspace) for each in found)
+            case _:
+                return _locations(found, names, self._workspace)
 
 
 def place_of(given: Mapping[str, Any], notebook: NotebookView) -> CodePlace:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.api.columns import Rows, html, lines, on_one_line
-from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
 from agentnb.plugins.knowledge.skills.library import SkillLibrary, named_skill
 from agentnb.plugins.knowledge.skills.offers import suspicious_lines
-from agentnb.plugins.knowledge.skills.scan import zipped_packages
+from agentnb.plugins.knowledge.skills.scan import FoundSkill, zipped_packages
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, files_of, read_file
 from agentnb.policy.store import PolicyFiles
 

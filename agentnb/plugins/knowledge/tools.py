@@ -32,10 +32,8 @@ async def look_up_code(session: ToolSession, given: dict[str, Any]) -> str:
 
 async def read_skill(session: ToolSession, given: dict[str, Any]) -> str:
     """List the skills that the user trusts, or read one."""
-    from agentnb.plugins.knowledge.skill_tool import skill_answer
-
     await session.ask(PolicyRequest(kind="read", title=f"Read a skill: {given.get('skill', 'list')}"[:200]))
-    return await asyncio.to_thread(skill_answer, _library(session), given)
+    return await asyncio.to_thread(_library(session).answer, given)
 
 
 async def research(session: ToolSession, given: dict[str, Any]) -> str:

@@ -55,33 +55,21 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         return f"{', '.join(f'{name}: {words[value]}' for name, value in can.items())}, context: {size}"
 
 
-class AbilityFile:
-    """What was found out, in a file that only its owner reads."""
+def kept_abilities(model: Model) -> Abilities | None:
+    """What was found out of *model* earlier."""
+    try:
+        return msgspec.convert(_all_kept().get(model.key), Abilities)
+    except msgspec.ValidationError:
+        return None
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path or data_folder() / "local" / "models.json"
 
-    def get(self, model: Model) -> Abilities | None:
-        """What is known of *model*."""
-        try:
-            return msgspec.convert(self._all().get(model.key), Abilities)
-        except msgspec.ValidationError:
-            return None
-
-    def put(self, model: Model, abilities: Abilities) -> None:
-        """Keep what is known of *model*; a file that cannot be written is no reason to fail."""
-        known = {**self._all(), model.key: msgspec.to_builtins(abilities)}
-        kept = dict([*known.items()][-MOST_KEPT:])
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._path, json.dumps(kept, indent=1).encode())
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            found = read_json(self._path.read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+def keep_abilities(model: Model, abilities: Abilities) -> None:
+    """Keep what is known of *model*, for its owner alone; a file that cannot be written is no reason to fail."""
+    known = {**_all_kept(), model.key: msgspec.to_builtins(abilities)}
+    kept = dict([*known.items()][-MOST_KEPT:])
+    with contextlib.suppress(OSError):
+        _file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(_file(), json.dumps(kept, indent=1).encode())
 
 
 async def look_up(model: Model) -> None:
@@ -89,8 +77,7 @@ async def look_up(model: Model) -> None:
 
     A server that said that there are none is asked again: it may have been started anew with another template.
     """
-    file = AbilityFile()
-    known = file.get(model)
+    known = kept_abilities(model)
     if model.kind not in SAY_TOOLS or _is_unloaded(model):
         return
     if known is not None and known.tools is not False:
@@ -98,7 +85,7 @@ async def look_up(model: Model) -> None:
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
         told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
         if told.tools is not None or known is not None:
-            file.put(model, told)
+            keep_abilities(model, told)
 
 
 async def find_out(model: Model) -> Abilities:
@@ -204,3 +191,15 @@ def _objects(value: object, key: str) -> list[dict[str, Any]]:
 
 def _size(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _file() -> Path:
+    return data_folder() / "local" / "models.json"
+
+
+def _all_kept() -> dict[str, Any]:
+    try:
+        found = read_json(_file().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentnb.plugins.local.abilities import AbilityFile, effective_context, find_out
+from agentnb.plugins.local.abilities import effective_context, find_out, keep_abilities, kept_abilities
 from agentnb.plugins.local.completion import ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
 from agentnb.plugins.local.server import ServerTrouble
@@ -55,9 +55,8 @@ def describe(found: FoundModels, settings: LocalSettings) -> list[str]:
     lines = []
     for each in found.servers:
         lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
-        file = AbilityFile()
         for model in each.models[:MOST_LISTED]:
-            known = file.get(model)
+            known = kept_abilities(model)
             lines.append(f"- {model.model_id}{f' ({known})' if known is not None else ''}")
         if len(each.models) > MOST_LISTED:
             lines.append(f"- and {len(each.models) - MOST_LISTED} more")
@@ -90,9 +89,8 @@ async def _try(model: Model) -> list[str]:
                 raise ServerTrouble(f"{model.server.place} broke off the answer: {completion.problem}")
     if completion.finish is None and not stream.done:
         raise ServerTrouble(f"{model.server.place} ended the answer before it was complete.")
-    file = AbilityFile()
     abilities = await find_out(model)  # anew: the server may have been started with another template
-    file.put(model, abilities)
+    keep_abilities(model, abilities)
     lines = [f"{model.model_id} answers. {str(abilities).capitalize()}."]
     if abilities.tools is False:
         lines.append("It cannot use tools: it answers in text only. Choose another model to read and change files.")

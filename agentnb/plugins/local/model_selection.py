@@ -102,9 +102,9 @@ class ModelChoice:
         session.model = value
 
     def _about(self, model: Model) -> str:
-        from agentnb.plugins.local.abilities import AbilityFile
+        from agentnb.plugins.local.abilities import kept_abilities
 
-        known = AbilityFile().get(model)
+        known = kept_abilities(model)
         return "" if known is None else "Cannot use tools." if known.tools is False else str(known)
 
     def _offered(self) -> dict[str, Model]:
@@ -125,9 +125,9 @@ class ModelChoice:
 
 def _warning(model: Model) -> dict[str, Any] | None:
     """What the chat says above a conversation with *model*, before it fails; None where nothing is to be said."""
-    from agentnb.plugins.local.abilities import AbilityFile
+    from agentnb.plugins.local.abilities import kept_abilities
 
-    known = AbilityFile().get(model)
+    known = kept_abilities(model)
     if known is None or known.tools is not False:
         return None
     warning = f"{model.model_id} cannot use tools: it answers in text only. Choose a model with tools to change files."

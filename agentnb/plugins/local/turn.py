@@ -17,9 +17,10 @@ from agentnb.plugins.acp_agent.updates import text_chunk, update
 from agentnb.plugins.local.abilities import (
     SAY_TOOLS,
     Abilities,
-    AbilityFile,
     effective_context,
     find_out,
+    keep_abilities,
+    kept_abilities,
     refuses_tools,
 )
 from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
@@ -75,8 +76,7 @@ async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) 
     A model without tools is tried again in each new session where its server does not say so itself: it may have been
     started anew with tools.
     """
-    file = AbilityFile()
-    known = file.get(model)
+    known = kept_abilities(model)
     if known is not None and (known.tools is not False or model.kind in SAY_TOOLS or model.model_id in session.warned):
         return known
     call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
@@ -86,7 +86,7 @@ async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) 
     except BaseException:
         await call.update("failed")
         raise
-    file.put(model, found)
+    keep_abilities(model, found)
     await call.update("completed", title=f"{model.model_id}: {found}")
     return found
 
@@ -207,7 +207,7 @@ class _Turn:
         if self._tools and refuses_tools(trouble):
             self._tools.disable()
             self._abilities = msgspec.structs.replace(self._abilities, tools=False)
-            AbilityFile().put(self._model, self._abilities)
+            keep_abilities(self._model, self._abilities)
             await self._warn([])
             return True
         if self._counts_tokens and "stream_options" in trouble.reason:

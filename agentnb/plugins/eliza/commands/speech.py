@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,12 @@ from agentnb.plugins.eliza.commands.registry import (
     needed,
     whole,
 )
-from agentnb.plugins.eliza.picture import bar_chart
 
 if TYPE_CHECKING:
     from agentnb.plugins.eliza.reply import Reply
 
 GROUP = "Speaking"
+_FOLDER = Path(__file__).parents[1]
 STEPS = ("Listen", "Ask what happened before", "Find the smallest example", "Change one thing", "Run it again", "Tell")
 _PRIORITIES = ("high", "medium", "low")
 LINE = "All work and no play makes a dull notebook, so here is one more line of text.\n"
@@ -75,7 +76,7 @@ async def plan(reply: Reply, rest: str) -> None:
 async def image(reply: Reply, _: str) -> None:
     """Sends a small picture, a PNG of 120 × 72 pixels."""
     await reply.say("Here is a picture:\n\n")
-    await reply.send(update("agent_message_chunk", content=ImageContent(data=bar_chart(), mime_type="image/png")))
+    await reply.send(update("agent_message_chunk", content=ImageContent(data=_picture(), mime_type="image/png")))
 
 
 @command("markdown", group=GROUP)
@@ -84,8 +85,8 @@ async def markdown(reply: Reply, _: str) -> None:
 
     Headings, lists, tables, code, quotes, links, math, images, HTML and a script that must never run.
     """
-    sample = Path(__file__).parent.with_name("sample.md").read_text(encoding="utf-8")
-    await reply.say(sample.replace("{picture}", f"data:image/png;base64,{bar_chart()}"))
+    sample = _FOLDER.joinpath("sample.md").read_text(encoding="utf-8")
+    await reply.say(sample.replace("{picture}", f"data:image/png;base64,{_picture()}"))
 
 
 @command("context", group=GROUP, example="/context @df")
@@ -125,6 +126,10 @@ async def big(reply: Reply, rest: str) -> None:
     size = whole(rest.strip(), "KIB", 1, 64 * 1024) * 1024
     text = (LINE * (size // len(LINE) + 1))[:size]
     await reply.send_text(text)
+
+
+def _picture() -> str:
+    return base64.b64encode(_FOLDER.joinpath("chart.png").read_bytes()).decode("ascii")
 
 
 def _overview() -> str:

@@ -17,9 +17,8 @@ from urllib.request import url2pathname
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.language_server import LanguageServer, ServerFailure, server_for
-from agentnb.plugins.knowledge.code.magics import is_readable, lines_of
+from agentnb.plugins.knowledge.code.magics import LARGEST_FILE, is_readable, lines_of, read_source
 from agentnb.plugins.knowledge.code.records import CodeLocation, Diagnostic
-from agentnb.plugins.knowledge.code.texts import LARGEST_FILE, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
+
+from agentnb.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CODE_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "debug", "memit", "mprun", "lprun", "scalene"})
 """Cell magics whose body is Python that runs in the user's namespace."""
 CODE_LINE_MAGICS = frozenset({"time", "timeit", "prun", "memit", "lprun", "debug"})
 """Line magics whose argument is a Python statement."""
+
+LARGEST_FILE = 5_000_000
+"""Characters of a file that is analysed."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ODD = re.compile("[\0\f\v\u2028\u2029\ud800-\udfff]")
@@ -163,3 +172,15 @@ class _Scanner:
             self._quote = ""
             return start + 1
         return end
+
+
+def read_source(path: Path) -> str:
+    """The text of a Python file."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise UsageError(f"{path} has more than {LARGEST_FILE:,} bytes.", hint="It is too large to be analysed.")
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise UsageError(f"{path} cannot be read: {why}.") from None

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.code.magics import is_readable, python_of
+from agentnb.plugins.knowledge.code.magics import is_readable, python_of, read_source
 from agentnb.plugins.knowledge.code.records import Renaming, TextChange
-from agentnb.plugins.knowledge.code.texts import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.deadline import Deadline
 from agentnb.plugins.knowledge.code.language_server_answers import ServerAnswers
 from agentnb.plugins.knowledge.code.live_names import live_lines
-from agentnb.plugins.knowledge.code.magics import lines_of, python_of
+from agentnb.plugins.knowledge.code.magics import lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import NotebookModule
 from agentnb.plugins.knowledge.code.records import (
     CodeCompletion,
@@ -25,7 +25,6 @@ from agentnb.plugins.knowledge.code.records import (
     Diagnostic,
 )
 from agentnb.plugins.knowledge.code.renaming import renaming
-from agentnb.plugins.knowledge.code.texts import read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -84,6 +83,18 @@ class CodeService:
     def failure(self) -> str:
         """Why jedi had to give the last answer instead of the language server, as whole sentences; else empty."""
         return "" if self._server is None else self._server.failure
+
+    def ask(self, question: str, place: CodePlace) -> list[Any]:
+        """The answer to a question that changes nothing, by its name."""
+        if question == "problems":
+            return self.diagnostics(place if place.cell_id or place.path else None)
+        methods: dict[str, Callable[[CodePlace], list[Any]]] = {
+            "definition": self.definition,
+            "references": self.references,
+            "describe": self.hover,
+            "complete": self.completions,
+        }
+        return methods[question](place)
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
         """Where the name at *place* is defined: jedi answers first, then the language server."""

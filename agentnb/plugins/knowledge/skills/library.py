@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
 from agentnb.plugins.knowledge.skills.offers import offer_of
-from agentnb.plugins.knowledge.skills.scan import SkillScan, workspace_skills
+from agentnb.plugins.knowledge.skills.scan import FoundSkill, SkillScan, workspace_skills
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
 from agentnb.plugins.knowledge.skills.trust import SkillTrust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from agentnb.plugins.knowledge.skills.offers import SkillOffer
@@ -71,6 +70,20 @@ class SkillLibrary:
         """The files of a skill that agents get, by their paths in its folder."""
         return files_of(named_skill(named, self.offered()).folder)
 
+    def answer(self, given: Mapping[str, Any]) -> str:
+        """The answer to an agent's call of the tool that lists and reads skills."""
+        if "skill" in given:
+            text = self.read(given["skill"], given.get("file", SKILL_FILE))
+            others = [] if "file" in given else [name for name in self.files(given["skill"]) if name != SKILL_FILE]
+            return text + (f"\n\nOther files of this skill: {', '.join(others)}" if others else "")
+        if "file" in given:
+            raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
+        lines = [
+            f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
+            for each in self.offered()
+        ]
+        return "\n".join(lines) or "No installed package brings a skill that the user trusts."
+
     def offers(self) -> list[SkillOffer]:
         """The packages that this process has imported, and whose skills the user neither trusts nor refuses.
 
@@ -91,12 +104,10 @@ class SkillLibrary:
     def _is_decided(self, offer: SkillOffer) -> bool:
         """Also where the choices cannot be read: an answer could not be written down either."""
         try:
-            trusted = self._trust.find(offer.package, offer.version)
-            refused = self._trust.find_refused(offer.package, offer.version)
+            choices = self._trust.of_version(offer.package, offer.version)
         except UsageError:
             return True
-        chosen = [*([trusted.digests] if trusted else []), *([refused.refused] if refused else [])]
-        return offer.digests in chosen
+        return any(offer.digests == (each.refused or each.digests) for each in choices)
 
     def trust(self, package: str, *, shown: str | None = None) -> list[FoundSkill]:
         """Let agents have the skills of a package, in the version that is installed."""
@@ -162,16 +173,16 @@ class SkillLibrary:
             return self._workspace is not None and self._trusts_workspace(self._workspace), ""
         if place.package == OWN_PACKAGE:
             return True, ""
-        given = self._trust.find(place.package, place.version)
-        if given is None:
+        trusted = [each for each in self._trust.of_version(place.package, place.version) if not each.refused]
+        if not trusted:
             return False, ""
-        if given.digests.get(name) == digest_of(place.folder):
+        if trusted[0].digests.get(name) == digest_of(place.folder):
             return True, ""
         return False, "It has changed since you trusted its package. Look at it, and trust the package again."
 
     def _is_refused(self, place: SkillFolder, name: str) -> bool:
-        refused = self._trust.find_refused(place.package, place.version)
-        return refused is not None and refused.refused.get(name) == digest_of(place.folder)
+        choices = self._trust.of_version(place.package, place.version)
+        return any(each.refused and each.refused.get(name) == digest_of(place.folder) for each in choices)
 
 
 def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:

@@ -15,7 +15,7 @@ from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.plugins.knowledge.skills.found_skill import FoundSkill
+    from agentnb.plugins.knowledge.skills.scan import FoundSkill
 
 MOST_LINES = 10
 """Suspicious lines of one skill that are shown; the others are counted."""

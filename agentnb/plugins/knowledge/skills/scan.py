@@ -42,6 +42,21 @@ class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
     is_editable: bool = False
 
 
+class FoundSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill as the user sees it."""
+
+    id: str
+    name: str
+    description: str
+    package: str
+    version: str
+    folder: Path
+    trusted: bool = False
+    refused: bool = False
+    imported: bool = False
+    problem: str = ""
+
+
 class SkillScan:
     """Keeps what it found: after the first time only what was installed meanwhile is read."""
 

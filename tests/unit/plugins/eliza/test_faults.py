@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 from typing import Any
 
 import pytest
@@ -135,14 +134,13 @@ async def test_clean_stdout() -> None:
     assert errors == b""
 
 
-def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:
+async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:
     """No JSON, JSON that is no object, a notification with wrong parameters; the next request is answered."""
     lines = ["no json", "null", "[1]", "", '{"method": "session/cancel"}', '{"id": 1, "method": "_eliza/echo"}']
-    done = subprocess.run(
-        COMMAND, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True, timeout=PATIENCE
-    )
-    assert done.stdout == '{"jsonrpc":"2.0","id":1,"result":{"echo":{}}}\n'
-    assert [line[:38] for line in done.stderr.splitlines()] == [
+    process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
+    stdout, stderr = await asyncio.wait_for(process.communicate(("\n".join(lines) + "\n").encode()), PATIENCE)
+    assert stdout == b'{"jsonrpc":"2.0","id":1,"result":{"echo":{}}}\n'
+    assert [line[:38] for line in stderr.decode().splitlines()] == [
         "eliza: a line of 7 bytes is no message",
         "eliza: a line of 4 bytes is no message",
         "eliza: a line of 3 bytes is no message",
