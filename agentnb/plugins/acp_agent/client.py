@@ -35,7 +35,7 @@ class ClientOutput(Protocol):
         """Come back when little is left to write."""
 
     def is_closing(self) -> bool:
-        """Whether nobody reads any more."""
+        """True if nobody reads any more."""
 
 
 class AcpClient:
@@ -189,7 +189,7 @@ class PermissionOption(Acp):
 
 
 class FilledForm(Acp):
-    """What the user did with a form; what is neither `accept` nor `decline` is a form that was closed."""
+    """The user's answer to a form; an action that is neither `accept` nor `decline` is a form that was closed."""
 
     action: str
     content: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""What a client asks of an agent: the parameters of ACP's agent methods."""
+"""Requests of a client: the parameters of ACP's agent methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Version = Annotated[int, Meta(ge=0, le=65535)]
 
 
 class FileCapabilities(Lenient):
-    """Whether a client reads and writes files for an agent."""
+    """The ways in which a client handles files for an agent."""
 
     read_text_file: bool | None = None
     write_text_file: bool | None = None
@@ -26,7 +26,7 @@ class ConfigOptionCapabilities(Lenient):
 
 
 class SessionCapabilities(Lenient):
-    """What a client knows of sessions."""
+    """The options of sessions that a client knows."""
 
     config_options: ConfigOptionCapabilities | None = None
 
@@ -38,7 +38,7 @@ class ElicitationCapabilities(Lenient):
 
 
 class ClientCapabilities(Lenient):
-    """What a client can do."""
+    """The capabilities of a client."""
 
     fs: FileCapabilities | None = None
     terminal: bool | None = None
@@ -47,13 +47,13 @@ class ClientCapabilities(Lenient):
 
     @property
     def knows_switches(self) -> bool:
-        """Whether it knows options of type boolean."""
+        """True if it knows options of type boolean."""
         options = self.session.config_options if self.session else None
         return options is not None and options.boolean is not None
 
     @property
     def shows_forms(self) -> bool:
-        """Whether it asks its user to fill in forms."""
+        """True if it asks its user to fill in forms."""
         return self.elicitation is not None and self.elicitation.form is not None
 
 

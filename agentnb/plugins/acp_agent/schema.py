@@ -1,4 +1,4 @@
-"""What the objects of ACP have in common that an agent reads and sends.
+"""The base of the ACP objects that an agent reads and sends.
 
 Their fields stand in the order of the official SDK's schema, so that a conversation is the same bytes as when eliza was
 built on it. What is None is left out, and fields that nobody declares are passed over.

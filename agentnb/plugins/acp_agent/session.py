@@ -66,7 +66,7 @@ class AcpSession(msgspec.Struct):
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now."""
+        """True if a turn runs now."""
         return self._turn is not None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:

@@ -83,5 +83,5 @@ class _BlockingWriter:
         """Nothing is left to write."""
 
     def is_closing(self) -> bool:
-        """Whether nobody reads any more."""
+        """True if nobody reads any more."""
         return self._gone

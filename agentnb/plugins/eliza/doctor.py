@@ -37,7 +37,7 @@ class DoctorRule(msgspec.Struct, frozen=True):
     memory: tuple[str, ...] = ()
 
     def match(self, clause: str) -> tuple[str, ...] | None:
-        """What the stars caught, or None."""
+        """The words that the stars caught, or None."""
         found = _compiled(self.pattern).match(clause)
         return tuple(part.strip() for part in found.groups()) if found else None
 
@@ -70,7 +70,7 @@ class DoctorScript(msgspec.Struct, frozen=True, dict=True):
 
 
 class DoctorAnswer(msgspec.Struct, frozen=True):
-    """What the listener says, and why: the reasoning shows how the answer was found."""
+    """An answer and its reason, which shows how the answer was found."""
 
     text: str
     reason: str

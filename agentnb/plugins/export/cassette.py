@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentnb.cassette.recording import Event, Exchange, Section
 
 WORKSPACE = "/recorded/workspace"
-"""What stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
+"""Stands for the workspace, which a cassette does not know; paths in it are shown relative to it."""
 
 
 def of_cassette(path: Path) -> Document:

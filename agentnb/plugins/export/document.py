@@ -27,7 +27,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_headed(self) -> bool:
-        """Whether it begins with its title as a heading."""
+        """True if it begins with its title as a heading."""
         first = self.entries[0] if self.entries else None
         return first is not None and first.kind == "text" and heading(first.source) == self.title
 

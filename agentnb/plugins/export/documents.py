@@ -99,7 +99,7 @@ FORMS: dict[str, Callable[[Document], str]] = {
     "jsonl": as_jsonl,
     "ipynb": as_notebook,
 }
-"""What a document can become."""
+"""The forms of a document."""
 
 
 def _block(entry: DocumentEntry) -> str:

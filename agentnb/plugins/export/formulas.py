@@ -143,7 +143,7 @@ def _written(element: Element, depth: int, count: list[int]) -> Iterator[str]:
 
 
 def _is_whole(element: Element, name: str, children: list[Element]) -> bool:
-    """Whether the element is one of those that are drawn, with what belongs into it and nothing else."""
+    """True if the element is one of those that are drawn, with what belongs into it and nothing else."""
     if name in _TOKENS:
         return not children
     if name not in _ROWS and len(children) != _CHILDREN.get(name):
@@ -210,7 +210,7 @@ def _value(key: str, raw: str) -> str | None:
 
 
 def _is_absolute(key: str, raw: str) -> bool:
-    """Whether MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
+    """True if MathML Core knows *raw*: in MathML 3 a sign before the size of padding made it relative."""
     return _length(raw) is not None and (key in {"lspace", "voffset"} or raw[0] not in "+-")
 
 

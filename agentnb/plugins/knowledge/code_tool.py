@@ -55,7 +55,7 @@ class CodeTool:
             return NotebookView(name="", path=None, live=False, cells=tuple(self._runner.executed_cells()))
 
     def service(self, notebook: NotebookView) -> CodeService:
-        """What answers questions about *notebook*, as it is now, and the workspace."""
+        """The service for questions about *notebook*, as it is now, and the workspace."""
         service, shown = self._services.pop(notebook.name, (None, []))
         shown[:] = [notebook]
         if service is None:

@@ -1,4 +1,4 @@
-"""What a model can do (tools, images, thinking) and how long its context is: found out once, and kept.
+"""Abilities of models (tools, images, thinking) and the length of their context: found out once, and kept.
 
 Ollama, LM Studio and llama.cpp tell most of it. Where nobody tells whether tools work, one short request with a tool is
 tried: servers refuse it if they do not. llama.cpp takes such a request also where the model's chat template has no
@@ -40,7 +40,7 @@ _PROBE: dict[str, Any] = {
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model can do; None where that is not known."""
+    """The abilities of a model; None where one is not known."""
 
     tools: bool | None = None
     images: bool | None = None
@@ -56,7 +56,7 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kept_abilities(model: Model) -> Abilities | None:
-    """What was found out of *model* earlier."""
+    """The abilities of *model* that were found out earlier."""
     try:
         return msgspec.convert(_all_kept().get(model.key), Abilities)
     except msgspec.ValidationError:
@@ -111,13 +111,13 @@ async def effective_context(model: Model) -> int | None:
 
 
 def refuses_tools(trouble: ServerTrouble) -> bool:
-    """Whether a server refuses a request because of the tools in it."""
+    """True if a server refuses a request because of the tools in it."""
     said = trouble.reason.lower()
     return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
 
 
 async def _told(model: Model) -> Abilities:
-    """What the server itself says."""
+    """The abilities as the server itself gives them."""
     context = _size(model.listed.get("max_model_len"))
     with contextlib.suppress(ServerTrouble):
         if model.kind == OLLAMA:
@@ -179,7 +179,7 @@ async def _takes_tools(model: Model) -> bool | None:
 
 
 def _is_unloaded(model: Model) -> bool:
-    """Whether llama.cpp, with several models, would load this one only to answer a question about it."""
+    """True if llama.cpp, with several models, would load this one only to answer a question about it."""
     status = model.listed.get("status")
     return isinstance(status, dict) and status.get("value") != "loaded"
 

@@ -105,7 +105,7 @@ class _ThoughtSplitter:
         return self._release("thought" if self._state == "thought" else "text")
 
     def _after_gap(self) -> list[AnswerPart]:
-        """What stands behind the thoughts and the empty lines below them."""
+        """The text behind the thoughts and the empty lines below them."""
         self._held = self._held.lstrip("\n")
         self._state = "text" if self._held else "gap"
         return self._release("text")
@@ -131,7 +131,7 @@ class ModelAnswer:
 
     @property
     def text(self) -> str:
-        """What was said so far, without thoughts."""
+        """The text so far, without thoughts."""
         return "".join(self._text)
 
     @property

@@ -21,7 +21,7 @@ MOST_LISTED = 20
 
 
 class Checked(NamedTuple):
-    """What a test found."""
+    """The result of a test."""
 
     lines: list[str]
     works: bool

@@ -45,7 +45,7 @@ class Model:
 
     @property
     def key(self) -> str:
-        """What tells it from others, on Ollama also from itself after another pull.
+        """The name that tells it from others, on Ollama also from itself after another pull.
 
         llama.cpp and vLLM give the time of the request as `created`.
         """
@@ -64,7 +64,7 @@ class FoundServer:
 
 @dataclass(frozen=True)
 class FoundModels:
-    """What was found."""
+    """The servers and models that were found."""
 
     servers: tuple[FoundServer, ...] = ()
     troubles: tuple[ServerTrouble, ...] = ()
@@ -123,12 +123,12 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
 
 
 def _is_loading(trouble: ServerTrouble) -> bool:
-    """Whether a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
+    """True if a server is there that cannot answer before its model is loaded, as llama.cpp's says."""
     return trouble.status == UNAVAILABLE and "loading" in trouble.reason.lower()
 
 
 async def _kind(server: ModelServer, listed: list[dict[str, Any]]) -> str:
-    """What server it is: by the owner that its models name, else by a method that only it has."""
+    """The kind of the server: by the owner that its models name, else by a method that only it has."""
     owners = {str(each.get("owned_by")).lower() for each in listed}
     if owners & {"vllm"}:
         return VLLM

@@ -57,7 +57,7 @@ class ModelChoice:
 
     @property
     def names(self) -> list[str]:
-        """What the selector offers."""
+        """The values that the selector offers."""
         return [*self._offered()]
 
     def problem(self, session: LocalSession) -> str:
@@ -124,7 +124,7 @@ class ModelChoice:
 
 
 def _warning(model: Model) -> dict[str, Any] | None:
-    """What the chat says above a conversation with *model*, before it fails; None where nothing is to be said."""
+    """The warning above a conversation with *model*, before it fails; None where there is none."""
     from agentnb.plugins.local.abilities import kept_abilities
 
     known = kept_abilities(model)

@@ -1,4 +1,4 @@
-"""What the model is told: the system's message, and the user's prompt with its attachments."""
+"""Messages for the model: the system's message, and the user's prompt with its attachments."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[
 
 
 def words(prompt: Sequence[ContentBlock]) -> str:
-    """What the user has typed."""
+    """The text that the user has typed."""
     return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
 
 

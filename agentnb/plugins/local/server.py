@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 RUNS_STILL = "Check that the server still runs; its own log says what happened."
-"""What to do when an answer breaks off."""
+"""Advice where an answer breaks off."""
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 600.0
 """How long a server may be silent: it may have to load the model first."""
@@ -271,7 +271,7 @@ async def _body(response: httpx.Response, limit: int = LARGEST_BODY) -> bytes:
 
 
 def _reason(body: bytes) -> str:
-    """What the server says in the *body* of an error, in one line."""
+    """The server's reason in the *body* of an error, in one line."""
     try:
         value = read_json(body)
     except ValueError:

@@ -72,7 +72,7 @@ def read_settings(
 
 
 def is_loopback(url: str) -> bool:
-    """Whether *url* leads to this machine."""
+    """True if *url* leads to this machine."""
     return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 

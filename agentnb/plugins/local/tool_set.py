@@ -55,7 +55,7 @@ class ToolSet:
 
     @property
     def names(self) -> frozenset[str]:
-        """What the tools are called."""
+        """The names of the tools."""
         return frozenset(self._tools)
 
     def disable(self) -> None:

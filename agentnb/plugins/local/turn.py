@@ -71,7 +71,7 @@ async def run_turn(models: ModelChoice, reply: AcpReply, session: LocalSession, 
 
 
 async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) -> Abilities:
-    """What *model* can do: as kept, or found out now, which is shown.
+    """The abilities of *model*: as kept, or found out now, which is shown.
 
     A model without tools is tried again in each new session where its server does not say so itself: it may have been
     started anew with tools.
@@ -203,7 +203,7 @@ class _Turn:
         return body
 
     async def _adapted(self, trouble: ServerTrouble) -> bool:
-        """Whether the request can be made such that the server takes it."""
+        """True if the request can be made such that the server takes it."""
         if self._tools and refuses_tools(trouble):
             self._tools.disable()
             self._abilities = msgspec.structs.replace(self._abilities, tools=False)
@@ -284,7 +284,7 @@ def _as_sent(call: ModelToolCall) -> dict[str, Any]:
 
 
 def _with_advice(trouble: Exception, model: Model, session: LocalSession) -> str:
-    """What to tell the user of *trouble*: where the context is too small, that first."""
+    """The message for the user about *trouble*: where the context is too small, that first."""
     if not isinstance(trouble, ServerTrouble) or "context" not in trouble.reason.lower():
         return str(trouble)
     prompts = sum(message["role"] == "user" for message in session.messages)

@@ -41,7 +41,7 @@ class ClusterLost(AgentnbError):
 
 
 class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What is the same for all inputs: the arguments of :func:`agentnb.map`, checked."""
+    """The question of all inputs: the arguments of :func:`agentnb.map`, checked."""
 
     options: dict[str, Any]
     prompt: str
@@ -64,11 +64,11 @@ class BatchQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the batch is known by in a cassette."""
+        """The batch's name in a cassette."""
         return self.key(self.prompt)[:12]
 
     def key(self, text: str) -> str:
-        """What an input is known by."""
+        """The name of an input."""
         return key_of(self.agent, text, self.wanted.schema if self.wanted is not None else None)
 
 
@@ -152,7 +152,7 @@ class SessionWorker:
             return self.body(text=text, output=plain(wanted.read(text)))
 
     def body(self, *, text: str = "", output: Any = None, error: str = "", reason: str = "") -> Body:
-        """What came of it, with what it took."""
+        """Its result, with tokens, cost and time."""
         usage = self._turn.usage if self._turn is not None else None
         return Body(
             text=text or (self._turn.text if self._turn is not None else ""),

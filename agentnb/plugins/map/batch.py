@@ -121,7 +121,7 @@ class Batch(BatchStatus, Sequence[Any]):
         yield from (None for _ in range(number, self.total or 0))
 
     def result(self, number: int) -> BatchResult:
-        """What came of one input, once it has ended.
+        """The result of one input, once it has ended.
 
         Args:
             number: Its place, from 0.
@@ -141,7 +141,7 @@ class Batch(BatchStatus, Sequence[Any]):
         return self._result(row)
 
     def as_completed(self) -> Iterator[BatchResult]:
-        """What ends, as it ends; in no promised order."""
+        """The results as they come; in no promised order."""
         for each in self._completed():
             if isinstance(each, BatchResult):
                 yield each

@@ -27,7 +27,7 @@ _LISTED = 10
 
 
 class BatchResult(NamedTuple):
-    """What came of one input.
+    """The result of one input.
 
     Attributes:
         number: Its place among the inputs, from 0.
@@ -171,7 +171,7 @@ class BatchStatus:
 
     @property
     def results(self) -> Iterator[BatchResult]:
-        """What is there now, in the order of the inputs: all that were asked."""
+        """The results until now, in the order of the inputs: all that were asked."""
         return map(self._result, self._records.rows())
 
     @property
@@ -180,7 +180,7 @@ class BatchStatus:
         return tuple(map(self._result, self._records.rows("failed")))
 
     def latest(self, limit: int, *, reason: str | None = None) -> tuple[BatchResult, ...]:
-        """What was answered last, the last one first; or the first inputs that failed for a reason.
+        """The latest answers, the last one first; or the first inputs that failed for a reason.
 
         Args:
             limit: How many at most.

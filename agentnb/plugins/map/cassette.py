@@ -32,7 +32,7 @@ _SHOWN = 200
 
 _SAVING = threading.Lock()
 _USED: dict[Path, set[tuple[str, int]]] = {}
-"""What the batches of this kernel have asked for since it records, by file."""
+"""The questions of this kernel's batches since it records, by file."""
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class AnswerCassette:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no agent is ever asked: what it lacks is an error."""
+        """True if no agent is ever asked: what it lacks is an error."""
         return self._mode == "replay"
 
     def answer(self, key: str, copy: int, prompt: str) -> Body | None:

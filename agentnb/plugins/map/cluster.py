@@ -257,7 +257,7 @@ class ClusterWorker:
         return answer.body
 
     def body(self, *, error: str = "", reason: str = "") -> Body:
-        """What came of it, with what it took."""
+        """Its result, with tokens, cost and time."""
         seconds = self._last.seconds or round(time.monotonic() - self._began, 3)
         return msgspec.structs.replace(self._last, error=error, reason=reason, seconds=seconds)
 
@@ -285,7 +285,7 @@ def _scheduler_of(executor: Any) -> tuple[str, Any]:
 
 
 def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterator[str]:
-    """What looks like a credential among what goes to workers."""
+    """Names what looks like a credential and would go to workers."""
     for name, value in (options.get("env") or {}).items():
         if is_secret_name(name) and not is_ordinary(value):
             yield f"The variable {name}"
@@ -298,7 +298,7 @@ def _credentials(options: Mapping[str, Any], files: Mapping[str, str]) -> Iterat
 
 
 def _is_private(address: str) -> bool:
-    """Whether nobody else reads what goes to *address*: TLS, this process, this machine."""
+    """True if nobody else reads what goes to *address*: TLS, this process, this machine."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
 

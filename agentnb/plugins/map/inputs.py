@@ -26,7 +26,7 @@ Row: TypeAlias = Any
 
 
 class InputPrompt(NamedTuple):
-    """What is asked about one input."""
+    """The prompt for one input."""
 
     label: Any
     text: str
@@ -106,7 +106,7 @@ def _prompts(make: Callable[[Row], Any], inputs: Any) -> Iterator[InputPrompt]:
 
 
 def template(text: str) -> Callable[[Row], str]:
-    """What fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
+    """A function that fills *text* with a row's fields: ``{name}``; ``{{`` and ``}}`` are braces.
 
     A field that is missing (None, NaN) is empty. Braces around anything that is no name, as in JSON, stay as they are.
     """

@@ -48,7 +48,7 @@ _COLUMNS = "number, label, prompt, state, attempts, body, ended"
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of an input; ``log`` says where its conversation is, where that is not the log of this process.
+    """The result of an input; ``log`` says where its conversation is, where that is not the log of this process.
 
     ``changes`` are those of a workspace of its own, which was a copy of ``folder``.
     """

@@ -49,7 +49,7 @@ BUSY_TRIES = 8
 LONGEST_PAUSE = 60.0
 _BUSY = re.compile(r"\b(?:429|503|529)\b|rate.?limit|too many requests|overloaded|quota exceeded", re.IGNORECASE)
 _HOPELESS = (AgentNotFound, AuthenticationRequired, CassetteError, UnknownAgent)
-"""What the next input would meet, too."""
+"""Errors that the next input would meet, too."""
 
 
 class BatchRunner:
@@ -326,5 +326,5 @@ def money(costs: Mapping[str, float]) -> str:
 
 
 def _attachments(context: tuple[Any, ...]) -> tuple[MessageAttachment, ...]:
-    """What *context* becomes; on a thread of its own, because drawing takes a while."""
+    """*context* as attachments; on a thread of its own, because drawing takes a while."""
     return tuple(map(attachment_of, context))

@@ -45,7 +45,7 @@ _OLDEST_SECONDS = 7 * 86400.0
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes with the plugin."""
+    """The settings that come with the plugin."""
 
     question: BatchQuestion
     files: dict[str, str]
@@ -54,7 +54,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a task gives back: what came of the input; the error's type and its text, where it failed."""
+    """The result of a task; the error's type and its text, where it failed."""
 
     body: Body
     error: tuple[str, str] | None = None

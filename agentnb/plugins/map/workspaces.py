@@ -65,7 +65,7 @@ class IsolatedWorkspace:
             raise
 
     def changes(self) -> tuple[WorkspaceChange, ...]:
-        """What is other than it was copied, by name."""
+        """The files that are not as they were copied, by name."""
         after = {name: _stamp(status) for name, status in _files(self.folder) if not name.startswith(".git/")}
         before = {name: stamp for name, stamp in self._before.items() if not name.startswith(".git/")}
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
@@ -108,7 +108,7 @@ class IsolatedWorkspace:
         )
 
     def _is_same(self, change: WorkspaceChange) -> bool:
-        """Whether a file was written and is as it was."""
+        """True if a file was written and is as it was."""
         return change.content is not None and change.content == _content(self._origin / change.path, LARGEST_KEPT)
 
 
@@ -214,7 +214,7 @@ def _now(path: Path) -> tuple[int, int] | None:
 
 
 def _content(path: Path, largest: int) -> bytes | None:
-    """What a file holds; None where it is no plain file, or larger than *largest*."""
+    """The content of a file; None where it is no plain file, or larger than *largest*."""
     with contextlib.suppress(OSError):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and status.st_size <= largest:

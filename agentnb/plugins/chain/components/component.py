@@ -182,5 +182,5 @@ class Component:
 
 
 def overrides(component: Component, method: str) -> bool:
-    """Whether *component* has a method of its own."""
+    """True if *component* has a method of its own."""
     return getattr(type(component), method) is not getattr(Component, method)

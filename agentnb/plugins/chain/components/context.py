@@ -39,7 +39,7 @@ class ContextComponent(Component):
         )
 
     def surroundings(self) -> str:
-        """What the tool returns, as Markdown."""
+        """The date, environment, packages and notebook, as Markdown."""
         now = dt.datetime.now().astimezone()
         packages = imported_packages()
         told = packages[:MOST_PACKAGES]

@@ -36,7 +36,7 @@ _OF_TOOLS = {
 
 
 def shipped_components() -> dict[str, Maker]:
-    """What makes each component, given the session of its chain; in the order in which they are best placed."""
+    """The makers of components, which take the session of the chain; in the order in which they are best placed."""
     offers = offered_tools()
     of_tools = {
         name: partial(ToolComponent, name, about, *offers[tool])

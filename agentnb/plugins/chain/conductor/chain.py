@@ -39,7 +39,7 @@ PATIENCE = 120.0
 START_PATIENCE = 60.0
 """As :data:`PATIENCE`, until a component has answered ``initialize``."""
 UNTIMED = frozenset({"session/request_permission", "elicitation/create", "mcp/message", "_mcp/message", "_mcp/request"})
-"""What may take as long as it takes: a person decides, or a tool runs."""
+"""Requests without a time limit: a person decides, or a tool runs."""
 LAST_SECONDS = 10.0
 """Seconds that the last messages of an agent that has ended may take through the components above it, all together."""
 QUIET_SECONDS = 2.5
@@ -58,7 +58,7 @@ class ChainPlace:
         self.name = name
 
     def wants(self, method: str, way: Way) -> bool:  # noqa: ARG002 - others look
-        """Whether a request or notification stops here; else it goes on to the next place."""
+        """True if a request or notification stops here; else it goes on to the next place."""
         return True
 
     def take(self, message: RawMessage, way: Way) -> None:
@@ -78,7 +78,7 @@ class ChainPlace:
         raise NotImplementedError
 
     def give_up(self) -> None:
-        """What it was asked is answered in its place: it took too long."""
+        """It took too long: the chain answers in its place."""
 
     async def finish(self, deadline: float) -> None:
         """Nothing more comes to it: return once all that it still sends has been carried on."""
@@ -94,7 +94,7 @@ class ChainPlace:
 
     @property
     def is_component(self) -> bool:
-        """Whether it is neither the client nor the agent."""
+        """True if it is neither the client nor the agent."""
         return 0 < self.index < len(self.chain.places) - 1
 
 
@@ -109,7 +109,7 @@ class ForwardedRequest(msgspec.Struct, gc=False):
 
 
 class _PlaceState:
-    """What a chain knows of one place.
+    """The state of one place of a chain.
 
     A component that holds a request, waits for nobody and says nothing has lost it: *on_lost* is called, with how long
     that took.

@@ -42,7 +42,7 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 def declared(server: dict[str, Any]) -> Declared | None:
-    """What *server*, an entry of ``mcpServers``, says, where it is one over ACP; None where it is another.
+    """The declaration in *server*, an entry of ``mcpServers``, where it is one over ACP; else None.
 
     The request for discussion names a server by ``id`` and ``acpId``, ACP's schema by ``serverId``; the older form is a
     server over http whose address begins with ``acp:``.

@@ -84,7 +84,7 @@ class ProcessPlace(ChainPlace):
 
     @property
     def reaches_loopback(self) -> bool:
-        """Whether it can reach each port of this machine."""
+        """True if it can reach each port of this machine."""
         return self.process is None or self.process.reaches_loopback
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:

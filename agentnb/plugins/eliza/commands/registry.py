@@ -106,7 +106,7 @@ def whole(text: str, name: str, low: int, high: int) -> int:
 
 
 def needed(text: str, name: str) -> str:
-    """What a user wrote, which must not be nothing.
+    """Text of the user's that must not be empty.
 
     Raises:
         Misuse: It is nothing.

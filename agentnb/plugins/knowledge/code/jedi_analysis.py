@@ -27,7 +27,7 @@ MOST_SCRIPTS = 4
 
 
 class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
-    """What jedi asks of the process that the code runs in."""
+    """Answers jedi's questions about the process that the code runs in."""
 
     def load_module(self, dotted_name: str, **_: Any) -> Any:
         """A compiled module that is loaded already; no other is imported."""
@@ -104,6 +104,6 @@ def _binding(found: Name) -> Iterator[Name]:
 
 
 def _is_item(name: Any) -> bool:
-    """Whether jedi takes an assignment to an item for the definition of *name*."""
+    """True if jedi takes an assignment to an item for the definition of *name*."""
     tree = getattr(name, "tree_name", None)
     return tree is not None and not tree.is_definition() and bool(tree.is_definition(include_setitem=True))

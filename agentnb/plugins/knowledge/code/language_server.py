@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 MOST_BYTES = 64_000_000
-"""What a server may send while one question is open."""
+"""The most that a server may send while one question is open."""
 MOST_SERVERS = 4
 """Folders with a server at one time."""
 MOST_DOCUMENTS = 100

@@ -1,4 +1,4 @@
-"""What a language server says of a notebook and its workspace, in terms of cells and files.
+"""Answers of a language server about a notebook and its workspace, in terms of cells and files.
 
 The cells are one document, in execution order, as for jedi. A cell that Python cannot read is left blank in it, so that
 it spoils no other cell. What a server says of such a document and a notebook would not is left out: names that only
@@ -232,7 +232,7 @@ class _Asking:
         return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **told)
 
     def _is_of_notebooks(self, found: Diagnostic, variables: Collection[str]) -> bool:
-        """Whether the problem is none in a notebook."""
+        """True if the problem is none in a notebook."""
         cell = self._module.cell(found.cell_id) if found.cell_id is not None else None
         if cell is None:
             return False

@@ -71,12 +71,12 @@ def closed(text: str) -> str:
 
 
 def is_python(source: str) -> bool:
-    """Whether :func:`python_of` leaves *source* as it is."""
+    """True if :func:`python_of` leaves *source* as it is."""
     return python_of(source) == "\n".join(lines_of(source))
 
 
 def is_readable(text: str) -> bool:
-    """Whether Python can read *text*, as a cell: ``await`` may stand anywhere."""
+    """True if Python can read *text*, as a cell: ``await`` may stand anywhere."""
     try:
         compile(text, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
@@ -119,7 +119,7 @@ def _without_magic(line: str) -> str:
 
 
 class _Scanner:
-    """Whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
+    """Tells whether the next line begins a statement: no string or bracket is open, and no backslash went before."""
 
     def __init__(self) -> None:
         self._quote = ""

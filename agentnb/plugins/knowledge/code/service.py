@@ -106,12 +106,12 @@ class CodeService:
         return self._located("references", place) or self._answer(place, lambda asked: asked.references())
 
     def hover(self, place: CodePlace) -> list[Description]:
-        """What the name at *place* is: signatures and documentation."""
+        """The description of the name at *place*: signatures and documentation."""
         self._begin()
         return self._answer(place, lambda asked: asked.hover())
 
     def completions(self, place: CodePlace) -> list[CodeCompletion]:
-        """What can stand at *place*, or go on from its symbol."""
+        """The names that can stand at *place*, or go on from its symbol."""
         self._begin()
         return self._answer(place, lambda asked: asked.completions(), may_be_open=True)
 
@@ -163,7 +163,7 @@ class CodeService:
             self._server.failure = ""
 
     def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
-        """What the language server says of a document; None where none answers."""
+        """The language server's problems of a document; None where none answers."""
         if self._server is None:
             return None
         return self._server.diagnostics((path, text), self.module(), self.variables)

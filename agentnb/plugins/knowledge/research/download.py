@@ -40,7 +40,7 @@ _INDEX = (
     "from pip._internal.commands import create_command\n"
     "print(create_command('download').parser.parse_args([])[0].index_url)"
 )
-"""What pip takes for its index: its files of settings and variables, else its own."""
+"""Prints the index that pip uses: from its files of settings and variables, else its own."""
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 

@@ -1,4 +1,4 @@
-"""What a research found: statements, each with the place in the source that shows it."""
+"""The findings of a research: statements, each with the place in the source that shows it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_findings(given: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:
-    """What an agent returned, checked: each file is one of *sources*, and has that line."""
+    """The findings that an agent returned, checked: each file is one of *sources*, and has that line."""
     if not isinstance(given, list) or not given or len(given) > MOST_FINDINGS:
         raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
     return tuple(_finding(number, each, sources) for number, each in enumerate(given, 1))

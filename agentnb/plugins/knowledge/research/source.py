@@ -43,7 +43,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     is_editable: bool = False
 
     def holds(self, path: Path) -> bool:
-        """Whether *path*, absolute and without links, is a file or folder of the package."""
+        """True if *path*, absolute and without links, is a file or folder of the package."""
         return any(path == place or place in path.parents for place in self.places)
 
     def described(self) -> str:

@@ -266,7 +266,7 @@ def sources_folder() -> Path:
 
 
 def _configuration(parent: Configuration, source: PackageSource) -> Configuration:
-    """What the agent of a research is started with: a process of its own, in an empty folder, without MCP servers."""
+    """The configuration of a research's agent: a process of its own, in an empty folder, without MCP servers."""
     folder = data_folder() / "research" / "empty"
     for each in (folder, sources_folder()):
         each.mkdir(parents=True, exist_ok=True, mode=0o700)

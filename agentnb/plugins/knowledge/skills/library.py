@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.knowledge.skills.scan import SkillFolder
 
 WORKSPACE = "workspace"
-"""What skills of the workspace have in the place of a package."""
+"""The package's name for skills of the workspace."""
 OWN_PACKAGE = "jupyter-agentnb"
 """agentnb's own distribution: who runs it trusts it."""
 MOST_OFFERS = 20
@@ -168,7 +168,7 @@ class SkillLibrary:
         )
 
     def _is_trusted(self, place: SkillFolder, name: str) -> tuple[bool, str]:
-        """Whether the user trusts the skill; and why they are asked again, where it changed."""
+        """Tells whether the user trusts the skill, and why they are asked again where it changed."""
         if place.package == WORKSPACE:
             return self._workspace is not None and self._trusts_workspace(self._workspace), ""
         if place.package == OWN_PACKAGE:

@@ -1,4 +1,4 @@
-"""What the user sees of a package's skills before they trust it, and a digest of that: trust is for what was shown."""
+"""The skills of a package as a user sees them before they trust it, with a digest: trust is for what was shown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SkillOffer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
-    """What is shown of the skills of one package; those that cannot be used are left out."""
+    """The offer of the skills of one package; those that cannot be used are left out."""
     shown: list[ShownSkill] = []
     digests: dict[str, str] = {}
     for each in skills:

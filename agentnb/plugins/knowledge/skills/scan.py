@@ -148,7 +148,7 @@ def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
-    """What entry points name; the package is not imported."""
+    """The skills that entry points name; the package is not imported."""
     section = ""
     for line in _text(info / "entry_points.txt").splitlines():
         text = line.strip()

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SkillText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ``SKILL.md`` says."""
+    """The content of a ``SKILL.md``."""
 
     name: str
     description: str
