@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,15 +58,25 @@ answers = ["Dogs: {1}."]
 """
 
 
-def doctor() -> Doctor:
-    """A listener with the small script."""
-    return Doctor(parse_script(SCRIPT))
-
-
-def said(*prompts: str) -> list[str]:
-    """What a new listener answers to these prompts."""
-    listener = doctor()
-    return [listener.answer(prompt).text for prompt in prompts]
+WORDS = [f"w{number}" for number in range(LONGEST_ECHO + 5)]
+ANSWERS: dict[str, tuple[list[str], list[str]]] = {
+    "the higher rank wins": (["My cat sleeps, dog days are here."], ["Dogs: days are here."]),
+    "a keyword that does not fit": (["The dog chases cats"], ["Cats."]),
+    "turned round": (["cats like my shoes"], ["Why cats, and why your shoes?"]),
+    "expanded": (["Cats like what I'm called"], ["Why Cats, and why what you are called?"]),
+    "the last word": (["cats like you"], ["Why cats, and why me?"]),
+    "in turn": (["a", "b", "c"], ["One.", "Two.", "One."]),
+    "remembered once": (
+        ["my cat", "a cat", "hm", "hm", "hm"],
+        [*["Cats."] * 2, "You said your cat.", "You said a cat.", "One."],
+    ),
+    "a long echo": ([f"dog {' '.join(WORDS)}"], [f"Dogs: {' '.join(WORDS[:LONGEST_ECHO])} …."]),
+    "a long clause": (["word " * LONGEST_CLAUSE + "cat"], ["One."]),
+    "a full memory": (
+        [*(f"cat {number}" for number in range(LONGEST_MEMORY + 1)), "hm"],
+        [*["Cats."] * (LONGEST_MEMORY + 1), "You said cat 1."],
+    ),
+}
 
 
 def test_conversation() -> None:
@@ -74,72 +85,21 @@ def test_conversation() -> None:
     assert {prompt: listener.answer(prompt).text for prompt in TALK} == TALK
 
 
-def test_rank() -> None:
-    """The keyword of the higher rank wins wherever it stands."""
-    assert said("My cat sleeps, dog days are here.") == ["Dogs: days are here."]
-
-
-def test_keyword_that_does_not_fit() -> None:
-    """A keyword whose patterns do not fit leaves the word to the next."""
-    assert said("The dog chases cats") == ["Cats."]
-
-
-def test_reflection() -> None:
-    """What is given back is turned round."""
-    assert said("cats like my shoes") == ["Why cats, and why your shoes?"]
-    assert said("Cats like what I'm called") == ["Why Cats, and why what you are called?"]
-    assert said("cats like you") == ["Why cats, and why me?"]
-
-
-def test_turns() -> None:
-    """Answers come in turn and start again."""
-    assert said("a", "b", "c") == ["One.", "Two.", "One."]
-
-
-def test_memory() -> None:
-    """What was remembered comes back once and in the order it was said."""
-    assert said("my cat", "a cat", "hm", "hm", "hm") == [
-        "Cats.",
-        "Cats.",
-        "You said your cat.",
-        "You said a cat.",
-        "One.",
-    ]
-
-
-def test_full_memory() -> None:
-    """Memory forgets the oldest."""
-    listener = doctor()
-    for number in range(LONGEST_MEMORY + 1):
-        listener.answer(f"cat {number}")
-    assert listener.answer("hm").text == "You said cat 1."
-
-
-def test_long_echo() -> None:
-    """A long echo is cut."""
-    words = [f"w{number}" for number in range(LONGEST_ECHO + 5)]
-    assert said("dog " + " ".join(words)) == [f"Dogs: {' '.join(words[:LONGEST_ECHO])} …."]
-
-
-def test_long_clause() -> None:
-    """Only the beginning of a long clause is heard."""
-    assert said("word " * LONGEST_CLAUSE + "cat") == ["One."]
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers(case: str) -> None:
+    """Ranks, patterns, reflections, turns and memory; the state of a listener is one of another that goes on."""
+    prompts, expected = ANSWERS[case]
+    listener = Doctor(parse_script(SCRIPT))
+    for prompt, answer in zip(prompts, expected, strict=True):
+        listener = Doctor.restore(listener.script, json.loads(json.dumps(listener.state())))
+        assert listener.answer(prompt).text == answer
 
 
 def test_reason() -> None:
-    """The reason names the word the pattern and the turn."""
-    assert doctor().answer("Cats like milk").reason == (
+    """The reason names the word, the pattern and the turn."""
+    assert Doctor(parse_script(SCRIPT)).answer("Cats like milk").reason == (
         "I heard “Cats” (rank 1), which fits “* cat|cats like|likes *”: answer 1 of 1."
     )
-
-
-def test_restore() -> None:
-    """A listener goes on where the one before it stopped."""
-    first = doctor()
-    first.answer("my cat")
-    first.answer("dog x")
-    state = json.loads(json.dumps(first.state()))
-    assert Doctor.restore(parse_script(SCRIPT), state).state() == first.state()
 
 
 @given(st.lists(st.text(max_size=200), max_size=8))

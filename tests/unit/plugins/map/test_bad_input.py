@@ -27,15 +27,15 @@ MEGABYTES_10 = 10_000_000
 LAZY = """
 import gc, sys
 import agentnb
-from agentnb.plugins.map.records import Body, Records
+from agentnb.plugins.map.records import BatchRows, Body
 
 number, answered, command = int(sys.argv[1]), sys.argv[2] == "answered", sys.argv[3:]
 held = []
 batch = None
 if answered:  # an earlier pass of the batch has all answers
-    from agentnb.plugins.map.asking import Question
+    from agentnb.plugins.map.asking import BatchQuestion
 
-    question = Question(options={"command": command}, prompt="{input}")
+    question = BatchQuestion(options={"command": command}, prompt="{input}")
     records = BatchRows(None, question.agent, question.prompt)
     for each in range(number):
         records.begin(each, each, str(each), question.key(str(each)), lambda _: Body(text=f"said {each}"))

@@ -86,9 +86,12 @@ def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expec
     ],
 )
 def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: str) -> None:
-    """With what there is instead."""
+    """With what there is instead; by the call where it can be seen before, not by a batch without rows."""
     with pytest.raises(UsageError, match=message):
         list(asked(prompt, inputs))
+    if not callable(prompt):
+        with pytest.raises(UsageError, match=message):
+            agentnb.map(prompt, inputs)
 
 
 @given(st.text(), st.text(alphabet="{}ab\n"))
@@ -108,13 +111,3 @@ def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
     """Looking at the first one before would take it."""
     found = asked("Say {input}", Counted(iter("abc"), 3))
     assert [each.text for each in found] == ["Say a", "Say b", "Say c"]
-
-
-def test_inputs_that_cannot_be_asked_about_are_refused_before_anything_starts() -> None:
-    """By the call, not by a batch without rows: the kind of the inputs, the template, the fields of the first row."""
-    with pytest.raises(UsageError, match="which has no elements"):
-        agentnb.map("Say {input}", 5)
-    with pytest.raises(UsageError, match="has no field"):
-        agentnb.map("Say something", ["a"])
-    with pytest.raises(UsageError, match=r"has no 'text'. It has input"):
-        agentnb.map("Say {text}", ["a"])
