@@ -98,8 +98,10 @@ def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
         try:
             blocks.append(_block(value))
         except msgspec.ValidationError as error:
-            said, here = str(error), f"`$.prompt[{number}]"
-            raise invalid_params(said.replace("`$", here) if "`$" in said else f"{said} - at {here}`") from None
+            message, here = str(error), f"`$.prompt[{number}]"
+            raise invalid_params(
+                message.replace("`$", here) if "`$" in message else f"{message} - at {here}`"
+            ) from None
     return blocks
 
 

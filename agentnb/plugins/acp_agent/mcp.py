@@ -46,14 +46,14 @@ class McpClient:
 
     async def tools(self) -> list[dict[str, Any]]:
         """Every tool that it offers, over as many pages as there are."""
-        found: list[dict[str, Any]] = []
+        tools: list[dict[str, Any]] = []
         cursor: Any = None
         while True:
             page = await self.request("tools/list", {"cursor": cursor} if cursor else {})
-            found += [tool for tool in page.get("tools") or [] if isinstance(tool, dict)]
+            tools += [tool for tool in page.get("tools") or [] if isinstance(tool, dict)]
             cursor = page.get("nextCursor")
             if not cursor:
-                return found
+                return tools
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool; returns the result as sent."""

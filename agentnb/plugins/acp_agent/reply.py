@@ -118,8 +118,8 @@ class AcpToolCall(msgspec.Struct, frozen=True):
     async def update(self, status: ToolCallStatus, *, content: Any = None, kept: Any = None, **more: object) -> None:
         """Move on to another status; *kept* stands for *content* when the session is loaded again."""
 
-        def progress(shown: Any) -> Update:
-            changed = {"title": more.get("title"), "status": status, "content": shown}
+        def progress(contents: Any) -> Update:
+            changed = {"title": more.get("title"), "status": status, "content": contents}
             return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=more.get("raw_output"))
 
         self.reply.exchange.add(msgspec.to_builtins(progress(kept or content)))

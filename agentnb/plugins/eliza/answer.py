@@ -19,11 +19,11 @@ async def answer(reply: Reply, text: str) -> None:
         if (server := research_server(reply)) is not None:
             await research(reply, server, text)
             return
-        found = find(text)
-        if found is None:
+        named = find(text)
+        if named is None:
             await _converse(reply, text)
             return
-        command, rest = found
+        command, rest = named
         try:
             await command.run(reply, rest)
         except (Misuse, UnknownSetting) as misuse:

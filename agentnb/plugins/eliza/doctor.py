@@ -38,8 +38,8 @@ class DoctorRule(msgspec.Struct, frozen=True):
 
     def match(self, clause: str) -> tuple[str, ...] | None:
         """The words that the stars caught, or None."""
-        found = _compiled(self.pattern).match(clause)
-        return tuple(part.strip() for part in found.groups()) if found else None
+        match = _compiled(self.pattern).match(clause)
+        return tuple(part.strip() for part in match.groups()) if match else None
 
 
 class Keyword(msgspec.Struct, frozen=True):
@@ -116,13 +116,13 @@ class Doctor(msgspec.Struct):
         return [_replace(self._script.expansions, clause) for clause in clauses if _WORD.search(clause)]
 
     def _candidates(self, clauses: list[str]) -> list[tuple[Keyword, str, str]]:
-        found = [
+        candidates = [
             (keyword, word, clause)
             for clause in clauses
             for word in _WORD.findall(clause)
             if (keyword := self._script.find(word)) is not None
         ]
-        return sorted(found, key=lambda candidate: -candidate[0].rank)
+        return sorted(candidates, key=lambda candidate: -candidate[0].rank)
 
     def _assemble(self, keyword: Keyword, rule: DoctorRule, word: str, parts: tuple[str, ...]) -> DoctorAnswer:
         echoes = [word, *(self._reflect(part) for part in parts)]
@@ -195,7 +195,7 @@ def _either(words: list[str]) -> str:
 def _replace(table: dict[str, str], text: str) -> str:
     if not table or not text:
         return text
-    return _table_pattern(tuple(table)).sub(lambda found: table[found.group().lower()], text)
+    return _table_pattern(tuple(table)).sub(lambda match: table[match.group().lower()], text)
 
 
 @lru_cache(maxsize=8)

@@ -27,10 +27,10 @@ ID_CHARACTERS = 8
 
 def conversations() -> str:
     """The conversations whose turns changed something, a table; a sentence where there are none."""
-    found = [record for _, record in all_records(changes_folder())]
-    if not found:
+    records = [record for _, record in all_records(changes_folder())]
+    if not records:
         return "No conversation that is kept has changed anything."
-    return "\n".join(lines([_HEAD, *map(_row, found)]))
+    return "\n".join(lines([_HEAD, *map(_row, records)]))
 
 
 def conversation(name: str, *, diffs: bool = False) -> str:

@@ -118,7 +118,7 @@ def _math(_: Any, tokens: Sequence[Token], index: int, *__: Any) -> str:
     """A formula; one that cannot be drawn as it was written. In stored answers `<` is a reference."""
     token = tokens[index]
     is_display = bool(token.meta["display"])
-    drawn = mathml(_REFERENCE.sub(lambda found: unescape(found.group()), token.content), is_display=is_display)
+    drawn = mathml(_REFERENCE.sub(lambda reference: unescape(reference.group()), token.content), is_display=is_display)
     if drawn is None:
         return _escaped_once(token.markup)
     return f'<span class="display">{drawn}</span>' if is_display else drawn

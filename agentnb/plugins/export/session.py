@@ -27,10 +27,10 @@ def of_session(name: str) -> Document | None:
         return None
     store = Store(path, new_id())
     try:
-        found = store.named(name)
-        if len(found) > 1:
+        sessions = store.named(name)
+        if len(sessions) > 1:
             raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Give more of the id.")
-        stored = store.load(found[0].uri) if found else None
+        stored = store.load(sessions[0].uri) if sessions else None
     finally:
         store.close()
     return None if stored is None else document_of(stored)

@@ -83,17 +83,17 @@ async def look_up(model: Model) -> None:
     if known is not None and known.tools is not False:
         return
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
-        told = await asyncio.wait_for(_told(model), LOOK_SECONDS)
-        if told.tools is not None or known is not None:
-            keep_abilities(model, told)
+        abilities = await asyncio.wait_for(_told(model), LOOK_SECONDS)
+        if abilities.tools is not None or known is not None:
+            keep_abilities(model, abilities)
 
 
 async def find_out(model: Model) -> Abilities:
     """Ask the server what *model* can do."""
-    told = await _told(model)
-    if told.tools is None:
-        return msgspec.structs.replace(told, tools=await _takes_tools(model))
-    return told
+    answer = await _told(model)
+    if answer.tools is None:
+        return msgspec.structs.replace(answer, tools=await _takes_tools(model))
+    return answer
 
 
 async def effective_context(model: Model) -> int | None:
@@ -112,8 +112,8 @@ async def effective_context(model: Model) -> int | None:
 
 def refuses_tools(trouble: ServerTrouble) -> bool:
     """True if a server refuses a request because of the tools in it."""
-    said = trouble.reason.lower()
-    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in said or "function call" in said)
+    reason = trouble.reason.lower()
+    return trouble.status in {400, 404, 422, 500, 501} and ("tool" in reason or "function call" in reason)
 
 
 async def _told(model: Model) -> Abilities:
@@ -132,10 +132,10 @@ async def _told(model: Model) -> Abilities:
     return Abilities(context=context)
 
 
-def _from_ollama(shown: object) -> Abilities:
-    told = shown if isinstance(shown, dict) else {}
-    listed = told.get("capabilities")
-    info = told.get("model_info")
+def _from_ollama(answer: object) -> Abilities:
+    details = answer if isinstance(answer, dict) else {}
+    listed = details.get("capabilities")
+    info = details.get("model_info")
     sizes = info.items() if isinstance(info, dict) else ()
     context = next((_size(value) for key, value in sizes if str(key).endswith(".context_length")), None)
     if not isinstance(listed, list):
@@ -143,20 +143,20 @@ def _from_ollama(shown: object) -> Abilities:
     return Abilities(tools="tools" in listed, images="vision" in listed, thinking="thinking" in listed, context=context)
 
 
-def _from_lm_studio(told: dict[str, Any]) -> Abilities:
-    listed = told.get("capabilities")
+def _from_lm_studio(details: dict[str, Any]) -> Abilities:
+    listed = details.get("capabilities")
     return Abilities(
         tools="tool_use" in listed if isinstance(listed, list) else None,
-        images=told.get("type") == "vlm" if "type" in told else None,
-        context=_size(told.get("loaded_context_length")) or _size(told.get("max_context_length")),
+        images=details.get("type") == "vlm" if "type" in details else None,
+        context=_size(details.get("loaded_context_length")) or _size(details.get("max_context_length")),
     )
 
 
 def _from_llama_cpp(props: object) -> Abilities:
-    told = props if isinstance(props, dict) else {}
-    settings = told.get("default_generation_settings")
-    modalities = told.get("modalities")
-    template = told.get("chat_template_caps")
+    details = props if isinstance(props, dict) else {}
+    settings = details.get("default_generation_settings")
+    modalities = details.get("modalities")
+    template = details.get("chat_template_caps")
     return Abilities(
         tools=False if isinstance(template, dict) and template.get("supports_tools") is False else None,
         images=modalities.get("vision") is True if isinstance(modalities, dict) else None,
@@ -199,7 +199,7 @@ def _file() -> Path:
 
 def _all_kept() -> dict[str, Any]:
     try:
-        found = read_json(_file().read_bytes())
+        kept = read_json(_file().read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return kept if isinstance(kept, dict) else {}

@@ -98,8 +98,8 @@ class _ThoughtSplitter:
             self._state, self._held = "gap", rest
             return [*([AnswerPart("thought", thought)] if thought else []), *self._after_gap()]
         kept = next((n for n in range(len(CLOSE) - 1, 0, -1) if self._held.endswith(CLOSE[:n])), 0)
-        shown, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
-        return [AnswerPart("thought", shown)] if shown else []
+        released, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
+        return [AnswerPart("thought", released)] if released else []
 
     def rest(self) -> list[AnswerPart]:
         return self._release("thought" if self._state == "thought" else "text")
@@ -227,8 +227,8 @@ class ModelAnswer:
 
 
 def _problem(error: object) -> str:
-    said = error.get("message") if isinstance(error, dict) else error
-    return said if isinstance(said, str) and said else "it gave no reason"
+    reason = error.get("message") if isinstance(error, dict) else error
+    return reason if isinstance(reason, str) and reason else "it gave no reason"
 
 
 def _text(value: object) -> str:

@@ -31,12 +31,12 @@ async def check_connection(settings: LocalSettings) -> Checked:
     """Look for servers, and ask the model that would be used for a word."""
     servers: dict[str, ModelServer] = {}
     try:
-        found = await find_servers(settings, servers)
-        lines = describe(found, settings)
-        if found.problem() is not None:
+        models = await find_servers(settings, servers)
+        lines = describe(models, settings)
+        if models.problem() is not None:
             return Checked(lines, works=False)
         wanted = settings.model
-        named = [each for each in found.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
+        named = [each for each in models.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
         if not named:
             return Checked(
                 [*lines, f"There is no model {wanted}. Set AGENTNB_LOCAL_MODEL to one of these."], works=False
@@ -50,22 +50,22 @@ async def check_connection(settings: LocalSettings) -> Checked:
             await server.close()
 
 
-def describe(found: FoundModels, settings: LocalSettings) -> list[str]:
+def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
     """The servers and models that were found, and what is wrong."""
     lines = []
-    for each in found.servers:
+    for each in servers.servers:
         lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
         for model in each.models[:MOST_LISTED]:
             known = kept_abilities(model)
             lines.append(f"- {model.model_id}{f' ({known})' if known is not None else ''}")
         if len(each.models) > MOST_LISTED:
             lines.append(f"- and {len(each.models) - MOST_LISTED} more")
-    problem = found.problem()
+    problem = servers.problem()
     if problem is not None:
         lines += [each for each in problem if each]
-    elif found.troubles:
-        lines += [str(each) for each in found.troubles]
-    if settings.url is None and not found.servers:
+    elif servers.troubles:
+        lines += [str(each) for each in servers.troubles]
+    if settings.url is None and not servers.servers:
         lines.append(f"Looked at these ports of this machine: {', '.join(map(str, settings.ports))}.")
     if settings.key and settings.url and settings.url.startswith("http:") and not is_loopback(settings.url):
         lines.append("The key is sent without encryption: use an address that begins with https.")

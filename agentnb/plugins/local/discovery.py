@@ -72,7 +72,7 @@ class FoundModels:
     @property
     def models(self) -> list[Model]:
         """Every model of every server."""
-        return [model for found in self.servers for model in found.models]
+        return [model for server in self.servers for model in server.models]
 
     def problem(self) -> tuple[str, str] | None:
         """Why there is no model, and what to do; None where there is one."""
@@ -91,7 +91,7 @@ class FoundModels:
     @property
     def pulls(self) -> ModelServer | None:
         """The server that can pull a model."""
-        return next((found.server for found in self.servers if found.kind == OLLAMA), None)
+        return next((each.server for each in self.servers if each.kind == OLLAMA), None)
 
 
 async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -> FoundModels:
@@ -103,11 +103,11 @@ async def find_servers(settings: LocalSettings, known: dict[str, ModelServer]) -
         urls = [f"http://127.0.0.1:{port}/v1" for port in settings.ports]
         looks = [_look(known.setdefault(url, ModelServer(url)), LOOK_SECONDS) for url in urls]
     results = await asyncio.gather(*looks)
-    found = tuple(each for each in results if isinstance(each, FoundServer))
+    listed = tuple(each for each in results if isinstance(each, FoundServer))
     troubles = [each for each in results if isinstance(each, ServerTrouble)]
     if settings.url is None:  # most ports have no server, or another one: no trouble
         troubles = [each for each in troubles if each.status in {401, 403} or _is_loading(each)]
-    return FoundModels(found, tuple(troubles))
+    return FoundModels(listed, tuple(troubles))
 
 
 async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTrouble:

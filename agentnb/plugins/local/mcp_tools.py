@@ -60,14 +60,14 @@ def offered_tools(
 
 
 async def _call(
-    reply: AcpReply, given: dict[str, Any], *, server: McpServer, client: McpClient, name: str, tool: dict[str, Any]
+    reply: AcpReply, arguments: dict[str, Any], *, server: McpServer, client: McpClient, name: str, tool: dict[str, Any]
 ) -> str:
     title = tool.get("title")
-    call = await reply.start_tool(title if isinstance(title, str) else name, "other", raw_input=given, name=name)
+    call = await reply.start_tool(title if isinstance(title, str) else name, "other", raw_input=arguments, name=name)
     if isinstance(server, StdioServer):
         await _ask(reply, call)
     try:
-        blocks, failed = await call_tool(call, client, tool["name"], given)
+        blocks, failed = await call_tool(call, client, tool["name"], arguments)
     except McpTrouble as trouble:
         raise ToolFailed(str(trouble)) from None
     text = "\n".join(block if isinstance(block, str) else _PICTURE for block in blocks) or "Done."

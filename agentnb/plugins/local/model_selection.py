@@ -77,16 +77,16 @@ class ModelChoice:
         current = next(value for value, each in offered.items() if each is model)
         groups = [
             {
-                "group": found.server.place,
-                "name": f"{found.kind} ({found.server.place})",
+                "group": server.server.place,
+                "name": f"{server.kind} ({server.server.place})",
                 "options": [
                     {"value": value, "name": each.model_id, "description": self._about(each)}
                     for value, each in offered.items()
-                    if each.server is found.server
+                    if each.server is server.server
                 ],
             }
-            for found in self._found.servers
-            if found.models
+            for server in self._found.servers
+            if server.models
         ]
         options = groups if len(groups) > 1 else groups[0]["options"]
         about = "The model that answers."

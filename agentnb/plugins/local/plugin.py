@@ -21,8 +21,8 @@ def _local(arguments: argparse.Namespace) -> int:
     from agentnb.plugins.local.settings import BadSettings, read_settings
 
     try:
-        given = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
-        settings = read_settings(given)
+        options = {"url": arguments.url, "model": arguments.model, "key_variable": arguments.key_variable}
+        settings = read_settings(options)
     except BadSettings as error:
         return complain(str(error))
     if arguments.check:

@@ -122,11 +122,11 @@ class ModelServer:
             if trouble.status not in {NOT_FOUND, NOT_ALLOWED} or self.url.endswith("/v1"):
                 raise
             try:
-                found = await self._models(f"{self.url}/v1")
+                models = await self._models(f"{self.url}/v1")
             except ServerTrouble:
                 raise trouble from None
         self.url = f"{self.url}/v1"
-        return found
+        return models
 
     async def _models(self, url: str) -> list[dict[str, Any]]:
         listed = await self.get(f"{url}/models")
@@ -172,14 +172,14 @@ class ModelServer:
             return
         async with self._naming_errors():
             reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
-        said = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
+        words = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
         if status in _REFUSED:
             raise self._unauthorized(status, reason)
         if status == NOT_FOUND and not reason:
             raise self._no_interface("the answer is 404 (not found)")
         todo = "Wait a little, then try again." if status in _TRANSIENT else ""
         raise ServerTrouble(
-            f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{said}",
+            f"{self.place} answered with HTTP status {status} ({response.reason_phrase or 'error'}).{words}",
             todo,
             status=status,
             pause=_pause(response.headers.get("retry-after")),
@@ -235,8 +235,8 @@ class ModelServer:
             raise ServerTrouble(str(error)) from None
 
     def _unreachable(self, error: httpx.ConnectError) -> ServerTrouble:
-        said = str(error)
-        if "CERTIFICATE" in said.upper() or "SSL" in said.upper():
+        reason = str(error)
+        if "CERTIFICATE" in reason.upper() or "SSL" in reason.upper():
             message = f"The certificate of {self.place} is not trusted, or it does not speak TLS."
             return ServerTrouble(message, "Check the base URL, or set SSL_CERT_FILE to your own certificates.")
         message = f"No server answers at {self.place}."
@@ -277,8 +277,8 @@ def _reason(body: bytes) -> str:
     except ValueError:
         return ""
     error = value.get("error", value.get("message", value.get("detail"))) if isinstance(value, dict) else None
-    said = error.get("message") if isinstance(error, dict) else error
-    text = " ".join(said.split()) if isinstance(said, str) else ""
+    reason = error.get("message") if isinstance(error, dict) else error
+    text = " ".join(reason.split()) if isinstance(reason, str) else ""
     return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
 
 

@@ -50,23 +50,23 @@ class LocalSettings:
 
 
 def read_settings(
-    given: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
+    options: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
 ) -> LocalSettings:
-    """The settings from *given*, else from the environment, else from the user's file."""
+    """The settings from *options*, else from the environment, else from the user's file."""
     path = config_folder(environ) / FILE
-    found: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
+    values: dict[str, tuple[Any, str]] = {name: (value, str(path)) for name, value in _from_file(path).items()}
     for name, its_variable in VARIABLES.items():
         if value := environ.get(its_variable):
-            found[name] = (value, its_variable)
-        if typed := (given or {}).get(name):
-            found[name] = (typed, f"--{name.replace('_', '-')}")
-    texts = {name: _text(name, *found[name]) for name in ("url", "model", "key_variable") if name in found}
+            values[name] = (value, its_variable)
+        if typed := (options or {}).get(name):
+            values[name] = (typed, f"--{name.replace('_', '-')}")
+    texts = {name: _text(name, *values[name]) for name in ("url", "model", "key_variable") if name in values}
     variable = texts.get("key_variable")
     return LocalSettings(
-        url=_url(texts["url"], found["url"][1]) if "url" in texts else None,
+        url=_url(texts["url"], values["url"][1]) if "url" in texts else None,
         model=texts.get("model"),
         key_variable=variable,
-        ports=_ports(*found["ports"]) if "ports" in found else _usual_ports(environ),
+        ports=_ports(*values["ports"]) if "ports" in values else _usual_ports(environ),
         key=(environ.get(variable) or "").strip() or None if variable else None,
     )
 
@@ -108,9 +108,9 @@ def _url(value: str, where: str) -> str:
 
 
 def _ports(value: object, where: str) -> tuple[int, ...]:
-    given = value.replace(",", " ").split() if isinstance(value, str) else value
+    numbers = value.replace(",", " ").split() if isinstance(value, str) else value
     try:
-        ports = tuple(int(each) for each in given) if isinstance(given, list) else ()
+        ports = tuple(int(each) for each in numbers) if isinstance(numbers, list) else ()
     except (TypeError, ValueError):
         ports = ()
     if not ports or not all(0 < port <= _HIGHEST_PORT for port in ports):
@@ -120,6 +120,6 @@ def _ports(value: object, where: str) -> tuple[int, ...]:
 
 def _usual_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
     """The usual ports, and first the one that Ollama was told in ``OLLAMA_HOST``."""
-    told = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
-    port = int(told[1]) if told else 0
+    match = re.search(r":(\d{1,5})/?$", environ.get("OLLAMA_HOST", ""))
+    port = int(match[1]) if match else 0
     return (port, *PORTS) if 0 < port <= _HIGHEST_PORT and port not in PORTS else PORTS

@@ -89,10 +89,10 @@ class ToolSet:
             _check(arguments, tool.parameters)
         except ValueError as wrong:
             title = f"A call of {call.name[:80]} that cannot be carried out"
-            shown = await self._reply.start_tool(
+            tool_call = await self._reply.start_tool(
                 title, "other", raw_input={"arguments": call.arguments[:LONGEST_RESULT]}
             )
-            await shown.update("failed", content=[shown_text(str(wrong))])
+            await tool_call.update("failed", content=[shown_text(str(wrong))])
             raise ToolFailed(str(wrong)) from None
         return await tool.run(self._reply, arguments)
 
@@ -100,17 +100,17 @@ class ToolSet:
 _TYPES = {"string": str, "integer": int}
 
 
-def _check(given: dict[str, Any], schema: dict[str, Any]) -> None:
+def _check(arguments: dict[str, Any], schema: dict[str, Any]) -> None:
     """Refuse arguments that a tool of ours cannot take."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return
     for name in schema.get("required") or ():
-        if given.get(name) is None:
+        if arguments.get(name) is None:
             raise ValueError(f"The argument {name!r} is missing; the tool takes {', '.join(properties)}.")
-    for name, value in given.items():
-        told = properties.get(name)
-        wanted = told.get("type") if isinstance(told, dict) else None
+    for name, value in arguments.items():
+        described = properties.get(name)
+        wanted = described.get("type") if isinstance(described, dict) else None
         kind = _TYPES.get(wanted) if isinstance(wanted, str) else None
         if kind is not None and value is not None and type(value) is not kind:
             raise ValueError(f"The argument {name!r} must be of type {wanted}.")

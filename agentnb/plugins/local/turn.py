@@ -82,13 +82,13 @@ async def known_abilities(reply: AcpReply, session: LocalSession, model: Model) 
     call = await reply.start_tool(f"Find out what {model.model_id} can do", "think")
     await call.update("in_progress")
     try:
-        found = await find_out(model)
+        abilities = await find_out(model)
     except BaseException:
         await call.update("failed")
         raise
-    keep_abilities(model, found)
-    await call.update("completed", title=f"{model.model_id}: {found}")
-    return found
+    keep_abilities(model, abilities)
+    await call.update("completed", title=f"{model.model_id}: {abilities}")
+    return abilities
 
 
 class _Turn:

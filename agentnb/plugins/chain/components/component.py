@@ -60,16 +60,16 @@ class ComponentTool(msgspec.Struct, frozen=True, kw_only=True):
     async def call(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run it; the result is an MCP ``CallToolResult``, also where it fails."""
         try:
-            found = self.run(**arguments)
-            if inspect.isawaitable(found):
-                found = await found
+            result = self.run(**arguments)
+            if inspect.isawaitable(result):
+                result = await result
         except AgentnbError as error:
             return {"content": [{"type": "text", "text": str(error)}], "isError": True}
         except Exception as error:  # noqa: BLE001 - somebody else's code; the agent is told
             return {"content": [{"type": "text", "text": f"{type(error).__name__}: {error}"}], "isError": True}
-        if isinstance(found, dict) and "content" in found:
-            return with_object(found)
-        return with_object({"content": [{"type": "text", "text": found if isinstance(found, str) else str(found)}]})
+        if isinstance(result, dict) and "content" in result:
+            return with_object(result)
+        return with_object({"content": [{"type": "text", "text": result if isinstance(result, str) else str(result)}]})
 
 
 class Component:

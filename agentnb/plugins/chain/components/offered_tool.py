@@ -50,8 +50,8 @@ class ToolComponent(Component):
         if isinstance(cwd := params.get("cwd"), str) and cwd != self._session.folder:
             self._session = dataclasses.replace(self._session, folder=cwd, memory={})
 
-    async def _run(self, **given: Any) -> dict[str, Any]:
-        arguments = checked(self._tool.name, given)
+    async def _run(self, **options: Any) -> dict[str, Any]:
+        arguments = checked(self._tool.name, options)
         if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
             arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)

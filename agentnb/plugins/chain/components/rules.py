@@ -32,8 +32,8 @@ class RulesComponent(Component):
     async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
         """See :meth:`Component.on_initialize`."""
         info = mapping(answer.get("agentInfo"))
-        said = f"{info.get('name')} {info.get('title')}".lower()
-        self._reads_itself = any(word in said for word in READERS)
+        name = f"{info.get('name')} {info.get('title')}".lower()
+        self._reads_itself = any(word in name for word in READERS)
         return answer
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:

@@ -156,7 +156,7 @@ class _PlaceState:
 
     def _look(self) -> None:
         self._timer = None
-        if all(asked.method in UNTIMED for asked in self.held.values()):
+        if all(forwarded.method in UNTIMED for forwarded in self.held.values()):
             return
         left = self.seen + self._limit - self.place.chain.loop.time()
         if self.awaited or left > 0:
@@ -244,19 +244,19 @@ class Chain:
         """Carry an answer of the place *target* back to whoever asked; one that nobody waits for is counted."""
         self._states[target].notice()
         number = _own_id(message.id)
-        asked = self._asked.get(number)
-        if asked is None or asked.target != target:
+        forwarded = self._asked.get(number)
+        if forwarded is None or forwarded.target != target:
             self.stray(target, "answered a request that it was not sent, or has answered already")
             return
-        if message.error and _plain(asked.method) in self._left_open:
+        if message.error and _plain(forwarded.method) in self._left_open:
             return  # whoever ended left it open: the client is told that, not what a component makes of it
-        self._drop(number, asked)
-        asked.done(message)
+        self._drop(number, forwarded)
+        forwarded.done(message)
 
     def asked_of(self, received: Any) -> int:
         """The place that was asked under the id *received*; the client's where there is none."""
-        asked = self._asked.get(_own_id(received))
-        return 0 if asked is None else asked.target
+        forwarded = self._asked.get(_own_id(received))
+        return 0 if forwarded is None else forwarded.target
 
     def stray(self, index: int, what: str) -> None:
         """Count a message of the place *index* that is of no use."""
@@ -268,25 +268,25 @@ class Chain:
     def _put(self, origin: int, target: int, way: Way, message: RawMessage, done: Callable[[RawMessage], None]) -> None:
         self._last_number += 1
         number = self._last_number
-        self._asked[number] = asked = ForwardedRequest(origin, message.id, target, message.method, done)
+        self._asked[number] = forwarded = ForwardedRequest(origin, message.id, target, message.method, done)
         self._numbers[origin, repr(message.id)] = number
         self._states[origin].awaited += 1
-        self._states[target].held[number] = asked
+        self._states[target].held[number] = forwarded
         self._states[target].notice()
         self._states[target].watch()
         self.places[target].take(RawMessage(method=message.method, id=number, params=message.params), way)
 
-    def _drop(self, number: int, asked: ForwardedRequest) -> None:
+    def _drop(self, number: int, forwarded: ForwardedRequest) -> None:
         del self._asked[number]
-        key = asked.origin, repr(asked.origin_id)
+        key = forwarded.origin, repr(forwarded.origin_id)
         if self._numbers.get(key) == number:
             del self._numbers[key]
-        origin = self._states[asked.origin]
+        origin = self._states[forwarded.origin]
         origin.awaited -= 1
         origin.notice()
         if not self._states[0].awaited:
             self._all_answered.set()
-        self._states[asked.target].held.pop(number, None)
+        self._states[forwarded.target].held.pop(number, None)
 
     def _hand_back(self, origin: int, origin_id: Any, message: RawMessage) -> None:
         if not self._failed:
@@ -304,10 +304,10 @@ class Chain:
     def _cancel(self, origin: int, message: RawMessage) -> None:
         """A request is taken back: whoever has it hears that under the id that it knows (ACP ``$/cancel_request``)."""
         number = self._numbers.get((origin, repr(message.read_params().get("requestId"))))
-        asked = self._asked.get(number) if number is not None else None
-        if asked is not None:
-            self.places[asked.target].take(
-                request(CANCEL, {"requestId": number}), DOWN if asked.target > origin else UP
+        forwarded = self._asked.get(number) if number is not None else None
+        if forwarded is not None:
+            self.places[forwarded.target].take(
+                request(CANCEL, {"requestId": number}), DOWN if forwarded.target > origin else UP
             )
 
     # --- initialize ---
@@ -352,14 +352,14 @@ class Chain:
 
         MCP over ACP is always offered: where the agent cannot, the conductor bridges it.
         """
-        found = answer.read_result()
+        own = answer.read_result()
         below = self._target(target, DOWN, INITIALIZE)
-        whole = {**(self._states[below].initialized if below is not None else {}), **mapping(found)}
+        whole = {**(self._states[below].initialized if below is not None else {}), **mapping(own)}
         able = mapping(whole.get("agentCapabilities"))
         servers = mapping(able.get("mcpCapabilities"))
         whole["agentCapabilities"] = {**able, "mcpCapabilities": {**servers, "acp": True}}
         self._states[target].initialized = whole
-        return answer if whole == found else RawMessage(id=answer.id, result=encoded(whole))
+        return answer if whole == own else RawMessage(id=answer.id, result=encoded(whole))
 
     def _error(self, index: int, origin_id: Any, message: str) -> RawMessage:
         log.warning("%s", sentence(message))
@@ -376,7 +376,7 @@ class Chain:
         """End the chain: the place *index* cannot go on. What it said last reaches the client first."""
         if self._failed or self._is_finishing or self._ending is not None:
             return
-        self._left_open = {_plain(asked.method) for asked in self._asked.values() if asked.target == index}
+        self._left_open = {_plain(forwarded.method) for forwarded in self._asked.values() if forwarded.target == index}
         self._ending = asyncio.ensure_future(self._fail(ChainFailure(self.places[index].name, message, ()), index))
 
     async def _fail(self, failure: ChainFailure, index: int) -> None:
@@ -384,7 +384,7 @@ class Chain:
         if self._failed:
             return
         self._failed = True
-        unanswered = tuple(asked.origin_id for asked in self._asked.values() if asked.origin == 0)
+        unanswered = tuple(forwarded.origin_id for forwarded in self._asked.values() if forwarded.origin == 0)
         self._on_failed(replace(failure, unanswered=unanswered))
 
     async def finish(self, index: int) -> None:
@@ -423,11 +423,11 @@ class Chain:
 
     def _lost(self, state: _PlaceState, seconds: float) -> None:
         """Whoever asked what *state*'s place has lost is told."""
-        for number, asked in [*state.held.items()]:
-            if asked.method not in UNTIMED:
-                self._drop(number, asked)
-                message = f"{state.place.name} did not answer {asked.method} within {seconds:g} s."
-                asked.done(self._error(asked.target, asked.origin_id, message))
+        for number, forwarded in [*state.held.items()]:
+            if forwarded.method not in UNTIMED:
+                self._drop(number, forwarded)
+                message = f"{state.place.name} did not answer {forwarded.method} within {seconds:g} s."
+                forwarded.done(self._error(forwarded.target, forwarded.origin_id, message))
         state.place.give_up()
 
     # --- more than one can take ---

@@ -270,14 +270,14 @@ class PythonPlace(ChainPlace):
 
     async def _serve(self, message: RawMessage) -> None:
         try:
-            found = await self._servers.answer(message.method, message.read_params())
+            answer = await self._servers.answer(message.method, message.read_params())
         except RpcError as error:
             self.chain.answered(self.index, refusal(message.id, error))
         except asyncio.CancelledError:
             self.chain.answered(self.index, refusal(message.id, RpcError(CANCELLED, "Request cancelled")))
             raise
         else:
-            self.chain.answered(self.index, result(message.id, found))
+            self.chain.answered(self.index, result(message.id, answer))
 
     # --- both ways ---
 
@@ -302,8 +302,8 @@ class PythonPlace(ChainPlace):
 
     async def _initialized(self, answer: RawMessage) -> None:
         try:
-            found = await self.component.on_initialize(mapping(answer.read_result()))
-            whole = result(answer.id, _checked(found, dict, "on_initialize"))
+            changed = await self.component.on_initialize(mapping(answer.read_result()))
+            whole = result(answer.id, _checked(changed, dict, "on_initialize"))
         except Exception as error:  # noqa: BLE001 - somebody else's code; whoever initializes is told
             self._refuse(answer, "on_initialize", error)
             return

@@ -111,10 +111,10 @@ async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], ki
             call = await reply.start_tool(f"{name}: {tool}", kind, raw_input=arguments)
             blocks, failed = await call_tool(call, client, tool, arguments, is_raw_shown=True)
             texts = [block for block in blocks if isinstance(block, str)]
-            said = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
+            answer = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
             # A fence opens a code block only at the beginning of a line.
-            gap = "\n\n" if said.startswith("```") else " "
-            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{said}")
+            gap = "\n\n" if answer.startswith("```") else " "
+            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{answer}")
     except McpTrouble as trouble:
         raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
 

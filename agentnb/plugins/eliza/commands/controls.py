@@ -50,12 +50,12 @@ async def title(reply: Reply, rest: str) -> None:
 @command("usage", group=GROUP)
 async def usage(reply: Reply, _: str) -> None:
     """Reports how much was said so far, with its cost: a word counts as a token."""
-    heard, said = _counts(reply.session)
-    total = heard + said
+    heard, spoken = _counts(reply.session)
+    total = heard + spoken
     cost = {"amount": round(total * PRICE, 5), "currency": "USD"}
     await reply.tell(update("usage_update", used=min(total, CONTEXT_SIZE), size=CONTEXT_SIZE, cost=cost))
-    reply.usage = {"totalTokens": total, "inputTokens": heard, "outputTokens": said}
-    await reply.say(f"So far I heard {heard} words and said {said}, for {cost['amount']:.5f} {cost['currency']}.")
+    reply.usage = {"totalTokens": total, "inputTokens": heard, "outputTokens": spoken}
+    await reply.say(f"So far I heard {heard} words and said {spoken}, for {cost['amount']:.5f} {cost['currency']}.")
 
 
 @command("stop", "REASON", group=GROUP, example="/stop refusal")
@@ -71,12 +71,12 @@ async def stop(reply: Reply, rest: str) -> None:
 
 
 def _counts(session: ElizaSession) -> tuple[int, int]:
-    heard = said = 0
+    heard = spoken = 0
     for exchange in session.exchanges:
         exchange.flush()
         heard += sum(len(block.get("text", "").split()) for block in exchange.prompt)
-        said += sum(len(str(update["content"]["text"]).split()) for update in exchange.updates if _is_text(update))
-    return heard, said
+        spoken += sum(len(str(update["content"]["text"]).split()) for update in exchange.updates if _is_text(update))
+    return heard, spoken
 
 
 def _is_text(update: dict[str, object]) -> bool:

@@ -59,8 +59,8 @@ def command(name: str, hint: str = "", *, group: str, example: str | None = None
     """Register a coroutine as the command `name`; its docstring is the help."""
 
     def register(run: Run) -> Run:
-        said = inspect.cleandoc(run.__doc__ or "")
-        COMMANDS[name] = SlashCommand(name, hint, example or f"/{name}", said, group, run)
+        help_text = inspect.cleandoc(run.__doc__ or "")
+        COMMANDS[name] = SlashCommand(name, hint, example or f"/{name}", help_text, group, run)
         return run
 
     return register
@@ -77,10 +77,10 @@ def find(text: str) -> tuple[SlashCommand, str] | None:
     Raises:
         Trouble: It looks like a command, and there is none of that name.
     """
-    found = _COMMAND.match(text)
-    if not found:
+    match = _COMMAND.match(text)
+    if not match:
         return None
-    name, rest = found[1], text[found.end() :]
+    name, rest = match[1], text[match.end() :]
     if name in COMMANDS:
         return COMMANDS[name], rest
     import difflib  # costs start-up time
