@@ -125,9 +125,9 @@ def code(
     tool = _tool(environment)
     workspace = Path.cwd()
     notebook = tool.notebook()
-    given = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
-    given |= {"file": None if file is None else str(file), "column": column}
-    place = place_of({key: value for key, value in given.items() if value is not None}, notebook)
+    arguments = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
+    arguments |= {"file": None if file is None else str(file), "column": column}
+    place = place_of({key: value for key, value in arguments.items() if value is not None}, notebook)
     service = tool.service(notebook)
     names = {each.cell_id: cell_name("code", each.count) for each in notebook.cells}
     if question == "rename":

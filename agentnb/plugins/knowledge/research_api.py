@@ -79,9 +79,9 @@ def research(question: str, package: str, version: str | None = None, *, agent: 
     if version is not None:
         check_text("version", version, example='"1.2.0"')
     host = current_host()
-    asked = configuration_of(configured(agent, None, None, None))
+    configuration = configuration_of(configured(agent, None, None, None))
     work = host.loop.call(lambda: researches_of(host)).research(
-        question, package, version, configuration=asked, is_agreed=True
+        question, package, version, configuration=configuration, is_agreed=True
     )
     future = host.loop.submit(work)
     try:

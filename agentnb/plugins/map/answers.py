@@ -43,9 +43,9 @@ class Wanted:
     def read(self, text: str) -> Any:
         """The value in an answer."""
         first: AnswerUnfit | None = None
-        for found in _candidates(text[:_LONGEST]):
+        for candidate in _candidates(text[:_LONGEST]):
             try:
-                return self.check(found)
+                return self.check(candidate)
             except Exception as error:  # noqa: BLE001 - pydantic's validators are the user's code
                 first = first or AnswerUnfit(_short(str(error)))
         raise first or AnswerUnfit("it has no JSON.")

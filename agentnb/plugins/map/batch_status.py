@@ -249,8 +249,8 @@ class BatchStatus:
             if len(rows) > _LISTED:
                 rows.append((f"and {self._runner.asked - _LISTED:,} more", "", ""))
                 break
-            said = row.body.error or row.body.text
-            rows.append((on_one_line(str(row.label))[:40], row.state, on_one_line(said)[:80]))
+            answer = row.body.error or row.body.text
+            rows.append((on_one_line(str(row.label))[:40], row.state, on_one_line(answer)[:80]))
         return rows
 
     def _notes(self) -> list[str]:

@@ -82,7 +82,7 @@ class Cluster:
         """Connect, and see what workers lack."""
         await self._connect()
         await self._begin()
-        unfit = {address: found for address, found in (await self._lacking()).items() if found[1]}
+        unfit = {address: machine for address, machine in (await self._lacking()).items() if machine[1]}
         if unfit:
             raise UsageError(
                 f"Workers cannot run this batch; nothing was asked.\n{_table(unfit)}\n",
@@ -92,20 +92,20 @@ class Cluster:
 
     async def ask(self, job: Job) -> WorkerAnswer:
         """Ask about one input on some worker; again on another one where that lacks something."""
-        said = msgspec.json.encode(job)
+        encoded = msgspec.json.encode(job)
         while True:
             times = self._times
             self._sent += 1
             future = self._client.submit(
                 _ASK,
                 self._plugin,
-                said,
+                encoded,
                 key=f"agentnb-{self._batch}-{job.number}-{self._sent}",
                 pure=False,
                 **await self._placed(),
             )
             try:
-                kind, found = await future
+                kind, result = await future
             except KilledWorker as error:
                 message = f"The workers that asked this input died, {_deaths(error)} of them."
                 raise WorkerLost(message, hint="Their logs say why: `client.get_worker_logs()`.") from error
@@ -114,11 +114,11 @@ class Cluster:
                 continue
             finally:
                 future.release()
-            if kind == "answer" and found is None:  # its worker ended meanwhile
+            if kind == "answer" and result is None:  # its worker ended meanwhile
                 continue
             if kind == "answer":
-                return msgspec.json.decode(found, type=WorkerAnswer)
-            address, lacking = found
+                return msgspec.json.decode(result, type=WorkerAnswer)
+            address, lacking = result
             self._unfit[address] = ("", lacking)
 
     async def cancel(self) -> None:
@@ -162,9 +162,9 @@ class Cluster:
         pythons = await self._client.run(platform.python_version_tuple)
         here = platform.python_version_tuple()[:2]
         other = {
-            address: ("", [f"Python is {'.'.join(found[:2])}, here it is {'.'.join(here)}"])
-            for address, found in pythons.items()
-            if tuple(found[:2]) != here
+            address: ("", [f"Python is {'.'.join(version[:2])}, here it is {'.'.join(here)}"])
+            for address, version in pythons.items()
+            if tuple(version[:2]) != here
         }
         if other:
             raise UsageError(
@@ -176,8 +176,8 @@ class Cluster:
         self._unfit.clear()
 
     async def _lacking(self) -> dict[str, tuple[str, list[str]]]:
-        found: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
-        return found
+        lacking: dict[str, tuple[str, list[str]]] = await self._client.run(worker_plugin.lacks, self._plugin)
+        return lacking
 
     async def _placed(self) -> dict[str, Any]:
         """Where a task may run: anywhere, or on the workers that lack nothing once one was met that does."""
@@ -186,15 +186,15 @@ class Cluster:
         there = await self._addresses()
         fit = sorted(there - self._unfit.keys())
         if not fit:
-            unfit = {address: found for address, found in self._unfit.items() if address in there}
+            unfit = {address: machine for address, machine in self._unfit.items() if address in there}
             raise UsageError(
                 f"No worker can run this batch.\n{_table(unfit)}\n", hint="Install what they lack, then batch.retry()."
             )
         return {"workers": fit, "allow_other_workers": True}
 
     async def _addresses(self) -> set[str]:
-        found = await self._client.scheduler.identity(n_workers=-1)
-        return set(found["workers"])
+        identity = await self._client.scheduler.identity(n_workers=-1)
+        return set(identity["workers"])
 
     async def _meet_again(self, times: int) -> None:
         """Wait for the scheduler that was lost, and begin again where another one came back."""
@@ -228,12 +228,12 @@ class Cluster:
             )
         settings = WorkerSettings(question=self._question, files=files, process=THIS_PROCESS, place=log_place())
         try:
-            found: bytes = cloudpickle.dumps(settings)
+            pickled: bytes = cloudpickle.dumps(settings)
         except Exception as error:
             raise UsageError(
                 f"output= or permissions= cannot be sent to workers: {error}", hint="Use what can be pickled."
             ) from error
-        return found
+        return pickled
 
 
 class ClusterWorker:
@@ -303,8 +303,8 @@ def _is_private(address: str) -> bool:
     return parts.scheme in {"tls", "wss", "inproc"} or (parts.hostname or "") in _LOCAL
 
 
-def _table(found: Mapping[str, tuple[str, list[str]]]) -> str:
-    rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(found.items())]
+def _table(workers: Mapping[str, tuple[str, list[str]]]) -> str:
+    rows = [(address, host, "; ".join(lacking)) for address, (host, lacking) in sorted(workers.items())]
     more = [] if len(rows) <= _LISTED else [(f"and {len(rows) - _LISTED} more", "", "")]
     return "\n".join(lines([("worker", "machine", "lacks"), *rows[:_LISTED], *more]))
 

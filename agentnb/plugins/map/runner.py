@@ -142,8 +142,8 @@ class BatchRunner:
                 self._workers = [asyncio.create_task(self._work(number)) for number in range(concurrency)]
             if self._cancelled:
                 self._cancel_workers()
-            found = await asyncio.gather(*self._workers, return_exceptions=True)
-            for each in found:
+            ended = await asyncio.gather(*self._workers, return_exceptions=True)
+            for each in ended:
                 if isinstance(each, Exception) and not isinstance(each, asyncio.CancelledError):
                     self.broken = self.broken or each
             if self._cassette is not None:
@@ -196,28 +196,28 @@ class BatchRunner:
             if self._again:
                 return self._again.popleft()
             try:
-                asked = await self._inputs.take()
+                prompt = await self._inputs.take()
             except asyncio.CancelledError:
                 raise
             except BaseException as error:  # noqa: BLE001 - the user's iterator; told by whoever waits
                 self.broken = error
                 return None
-            if asked is None or self.stopped:
-                self._inputs.put_back(asked)
+            if prompt is None or self.stopped:
+                self._inputs.put_back(prompt)
                 return None
             number, self.asked = self.asked, self.asked + 1
-            key = self._question.key(asked.text)
+            key = self._question.key(prompt.text)
             try:
-                attachments = await asyncio.to_thread(_attachments, asked.context) if asked.context else ()
+                attachments = await asyncio.to_thread(_attachments, prompt.context) if prompt.context else ()
                 copy, kept = self._records.begin(
-                    number, asked.label, asked.text, key, partial(self._recorded, key, asked.text)
+                    number, prompt.label, prompt.text, key, partial(self._recorded, key, prompt.text)
                 )
             except AgentnbError as error:  # a cassette without it, a log that is full
                 self.broken = error
                 return None
             if kept is None:
                 self.counts["running"] += 1
-                job = self._jobs[number] = Job(number, asked.text, key, copy, attachments)
+                job = self._jobs[number] = Job(number, prompt.text, key, copy, attachments)
                 return job
             self.counts["done"] += 1
             self._count(kept.body)

@@ -70,30 +70,30 @@ def settings_files() -> dict[str, str]:
     """The user's policy, settings and agents, as workers need them: texts by their place in the settings folder."""
     folder = config_folder()
     agents = sorted((folder / "agents").glob("*.toml"))
-    found = {}
+    texts = {}
     for path in (*(folder / each for each in OWN_FILES), *agents):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            found[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
-    return found
+            texts[path.relative_to(folder).as_posix()] = path.read_text(encoding="utf-8")
+    return texts
 
 
 def open_agents(batch: str, settings: bytes, scratch: Path) -> tuple[WorkerAgents | None, list[str]]:
     """The agents of a batch on this worker, or what it lacks."""
     try:
-        given: WorkerSettings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
+        received: WorkerSettings = pickle.loads(settings)  # noqa: S301 - from the submitter, as each task of Dask
     except Exception as error:  # noqa: BLE001 - the modules of the user's types are the user's code
         return None, [f"what output= or permissions= needs ({error})"]
-    own = given.process == THIS_PROCESS
-    if not own and not _SETTINGS.take(given.files, scratch):
+    own = received.process == THIS_PROCESS
+    if not own and not _SETTINGS.take(received.files, scratch):
         return None, ["it runs a batch of another user, or with other settings"]
-    options = given.question.options
+    options = received.question.options
     try:
         configured(*(options[each] for each in ("agent", "command", "env", "cwd")), mcp_servers=options["mcp_servers"])
     except AgentnbError as error:
         if not own:
             _SETTINGS.release()
         return None, [str(error)]
-    return WorkerAgents(batch, given, has_settings=not own), []
+    return WorkerAgents(batch, received, has_settings=not own), []
 
 
 class WorkerAgents:
@@ -124,10 +124,10 @@ class WorkerAgents:
             answer = asyncio.run_coroutine_threadsafe(self._started(job), self._loop).result()
         except (Cancelled, RuntimeError):
             return None
-        said = msgspec.json.encode(answer)
+        encoded = msgspec.json.encode(answer)
         if answer.error is None:
-            self._answers.keep(job.key, job.copy, said)
-        return said
+            self._answers.keep(job.key, job.copy, encoded)
+        return encoded
 
     def cancel(self) -> None:
         """Cancel what is being asked; from any thread."""
@@ -212,8 +212,8 @@ class _Answers:
             )
 
     def get(self, key: str, copy: int) -> bytes | None:
-        found = self._run("SELECT answer FROM answers WHERE key = ? AND copy = ?", key, copy)
-        return bytes(found[0]) if found else None
+        row = self._run("SELECT answer FROM answers WHERE key = ? AND copy = ?", key, copy)
+        return bytes(row[0]) if row else None
 
     def keep(self, key: str, copy: int, answer: bytes) -> None:
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", key, copy, answer)
@@ -288,8 +288,8 @@ def _private_folder() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"agentnb-batches-{user}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink()):
+    status = folder.lstat()
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077 or folder.is_symlink()):
         raise OSError(f"{folder} belongs to somebody else.")
     return folder
 

@@ -70,12 +70,12 @@ class IsolatedWorkspace:
         before = {name: stamp for name, stamp in self._before.items() if not name.startswith(".git/")}
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         left = MOST_KEPT
-        found = []
+        changes = []
         for name in changed:
             change = self._change(name, left, exists=name in after)
             left -= len(change.content or b"")
-            found.append(change)
-        return tuple(each for each in found if each.status != "modified" or each.diff or not self._is_same(each))
+            changes.append(change)
+        return tuple(each for each in changes if each.status != "modified" or each.diff or not self._is_same(each))
 
     def remove(self) -> None:
         """Delete the copy."""
@@ -229,5 +229,5 @@ def _diff(name: str, old: bytes | None, new: bytes | None) -> str:
         return ""
     if old is None or new is None:
         return ""
-    said = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
-    return said if len(said) <= _LONGEST_DIFF else ""
+    diff = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
+    return diff if len(diff) <= _LONGEST_DIFF else ""

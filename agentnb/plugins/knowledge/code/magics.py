@@ -85,20 +85,20 @@ def is_readable(text: str) -> bool:
 
 
 def _python_lines(lines: list[str]) -> list[str]:
-    found: list[str] = []
+    python: list[str] = []
     scanner = _Scanner()
     continues = False  # a magic goes on in the next line
     for line in lines:
-        shown = line
+        kept = line
         if continues:
-            shown = " " * len(line)
+            kept = " " * len(line)
         elif scanner.begins_statement:
-            shown = _without_magic(line)
-        if shown is not line and (continues or shown != line):
+            kept = _without_magic(line)
+        if kept is not line and (continues or kept != line):
             continues = line.endswith("\\")
-        found.append(shown)
-        scanner.read(shown)
-    return found
+        python.append(kept)
+        scanner.read(kept)
+    return python
 
 
 def _without_magic(line: str) -> str:

@@ -92,17 +92,17 @@ async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, s
     """The wheel that pip fetches; None where the index has none for this Python."""
     quiet = ("--no-input", "--disable-pip-version-check", "-q")
     words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(into), "--", f"{package}=={version}")
-    status, said = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
+    status, output = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
     if status == 0:
         return await asyncio.to_thread(_fetched_wheel, into)
-    if "No module named pip" in said:
+    if "No module named pip" in output:
         raise UsageError("pip is not installed here, so no version can be fetched.", hint="python -m ensurepip")
-    if "No matching distribution" in said or "from versions" in said:
+    if "No matching distribution" in output or "from versions" in output:
         return None
-    told = Credentials(dict(environ)).hidden(
-        said.strip().splitlines()[-1][:500] if said.strip() else f"status {status}"
+    reason = Credentials(dict(environ)).hidden(
+        output.strip().splitlines()[-1][:500] if output.strip() else f"status {status}"
     )
-    raise UsageError(f"pip could not fetch {package} {version}: {told}")
+    raise UsageError(f"pip could not fetch {package} {version}: {reason}")
 
 
 async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[int, str]:
@@ -116,7 +116,7 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said, _ = await asyncio.wait_for(running.communicate(), PIP_SECONDS)
+        output, _ = await asyncio.wait_for(running.communicate(), PIP_SECONDS)
     except asyncio.TimeoutError:
         raise UsageError(f"pip took more than {PIP_SECONDS:g} s.") from None
     finally:
@@ -124,15 +124,15 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
             with contextlib.suppress(ProcessLookupError):
                 running.kill()
             await running.wait()
-    return running.returncode or 0, said.decode("utf-8", "replace")
+    return running.returncode or 0, output.decode("utf-8", "replace")
 
 
 async def _source_archive(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path:
     """The source distribution, read from the index that pip uses."""
-    status, told = await _run([python, "-I", "-c", _INDEX], into, environ)
-    if status or not told.strip().startswith(("http://", "https://")):
+    status, output = await _run([python, "-I", "-c", _INDEX], into, environ)
+    if status or not output.strip().startswith(("http://", "https://")):
         raise UsageError("pip does not say where its index is.", hint="pip config debug")
-    index = told.strip().splitlines()[-1]
+    index = output.strip().splitlines()[-1]
     name = re.sub(r"[-_.]+", "-", package).lower()
     import httpx
 
@@ -148,8 +148,8 @@ async def _source_archive(package: str, version: str, into: Path, environ: Mappi
         message = f"The package index has no {package} {version} (status {error.response.status_code})."
         raise UsageError(message, hint="Check the name of the distribution.") from None
     except httpx.HTTPError as error:
-        told = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
-        raise UsageError(f"The package index could not be read: {told[:300]}") from None
+        output = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
+        raise UsageError(f"The package index could not be read: {output[:300]}") from None
     if offer.sha256 and hashlib.sha256(data).hexdigest() != offer.sha256:
         raise UsageError(f"{offer.name} is not the file that the index describes: its hash differs.")
     archive = into / "source.archive"
@@ -177,15 +177,15 @@ def offers(page: bytes, address: str) -> list[_Offer]:
     if text.lstrip().startswith("{"):
         try:
             files = read_json(text)["files"]
-            found = [(each["url"], (each.get("hashes") or {}).get("sha256", "")) for each in files]
+            links = [(each["url"], (each.get("hashes") or {}).get("sha256", "")) for each in files]
         except (ValueError, LookupError, TypeError, AttributeError):
             return []
     else:
-        found = []
+        links = []
         for link in _LINK.findall(text):
             url, _, fragment = html.unescape(link).partition("#")
-            found.append((url, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""))
-    whole = [(urljoin(address, str(url)), str(digest)) for url, digest in found]
+            links.append((url, fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else ""))
+    whole = [(urljoin(address, str(url)), str(digest)) for url, digest in links]
     return [
         _Offer(unquote(urlsplit(url).path.rpartition("/")[2]), url, digest)
         for url, digest in whole

@@ -57,24 +57,24 @@ class Research(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(rows) if self.is_checked else self.findings[0].text
 
 
-def read_findings(given: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:
+def read_findings(findings: Any, sources: Sequence[PackageSource]) -> tuple[ResearchFinding, ...]:
     """The findings that an agent returned, checked: each file is one of *sources*, and has that line."""
-    if not isinstance(given, list) or not given or len(given) > MOST_FINDINGS:
+    if not isinstance(findings, list) or not findings or len(findings) > MOST_FINDINGS:
         raise UsageError(f"'findings' is a list of 1 to {MOST_FINDINGS} objects with 'text', 'file' and 'line'.")
-    return tuple(_finding(number, each, sources) for number, each in enumerate(given, 1))
+    return tuple(_finding(number, each, sources) for number, each in enumerate(findings, 1))
 
 
-def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> ResearchFinding:
+def _finding(number: int, finding: Any, sources: Sequence[PackageSource]) -> ResearchFinding:
     what = f"Finding {number}"
-    if not isinstance(given, dict) or not isinstance(text := given.get("text"), str) or not text.strip():
+    if not isinstance(finding, dict) or not isinstance(text := finding.get("text"), str) or not text.strip():
         raise UsageError(f"{what} has no 'text'.")
     if len(text) > LONGEST_TEXT:
         raise UsageError(
             f"The text of finding {number} has {len(text):,} characters; at most {LONGEST_TEXT:,} are kept."
         )
-    if (file := given.get("file")) is None:
+    if (file := finding.get("file")) is None:
         return ResearchFinding(text=text.strip())
-    line, last = given.get("line", 1), given.get("last_line")
+    line, last = finding.get("line", 1), finding.get("last_line")
     last = line if last is None else last
     if not isinstance(file, str) or not all(type(number) is int for number in (line, last)):
         raise UsageError(f"The 'file' of finding {number} is a path, its 'line' and 'last_line' are whole numbers.")
@@ -84,7 +84,7 @@ def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Resea
         raise UsageError(f"{what} names lines {line} to {last} of {file}, which has {len(lines)}.")
     name = path.relative_to(source.root).as_posix() if path.is_relative_to(source.root) else path.name
     first = max(1, line - LINES_BEFORE)
-    shown = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
+    excerpt = [each.rstrip()[:LONGEST_LINE] for each in lines[first - 1 : line + LINES_AFTER]]
     return ResearchFinding(
         text=text.strip(),
         path=str(path),
@@ -92,7 +92,7 @@ def _finding(number: int, given: Any, sources: Sequence[PackageSource]) -> Resea
         line=line,
         last_line=last,
         excerpt=lines[line - 1].strip()[:LONGEST_LINE],
-        lines="\n".join(shown),
+        lines="\n".join(excerpt),
         first_line=first,
     )
 

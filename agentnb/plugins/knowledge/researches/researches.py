@@ -88,12 +88,12 @@ class Researches:
         async with self._slots:
             run = ResearchRun(self._host, configuration, partial(self._source, authorize=ask), source, question)
             self._keep(run.conversation)
-            found = await run.result(self.seconds, self.tokens)
-        if not source.is_editable and found.is_checked:
-            self._cache[key] = found
+            answer = await run.result(self.seconds, self.tokens)
+        if not source.is_editable and answer.is_checked:
+            self._cache[key] = answer
             while len(self._cache) > MOST_CACHED:
                 self._cache.popitem(last=False)
-        return found
+        return answer
 
     async def _source(self, package: str, version: str | None, authorize: Authorize) -> PackageSource:
         folder = sources_folder()
@@ -110,9 +110,9 @@ class Researches:
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
         return await fetched_source(package, version, folder, environ=os.environ)
 
-    def session_of(self, found: Research) -> str | None:
+    def session_of(self, answer: Research) -> str | None:
         """The URI of the conversation that found it, while it is open."""
-        talks = (each for each in self._kept if each.tab_id == found.session and not each.closed)
+        talks = (each for each in self._kept if each.tab_id == answer.session and not each.closed)
         return next((each.session.uri for each in talks), None)
 
     def _keep(self, conversation: Conversation) -> None:
@@ -185,14 +185,14 @@ class ResearchRun:
 
     async def call(self, name: str, arguments: Any) -> Any:
         """Carry out a call of one of the two tools; the result is an MCP ``CallToolResult``."""
-        given = arguments if isinstance(arguments, dict) else {}
+        values = arguments if isinstance(arguments, dict) else {}
         try:
             if name == "get_package_source":
-                package, version = given.get("package"), given.get("version")
+                package, version = values.get("package"), values.get("version")
                 if not isinstance(package, str) or not isinstance(version, str | None):
                     raise UsageError("get_package_source takes 'package' and 'version', both texts.")
                 return said((await self._located(package, version)).described())
-            self._findings = read_findings(given.get("findings"), self._sources)
+            self._findings = read_findings(values.get("findings"), self._sources)
         except AgentnbError as error:
             return said(str(error), failed=True)
         self._ended.set()
@@ -203,10 +203,10 @@ class ResearchRun:
         names = {re.sub(r"[-_.]+", "-", each).lower() for each in (package, own.package)}
         if len(names) == 1 and version in (None, own.version):
             return own
-        found = await self._find(package, version)
-        if found not in self._sources:
-            self._sources.append(found)
-        return found
+        source = await self._find(package, version)
+        if source not in self._sources:
+            self._sources.append(source)
+        return source
 
     def _look(self, turn_id: str, tokens: int) -> None:
         usage = self.conversation.session.state.context_usage

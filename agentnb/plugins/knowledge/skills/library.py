@@ -55,8 +55,8 @@ class SkillLibrary:
         folders = self._scan.installed()
         if self._workspace is not None:
             folders += workspace_skills(self._workspace)
-        found = [self._found(each) for each in folders]
-        return sorted(found, key=lambda each: (not each.imported, each.id))
+        skills = [self._found(each) for each in folders]
+        return sorted(skills, key=lambda each: (not each.imported, each.id))
 
     def offered(self) -> list[FoundSkill]:
         """Those that agents get: trusted and without a problem."""
@@ -70,13 +70,15 @@ class SkillLibrary:
         """The files of a skill that agents get, by their paths in its folder."""
         return files_of(named_skill(named, self.offered()).folder)
 
-    def answer(self, given: Mapping[str, Any]) -> str:
+    def answer(self, arguments: Mapping[str, Any]) -> str:
         """The answer to an agent's call of the tool that lists and reads skills."""
-        if "skill" in given:
-            text = self.read(given["skill"], given.get("file", SKILL_FILE))
-            others = [] if "file" in given else [name for name in self.files(given["skill"]) if name != SKILL_FILE]
+        if "skill" in arguments:
+            text = self.read(arguments["skill"], arguments.get("file", SKILL_FILE))
+            others = (
+                [] if "file" in arguments else [name for name in self.files(arguments["skill"]) if name != SKILL_FILE]
+            )
             return text + (f"\n\nOther files of this skill: {', '.join(others)}" if others else "")
-        if "file" in given:
+        if "file" in arguments:
             raise UsageError("A file belongs to a skill.", hint="Name the skill, too.")
         lines = [
             f"{each.id} ({each.package} {each.version}{', imported' if each.imported else ''}): {each.description}"
@@ -92,13 +94,13 @@ class SkillLibrary:
         packages: dict[str, list[FoundSkill]] = {}
         for each in self.skills():
             packages.setdefault(each.package, []).append(each)
-        asked = [
+        undecided = [
             skills
             for name, skills in packages.items()
             if name not in {WORKSPACE, OWN_PACKAGE} and any(each.imported for each in skills)
             if any(not each.trusted and not each.refused for each in skills)
         ]
-        offers = [offer for offer in map(offer_of, asked) if offer.skills and not self._is_decided(offer)]
+        offers = [offer for offer in map(offer_of, undecided) if offer.skills and not self._is_decided(offer)]
         return offers[:MOST_OFFERS]
 
     def _is_decided(self, offer: SkillOffer) -> bool:
@@ -121,11 +123,11 @@ class SkillLibrary:
         self._trust.refuse(offer.package, offer.version, offer.digests)
 
     def _offer(self, package: str, shown: str | None) -> SkillOffer:
-        found = self.of_package(package)
-        if found[0].package == WORKSPACE:
+        skills = self.of_package(package)
+        if skills[0].package == WORKSPACE:
             hint = "agentnb.trust() or `agentnb trust` trusts the folder."
             raise UsageError("The skills of a workspace count where you trust the workspace.", hint=hint)
-        offer = offer_of(found)
+        offer = offer_of(skills)
         if shown is not None and offer.digest != shown:
             message = f"The skills of {offer.package} have changed since they were shown, so nothing was chosen."
             raise UsageError(message, hint="Look at them again.")
@@ -137,13 +139,13 @@ class SkillLibrary:
 
     def of_package(self, package: str) -> list[FoundSkill]:
         """The skills of one package."""
-        found = [each for each in self.skills() if each.package == _normal(package)]
-        if not found:
+        skills = [each for each in self.skills() if each.package == _normal(package)]
+        if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
             raise UsageError(
                 f"The package {package!r} has no skills.", hint=f"Packages with skills: {names or 'none'}."
             )
-        return found
+        return skills
 
     def _found(self, place: SkillFolder) -> FoundSkill:
         name, description, problem, trusted, refused = place.folder.name, "", "", False, False
@@ -188,12 +190,12 @@ class SkillLibrary:
 def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
     """The skill that is meant."""
     offered = [*skills]
-    found = [each for each in offered if named in {each.id, each.name}]
-    if len(found) == 1:
-        return found[0]
-    ids = ", ".join(each.id for each in found or offered)
-    if found:
-        raise UsageError(f"{len(found)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
+    matches = [each for each in offered if named in {each.id, each.name}]
+    if len(matches) == 1:
+        return matches[0]
+    ids = ", ".join(each.id for each in matches or offered)
+    if matches:
+        raise UsageError(f"{len(matches)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
     hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
     raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
 

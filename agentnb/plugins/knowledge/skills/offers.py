@@ -56,14 +56,14 @@ class SkillOffer(msgspec.Struct, frozen=True, kw_only=True):
 
 def offer_of(skills: Sequence[FoundSkill]) -> SkillOffer:
     """The offer of the skills of one package; those that cannot be used are left out."""
-    shown: list[ShownSkill] = []
+    offered: list[ShownSkill] = []
     digests: dict[str, str] = {}
     for each in skills:
         with contextlib.suppress(UsageError):  # it cannot be used, trusted or not
             name, digest, one = read_skill(each.folder).name, digest_of(each.folder), _shown(each)
             digests[name] = digest
-            shown.append(one)
-    return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(shown), digests=digests)
+            offered.append(one)
+    return SkillOffer(package=skills[0].package, version=skills[0].version, skills=tuple(offered), digests=digests)
 
 
 def _shown(skill: FoundSkill) -> ShownSkill:

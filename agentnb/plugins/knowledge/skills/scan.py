@@ -66,21 +66,21 @@ class SkillScan:
 
     def installed(self) -> list[SkillFolder]:
         """The skills of all installed distributions, by distribution; the first of a name counts, as for imports."""
-        found: dict[str, tuple[SkillFolder, ...]] = {}
+        packages: dict[str, tuple[SkillFolder, ...]] = {}
         for path in dict.fromkeys(sys.path if self._paths is None else self._paths):
             for name, info in _distributions(path or os.curdir):
-                if name not in found:
-                    found[name] = self._skills_of(name, info)
-        return [skill for name in sorted(found) for skill in found[name]]
+                if name not in packages:
+                    packages[name] = self._skills_of(name, info)
+        return [skill for name in sorted(packages) for skill in packages[name]]
 
     def _skills_of(self, name: str, info: str) -> tuple[SkillFolder, ...]:
         state = _state(info)
         known = self._known.get(info)
         if known is None or known[0] != state:
-            found = _read_distribution(name, Path(info))
+            folders = _read_distribution(name, Path(info))
             # The source of an editable install changes without its list of files: it is searched each time.
             is_editable = _editable_folder(Path(info)) is not None
-            known = self._known[info] = (() if is_editable else state, found)
+            known = self._known[info] = (() if is_editable else state, folders)
         return known[1]
 
 
@@ -110,10 +110,10 @@ def _distributions(path: str) -> Iterator[tuple[str, str]]:
 
 def _state(info: str) -> tuple[int, ...]:
     try:
-        found = os.stat(info)  # noqa: PTH116 - 300 of them, each time
+        status = os.stat(info)  # noqa: PTH116 - 300 of them, each time
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_ino
+    return status.st_mtime_ns, status.st_ino
 
 
 def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
@@ -122,14 +122,14 @@ def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
     site = info.parent
     editable = _editable_folder(info)
     if editable is not None:
-        found = [(folder, module) for folder, module in _in_source(editable)]
+        folders = [(folder, module) for folder, module in _in_source(editable)]
     else:
-        found = [*_recorded(info, site), *_named(info, site)]
+        folders = [*_recorded(info, site), *_named(info, site)]
     made = {
         folder: SkillFolder(
             folder=folder, package=name, version=version, module=module, is_editable=editable is not None
         )
-        for folder, module in found
+        for folder, module in folders
     }
     return tuple(made.values())[:MOST_OF_A_FOLDER]
 
@@ -162,9 +162,9 @@ def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
 
 def _editable_folder(info: Path) -> Path | None:
     try:
-        said = read_json(_text(info / "direct_url.json") or "null")
-        address = urlsplit(said["url"])
-        is_editable = said["dir_info"]["editable"] is True and address.scheme == "file"
+        direct = read_json(_text(info / "direct_url.json") or "null")
+        address = urlsplit(direct["url"])
+        is_editable = direct["dir_info"]["editable"] is True and address.scheme == "file"
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
     return Path(unquote(address.path)) if is_editable else None
