@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.local.abilities import effective_context, find_out, keep_abilities, kept_abilities
-from agentnb.plugins.local.completion import ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import is_loopback
@@ -74,21 +73,13 @@ def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
 
 async def _try(model: Model) -> list[str]:
     """Ask *model* for a word, find out what it can do, and keep that."""
-    completion = ModelAnswer()
     body = {
         "model": model.model_id,
         "messages": [{"role": "user", "content": "Answer with the word: ready"}],
         "max_tokens": 64,
         "stream": True,
     }
-    async with model.server.chat(body) as stream:
-        async for event in stream.events():
-            for _ in completion.add(event):
-                pass
-            if completion.problem is not None:
-                raise ServerTrouble(f"{model.server.place} broke off the answer: {completion.problem}")
-    if completion.finish is None and not stream.done:
-        raise ServerTrouble(f"{model.server.place} ended the answer before it was complete.")
+    await model.server.answer(body)
     abilities = await find_out(model)  # anew: the server may have been started with another template
     keep_abilities(model, abilities)
     lines = [f"{model.model_id} answers. {str(abilities).capitalize()}."]

@@ -13,12 +13,15 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agentnb.plugins.local.completion import ModelAnswer
 from agentnb.plugins.local.event_stream import EventStream, LineTooLong
 from agentnb.plugins.local.settings import is_loopback
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from agentnb.plugins.local.completion import AnswerPart
 
 RUNS_STILL = "Check that the server still runs; its own log says what happened."
 """Advice where an answer breaks off."""
@@ -59,6 +62,10 @@ class ServerTrouble(Exception):
         self.pause = pause
         self.transient = transient
         self.reason = reason
+
+
+async def _ignore(_: AnswerPart) -> None:
+    """Show nothing."""
 
 
 class ModelServer:
@@ -108,11 +115,23 @@ class ModelServer:
                     if isinstance(value, dict):
                         yield value
 
-    @contextlib.asynccontextmanager
-    async def chat(self, body: dict[str, Any]) -> AsyncIterator[EventStream]:
-        """Ask for an answer of the model; the connection is ended behind the block."""
+    async def answer(
+        self, body: dict[str, Any], show: Callable[[AnswerPart], Awaitable[None]] = _ignore
+    ) -> tuple[ModelAnswer, int]:
+        """Ask for an answer of the model, and *show* its parts as they come; also returns how many are unreadable."""
+        answer = ModelAnswer()
         async with self._request("POST", f"{self.url}/chat/completions", body) as response, self._naming_errors():
-            yield EventStream(_as_events(response))
+            stream = EventStream(_as_events(response))
+            async for event in stream.events():
+                for part in answer.add(event):
+                    await show(part)
+                if answer.problem is not None:
+                    raise ServerTrouble(f"{self.place} broke off the answer: {answer.problem}")
+        for part in answer.end():
+            await show(part)
+        if answer.finish is None and not stream.done:
+            raise ServerTrouble(f"{self.place} ended the answer before it was complete.", RUNS_STILL, transient=True)
+        return answer, stream.unreadable
 
     async def models(self) -> list[dict[str, Any]]:
         """The models as the server lists them; the base URL is mended where only ``/v1`` is missing."""

@@ -26,7 +26,7 @@ from agentnb.plugins.local.abilities import (
 from agentnb.plugins.local.completion import AnswerTooLong, ModelAnswer
 from agentnb.plugins.local.discovery import LARGER_CONTEXT
 from agentnb.plugins.local.prompt import system_message, user_message
-from agentnb.plugins.local.server import RUNS_STILL, ServerTrouble
+from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.tool_set import ToolSet
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
@@ -167,27 +167,13 @@ class _Turn:
         raise AssertionError("the last attempt raises")
 
     async def _stream(self) -> ModelAnswer:
-        completion = ModelAnswer()
-        async with self._model.server.chat(self._body()) as stream:
-            async for event in stream.events():
-                for piece in completion.add(event):
-                    await self._show(piece)
-                if completion.problem is not None:
-                    raise ServerTrouble(f"{self._model.server.place} broke off the answer: {completion.problem}")
-        for piece in completion.end():
-            await self._show(piece)
-        if completion.finish is None and not stream.done:
-            message = f"{self._model.server.place} ended the answer before it was complete."
-            raise ServerTrouble(message, RUNS_STILL, transient=True)
-        if stream.unreadable:
-            lost = stream.unreadable
-            parts = (
-                "1 part of the answer could not be read and is"
-                if lost == 1
-                else f"{lost} parts of the answer could not be read and are"
-            )
+        answer, lost = await self._model.server.answer(self._body(), self._show)
+        if lost:
+            parts = "1 part of the answer could not be read and is"
+            if lost > 1:
+                parts = f"{lost} parts of the answer could not be read and are"
             await self._notice(f"{parts} missing.")
-        return completion
+        return answer
 
     def _body(self) -> dict[str, Any]:
         system = system_message(self._session.cwd, tools=bool(self._tools))
