@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import acp
 import pytest
 from acp.schema import AvailableCommandsUpdate, SessionInfoUpdate, ToolCallProgress, UserMessageChunk
 
@@ -93,3 +95,34 @@ async def test_delete_in_a_folder(tmp_path: Path) -> None:
         await patient.prompt(session, "/say x")
         await patient.request("session/delete", {"sessionId": session})
     assert not (tmp_path / "sess-1.json").exists()
+
+
+async def test_the_official_client_calls_each_method() -> None:
+    """Its models take each answer; a login is wanted before and after."""
+    opened: dict[str, Any] = {"cwd": "/work", "mcp_servers": []}
+    async with visit(env={"AGENTNB_ELIZA_LOGIN": "1"}) as patient:
+        client = patient.connection
+        about = await client.initialize(99)
+        assert about.protocol_version == 1
+        assert [method.id for method in about.auth_methods or []] == ["couch"]
+        with pytest.raises(acp.RequestError, match="Authentication required"):
+            await patient.session()
+        await client.authenticate(method_id="couch")
+        new = await client.new_session(**opened)
+        assert new.modes is not None
+        assert [mode.id for mode in new.modes.available_modes] == ["doctor", "plain"]
+        session = new.session_id
+        await client.set_session_mode(session_id=session, mode_id="plain")
+        told = await client.set_config_option(session_id=session, config_id="thoughts", value=True)
+        assert [option.current_value for option in told.config_options] == ["instant", "word", "on"]
+        await patient.prompt(session, "one two")
+        assert (patient.text(session), patient.thoughts(session)) == ("one two", "I am to give back what I was told.")
+        await client.close_session(session_id=session)
+        await client.resume_session(session_id=session, **opened)
+        forked = await client.fork_session(session_id=session, **opened)
+        assert forked.session_id == "sess-2"
+        assert await client.ext_method("eliza/echo", {"a": 1}) == {"echo": {"a": 1}}
+        await patient.request("session/delete", {"sessionId": session})
+        await patient.request("logout", {})
+        with pytest.raises(acp.RequestError, match="Authentication required"):
+            await patient.session()
