@@ -211,10 +211,10 @@ class Chain:
             self._cancel(origin, message)
         elif message.is_request:
             self.ask(origin, way, message, partial(self._hand_back, origin, message.id))
-        elif (target := self._target(origin, way, message.method)) is not None and self._may(
-            origin, way, target, message
-        ):
-            self.places[target].take(message, way)
+        else:
+            target = self._target(origin, way, message.method)
+            if target is not None and not self._too_early(origin, way, target, message):
+                self.places[target].take(message, way)
 
     def send_updates(self, origin: int, block: bytes) -> bool:
         """Carry a block of ``session/update`` lines from the place *origin* straight to the client, as they are."""
@@ -233,8 +233,8 @@ class Chain:
         target = self._target(origin, way, message.method)
         if self._failed or target is None:
             done(refusal(message.id, RpcError(METHOD_NOT_FOUND, f"Nobody here answers {message.method}.")))
-        elif not self._may(origin, way, target, message):
-            done(refusal(message.id, RpcError(INVALID_PARAMS, self._too_early(origin, target, message.method))))
+        elif why := self._too_early(origin, way, target, message):
+            done(refusal(message.id, RpcError(INVALID_PARAMS, why)))
         elif message.method == INITIALIZE and way == DOWN:
             self._initialize(origin, target, message, done, self.places[target].initialize_methods())
         else:
@@ -312,16 +312,14 @@ class Chain:
 
     # --- initialize ---
 
-    def _may(self, origin: int, way: Way, target: int, message: RawMessage) -> bool:
-        """Nothing goes down to a place that was not initialized."""
+    def _too_early(self, origin: int, way: Way, target: int, message: RawMessage) -> str:
+        """Why *message* does not go down yet: its target was not initialized; empty where it goes."""
         if way == UP or message.method == INITIALIZE or self._states[target].is_ready:
-            return True
+            return ""
+        why = f"sent {message.method} before {self.places[target].name} was initialized"
         if not message.is_request:
-            self.stray(origin, f"sent {message.method} before {self.places[target].name} was initialized")
-        return False
-
-    def _too_early(self, origin: int, target: int, method: str) -> str:
-        return sentence(f"{self.places[origin].name} sent {method} before {self.places[target].name} was initialized.")
+            self.stray(origin, why)
+        return sentence(f"{self.places[origin].name} {why}.")
 
     def _initialize(
         self, origin: int, target: int, message: RawMessage, done: Callable[[RawMessage], None], methods: Sequence[str]
