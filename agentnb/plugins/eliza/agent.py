@@ -11,8 +11,7 @@ from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
 from agentnb.plugins.eliza import attachment
 from agentnb.plugins.eliza.answer import answer
 from agentnb.plugins.eliza.commands.every_command import listed
-from agentnb.plugins.eliza.reply import Reply
-from agentnb.plugins.eliza.session import ElizaSession
+from agentnb.plugins.eliza.session import ElizaSession, Reply
 from agentnb.plugins.eliza.settings import UnknownSetting
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 

@@ -10,7 +10,7 @@ from agentnb.plugins.eliza.research import research, research_server
 from agentnb.plugins.eliza.settings import UnknownSetting
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 
 async def answer(reply: Reply, text: str) -> None:

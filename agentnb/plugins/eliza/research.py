@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.mcp import McpClient
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 SERVER = "package_source"
 MOST_FILES = 2_000

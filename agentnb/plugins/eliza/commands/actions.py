@@ -19,7 +19,7 @@ from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, fi
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import TerminalExit
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Acting"
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)

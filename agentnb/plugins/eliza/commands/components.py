@@ -15,7 +15,7 @@ from agentnb.safe_json import read_json
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.updates import ToolKind
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 _VERBS = ("variables", "inspect", "run", "cells", "insert", "replace", "run-cell")
 _READERS = frozenset({"variables", "inspect", "cells"})

@@ -9,8 +9,7 @@ from agentnb.plugins.acp_agent.updates import update
 from agentnb.plugins.eliza.commands.registry import Misuse, command, needed
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
-    from agentnb.plugins.eliza.session import ElizaSession
+    from agentnb.plugins.eliza.session import ElizaSession, Reply
 
 GROUP = "The session"
 CONTEXT_SIZE = 8192

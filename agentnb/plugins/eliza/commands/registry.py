@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from agentnb.plugins.acp_agent.reply import Trouble
-from agentnb.plugins.eliza.reply import Reply
+from agentnb.plugins.eliza.session import Reply
 
 Run = Callable[[Reply, str], Awaitable[None]]
 

@@ -14,7 +14,7 @@ from agentnb.rpc_message import RpcError
 
 if TYPE_CHECKING:
     from agentnb.plugins.acp_agent.client import FilledForm
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Asking"
 OPTIONS = (

@@ -22,7 +22,7 @@ from agentnb.plugins.eliza.commands.registry import (
 )
 
 if TYPE_CHECKING:
-    from agentnb.plugins.eliza.reply import Reply
+    from agentnb.plugins.eliza.session import Reply
 
 GROUP = "Speaking"
 _FOLDER = Path(__file__).parents[1]
