@@ -22,6 +22,7 @@ import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.source import PackageSource
 from agentnb.plugins.knowledge.research.unpack import unpacked
 from agentnb.safe_json import read_json
@@ -65,7 +66,7 @@ async def fetched_source(
 ) -> PackageSource:
     """The source of *package* in *version*, fetched where it is not there yet; nothing of it is run."""
     check_version(package, version)
-    kept = folder / f"{re.sub(r'[-_.]+', '-', package).lower()}-{version}"
+    kept = folder / f"{normal_name(package)}-{version}"
     if not await asyncio.to_thread(kept.is_dir):
         scratch = await asyncio.to_thread(_scratch, folder)
         try:
@@ -133,7 +134,7 @@ async def _source_archive(package: str, version: str, into: Path, environ: Mappi
     if status or not output.strip().startswith(("http://", "https://")):
         raise UsageError("pip does not say where its index is.", hint="pip config debug")
     index = output.strip().splitlines()[-1]
-    name = re.sub(r"[-_.]+", "-", package).lower()
+    name = normal_name(package)
     import httpx
 
     try:
@@ -195,13 +196,13 @@ def offers(page: bytes, address: str) -> list[_Offer]:
 
 def chosen(files: list[_Offer], name: str, version: str) -> _Offer | None:
     """The source distribution of *version*, else any wheel of it: to be read, not to be installed."""
-    normal = re.sub(r"[-_.]+", "-", f"{name}-{version}").lower()
+    normal = normal_name(f"{name}-{version}")
     for each in files:
         stem = next((each.name.removesuffix(end) for end in _ARCHIVES if each.name.endswith(end)), None)
-        if stem is not None and re.sub(r"[-_.]+", "-", stem).lower() == normal:
+        if stem is not None and normal_name(stem) == normal:
             return each
     for each in files:
         parts = each.name.split("-")
-        if each.name.endswith(".whl") and re.sub(r"[-_.]+", "-", "-".join(parts[:2])).lower() == normal:
+        if each.name.endswith(".whl") and normal_name("-".join(parts[:2])) == normal:
             return each
     return None

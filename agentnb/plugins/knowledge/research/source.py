@@ -15,13 +15,12 @@ from importlib import metadata
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
 from agentnb.plugins.knowledge.research.unpack import unpacked
-from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,9 +62,9 @@ def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack
     name, version = distribution.metadata["Name"] or package, distribution.version or "unknown"
     site = Path(str(distribution.locate_file(""))).absolute()
     if (zipped := _zip_of(site)) is not None:
-        folder = unpacked(zipped, unpack_to / f"{_normal(name)}-{version}-egg")
+        folder = unpacked(zipped, unpack_to / f"{normal_name(name)}-{version}-egg")
         return _checked(PackageSource(package=name, version=version, root=folder, places=(folder,)))
-    editable = _editable_folder(distribution)
+    editable = linked_folder(distribution.read_text("direct_url.json"))
     places = [*_recorded(distribution, site)] if editable is None else [*_of_project(distribution, editable)]
     root = site if editable is None else editable
     stubs = [] if editable is not None else [*_stubs(name, site)]
@@ -86,10 +85,6 @@ def _checked(source: PackageSource) -> PackageSource:
     return source
 
 
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _named(package: str, paths: list[str]) -> metadata.Distribution | None:
     """The distribution called *package*; else the first that installs a module of that name."""
     finder = metadata.DistributionFinder.Context(name=package, path=paths)
@@ -102,7 +97,7 @@ def _named(package: str, paths: list[str]) -> metadata.Distribution | None:
     for each in everything:
         if package in (each.read_text("top_level.txt") or "").split():
             return each
-        editable = _editable_folder(each)
+        editable = linked_folder(each.read_text("direct_url.json"))
         if editable is not None and any((base / package).is_dir() for base in (editable / "src", editable)):
             return each
         first = {PurePosixPath(str(file)).parts[0] for file in (each.files or ())[:MOST_FILES]}
@@ -169,16 +164,6 @@ def _metadata_file(distribution: metadata.Distribution) -> Path | None:
         if file.name in ("METADATA", "PKG-INFO") and len(file.parts) == 2:  # noqa: PLR2004 - the folder and the file
             return Path(str(distribution.locate_file(file)))
     return None
-
-
-def _editable_folder(distribution: metadata.Distribution) -> Path | None:
-    try:
-        direct = read_json(distribution.read_text("direct_url.json") or "null")
-        address = urlsplit(direct["url"])
-        is_editable = direct["dir_info"]["editable"] is True and address.scheme == "file"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None
-    return Path(unquote(address.path)) if is_editable else None
 
 
 def _of_project(distribution: metadata.Distribution, folder: Path) -> Iterator[Path]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections import OrderedDict, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from agentnb.host.conversation import Conversation
 from agentnb.host.session_options import Configuration
 from agentnb.ids import new_id
 from agentnb.kernel.content import said
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.research.download import check_version, fetched_source
 from agentnb.plugins.knowledge.research.findings import Research, ResearchFinding, read_findings
 from agentnb.plugins.knowledge.research.source import PackageSource, installed_source
@@ -200,7 +200,7 @@ class ResearchRun:
 
     async def _located(self, package: str, version: str | None) -> PackageSource:
         own = self._source
-        names = {re.sub(r"[-_.]+", "-", each).lower() for each in (package, own.package)}
+        names = {normal_name(each) for each in (package, own.package)}
         if len(names) == 1 and version in (None, own.version):
             return own
         source = await self._find(package, version)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import normal_name
 from agentnb.plugins.knowledge.skills.offers import offer_of
 from agentnb.plugins.knowledge.skills.scan import FoundSkill, SkillScan, workspace_skills
 from agentnb.plugins.knowledge.skills.skill_files import SKILL_FILE, digest_of, files_of, read_file, read_skill
@@ -135,11 +135,11 @@ class SkillLibrary:
 
     def revoke(self, package: str) -> bool:
         """Take the skills of a package from agents, and do not ask for them again; False where it was not trusted."""
-        return self._trust.revoke(_normal(package))
+        return self._trust.revoke(normal_name(package))
 
     def of_package(self, package: str) -> list[FoundSkill]:
         """The skills of one package."""
-        skills = [each for each in self.skills() if each.package == _normal(package)]
+        skills = [each for each in self.skills() if each.package == normal_name(package)]
         if not skills:
             names = ", ".join(dict.fromkeys(each.package for each in self.skills()))
             raise UsageError(
@@ -198,7 +198,3 @@ def named_skill(named: str, skills: Iterable[FoundSkill]) -> FoundSkill:
         raise UsageError(f"{len(matches)} skills are called {named!r}.", hint=f"Name one by its id: {ids}.")
     hint = f"There are: {ids}." if ids else "The user trusts no package's skills yet."
     raise UsageError(f"There is no skill {named!r} for agents.", hint=hint)
-
-
-def _normal(package: str) -> str:
-    return re.sub(r"[-_.]+", "-", package.strip()).lower()

@@ -14,11 +14,10 @@ import re
 import sys
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from agentnb.safe_json import read_json
+from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +78,7 @@ class SkillScan:
         if known is None or known[0] != state:
             folders = _read_distribution(name, Path(info))
             # The source of an editable install changes without its list of files: it is searched each time.
-            is_editable = _editable_folder(Path(info)) is not None
+            is_editable = linked_folder(_text(Path(info) / "direct_url.json")) is not None
             known = self._known[info] = (() if is_editable else state, folders)
         return known[1]
 
@@ -105,7 +104,7 @@ def _distributions(path: str) -> Iterator[tuple[str, str]]:
         return
     for each in names:
         if (match := _INFO.fullmatch(each)) is not None:
-            yield re.sub(r"[-_.]+", "-", match["name"]).lower(), os.path.join(path, each)  # noqa: PTH118 - 300 of them
+            yield normal_name(match["name"]), os.path.join(path, each)  # noqa: PTH118 - 300 of them
 
 
 def _state(info: str) -> tuple[int, ...]:
@@ -120,7 +119,7 @@ def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
     match = _INFO.fullmatch(info.name)
     version = match["version"] if match is not None else ""
     site = info.parent
-    editable = _editable_folder(info)
+    editable = linked_folder(_text(info / "direct_url.json"))
     if editable is not None:
         folders = [(folder, module) for folder, module in _in_source(editable)]
     else:
@@ -158,16 +157,6 @@ def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
             parts = text.partition("=")[2].partition("[")[0].strip().replace(":", ".").split(".")
             if all(part.isidentifier() for part in parts):
                 yield from ((folder, parts[0]) for folder in _with_skill(site.joinpath(*parts)))
-
-
-def _editable_folder(info: Path) -> Path | None:
-    try:
-        direct = read_json(_text(info / "direct_url.json") or "null")
-        address = urlsplit(direct["url"])
-        is_editable = direct["dir_info"]["editable"] is True and address.scheme == "file"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None
-    return Path(unquote(address.path)) if is_editable else None
 
 
 def _in_source(folder: Path) -> Iterator[tuple[Path, str]]:
