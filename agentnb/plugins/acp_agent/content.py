@@ -105,6 +105,11 @@ def read_blocks(prompt: Sequence[object]) -> list[ContentBlock]:
     return blocks
 
 
+def words(prompt: Sequence[ContentBlock]) -> str:
+    """The text that the user has typed: the text blocks, a line each."""
+    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
+
+
 def _block(value: object) -> ContentBlock:
     if not isinstance(value, dict):
         raise msgspec.ValidationError("Expected `object`")

@@ -8,6 +8,7 @@ import msgspec
 
 from agentnb.plugins.acp_agent.agent import AcpAgent, slash_command, taking
 from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
+from agentnb.plugins.acp_agent.content import words
 from agentnb.plugins.eliza import attachment
 from agentnb.plugins.eliza.answer import answer
 from agentnb.plugins.eliza.commands.every_command import listed
@@ -116,4 +117,4 @@ class Eliza(AcpAgent[ElizaSession]):
             attachments=attachment.attachments(prompt),
             capabilities=self._capabilities,
         )
-        return reply, answer(reply, attachment.words(prompt))
+        return reply, answer(reply, words(prompt))

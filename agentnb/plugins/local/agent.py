@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.plugins.acp_agent.agent import AcpAgent, slash_command
+from agentnb.plugins.acp_agent.content import words
 from agentnb.plugins.acp_agent.reply import AcpReply
 from agentnb.plugins.local.model_selection import ModelChoice
-from agentnb.plugins.local.prompt import words
 from agentnb.plugins.local.session import LocalSession
 
 if TYPE_CHECKING:

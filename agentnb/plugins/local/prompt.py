@@ -50,11 +50,6 @@ def user_message(prompt: Sequence[ContentBlock], *, images: bool) -> tuple[dict[
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures]}, left_out
 
 
-def words(prompt: Sequence[ContentBlock]) -> str:
-    """The text that the user has typed."""
-    return "\n".join(block.text for block in prompt if isinstance(block, TextContent)).strip()
-
-
 def _as_text(block: ContentBlock) -> str | None:
     if isinstance(block, TextContent):
         return block.text
