@@ -80,10 +80,6 @@ class JediAnalysis:
         """
         return [bound for name in definitions for bound in _binding(name)]
 
-    def forget(self) -> None:
-        """Forget all: an analysis was ended in the middle, or files have changed."""
-        self._scripts.clear()
-
 
 def _binding(definition: Name) -> Iterator[Name]:
     """The binding of *definition*; more than one where it depends on what runs, none where there is none."""

@@ -70,11 +70,6 @@ def closed(text: str) -> str:
     return "\n".join(lines)
 
 
-def is_python(source: str) -> bool:
-    """True if :func:`python_of` leaves *source* as it is."""
-    return python_of(source) == "\n".join(lines_of(source))
-
-
 def is_readable(text: str) -> bool:
     """True if Python can read *text*, as a cell: ``await`` may stand anywhere."""
     try:
