@@ -170,8 +170,7 @@ types: $(VENV)/.installed ## what is generated: TypeScript types, reference page
 test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# The tests of `map`, `eliza` and `local` lie beside the core's.
-CORE_TESTS = $(filter-out $(patsubst %,tests/unit/%/,plugins batch eliza local),$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
+CORE_TESTS = $(filter-out tests/unit/plugins/,$(wildcard tests/unit/*/)) $(wildcard tests/unit/test_*.py)
 
 test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 7 min)
 	AGENTNB_PLUGINS= $(PYTEST) $(CORE_TESTS) --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
@@ -243,8 +242,8 @@ soak: $(VENV)/.installed ## the delivery schedules and orders of undos, 50,000 o
 		tests/unit/ahp/test_bad_input.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
 	AGENTNB_AHP_CONNECTIONS=10000 $(PYTEST) tests/kernel/test_many_connections.py $(PYTEST_ARGS)
 	AGENTNB_UNDOS=50000 $(PYTEST) tests/unit/changes/test_undo_machine.py tests/unit/host/test_undo_turns.py --numprocesses $(WORKERS) $(PYTEST_ARGS)
-	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/batch/test_batch_machine.py $(PYTEST_ARGS)
-	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/batch/test_bad_input.py -k memory $(PYTEST_ARGS)
+	AGENTNB_BATCHES=300 $(PYTEST) tests/unit/plugins/map/test_batch_machine.py $(PYTEST_ARGS)
+	AGENTNB_BATCH_ASKED=20000 AGENTNB_BATCH_ANSWERED=1000000 $(PYTEST) tests/unit/plugins/map/test_bad_input.py -k memory $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed $(STATIC) chromium ## measure, print a table with ratios (about half an hour)
 	$(BIN)/python -m tests.benchmarks

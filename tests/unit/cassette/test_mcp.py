@@ -20,7 +20,7 @@ from agentnb.cassette.recording import Header, WireEvent
 from agentnb.kernel.bridge import SOCKET, TOKEN
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import lines, recorded
-from tests.unit.eliza.patient import environment
+from tests.unit.plugins.eliza.patient import environment
 
 AGENTNB = (sys.executable, "-m", "agentnb")
 AGENT = (sys.executable, str(ROOT / "tests/agents/uses_mcp.py"))

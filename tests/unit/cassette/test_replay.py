@@ -16,7 +16,7 @@ import pytest
 
 from agentnb.cassette import file
 from tests.unit.cassette.conversation import recorded
-from tests.unit.eliza.patient import COMMAND, ROOT, Patient, environment, visit
+from tests.unit.plugins.eliza.patient import COMMAND, ROOT, Patient, environment, visit
 from tests.unit.running import run
 
 NO_FILES = {"AGENTNB_CASSETTE_FILES": "off"}

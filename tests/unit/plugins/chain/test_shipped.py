@@ -13,9 +13,9 @@ import agentnb
 from agentnb import Session, UsageError
 from agentnb.components import Component
 from agentnb.kernel.code_runner import NotebookCell, NotebookView
-from agentnb.plugins.chain.components.context import Context, outline
+from agentnb.plugins.chain.components.context import ContextComponent, outline
 from agentnb.plugins.chain.components.listing import listing
-from agentnb.plugins.chain.components.rules import LONGEST, Rules
+from agentnb.plugins.chain.components.rules import LONGEST, RulesComponent
 from agentnb.plugins.chain.components.shipped_components import shipped
 from agentnb.plugins.chain.components.walkthrough import Walkthrough
 from agentnb.plugins.chain.components.wire_log import WireLog
@@ -27,7 +27,7 @@ HELLO = [{"type": "text", "text": "hello"}]
 
 async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]:
     """The first prompt of a session in *folder* as the agent gets it, and how many blocks the second one has."""
-    rules = Rules()
+    rules = RulesComponent()
     await rules.on_initialize({"agentInfo": {"name": agent}})
     await rules.on_opened("s", {"cwd": str(folder)})
     first = await rules.on_prompt("s", HELLO)
@@ -43,7 +43,7 @@ async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
     assert second == 1
     assert await first_prompt(tmp_path, "OpenCode") == ("hello", 1)
     assert await first_prompt(tmp_path / "nowhere") == ("hello", 1)
-    assert Rules().tokens(tmp_path) == (0, 2)
+    assert RulesComponent().tokens(tmp_path) == (0, 2)
 
 
 async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
 
 def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
     """Without a kernel it says so; an outline has the headings and the first line of each code cell."""
-    told = Context().surroundings()
+    told = ContextComponent().surroundings()
     assert f"environment {sys.prefix}" in told
     assert "\n- pytest " in told
     assert told.endswith("Notebook: none")
