@@ -1,7 +1,7 @@
 """The agent: one process that speaks ACP, launched, initialized and shared by sessions.
 
-Everything here runs on one loop. What the agent says goes to the :class:`agentnb.acp.listener.Listener` of its session;
-what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
+Everything here runs on one loop. What the agent says goes to the :class:`agentnb.acp.listener.SessionListener` of its
+session; what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answe
 from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
-from agentnb.agent.process import AgentProcess, startable
+from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
@@ -34,7 +34,7 @@ from agentnb.events.kinds import AGENT_INITIALIZED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agentnb.acp.listener import Listener, Tap
+    from agentnb.acp.listener import SessionListener, Tap
     from agentnb.acp.login import LoginWay
     from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
@@ -57,7 +57,7 @@ _ABILITIES = {
 class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
-    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = AgentProcess.spawn) -> None:
+    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
         self.info: dict[str, Any] = {}
         self.capabilities: dict[str, Any] = {}
         self.stopped = False
@@ -84,7 +84,7 @@ class Agent(Peer):
         client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
         tap: Tap | None = None,
-        spawn: Spawn = AgentProcess.spawn,
+        spawn: Spawn = SpawnedAgent.spawn,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``)."""
         path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
@@ -191,7 +191,7 @@ class Agent(Peer):
     # --- its sessions ---
 
     async def open_session(
-        self, request: OpenRequest, listener: Listener, timeout: float | None = None
+        self, request: OpenRequest, listener: SessionListener, timeout: float | None = None
     ) -> SessionOpened:
         """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``).
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.elicitation import ElicitationQuestion
     from agentnb.acp.login import LoginWay
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action
@@ -207,7 +207,7 @@ class _Nobody:
     def actions(self, actions: Sequence[Action]) -> None:
         """Pass over it."""
 
-    async def permission(self, question: PermissionQuestion) -> None:
+    async def permission(self, question: AcpPermissionRequest) -> None:
         """Nobody is there."""
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:

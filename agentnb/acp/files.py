@@ -21,8 +21,8 @@ from agentnb.rpc_message import INVALID_PARAMS, RpcError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentnb.acp.listener import Listener
-    from agentnb.policy.workspace import Workspace
+    from agentnb.acp.listener import SessionListener
+    from agentnb.policy.workspace import WorkspaceBoundary
 
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
@@ -33,7 +33,7 @@ TIMES = 5
 class Files:
     """The files of one session."""
 
-    def __init__(self, workspace: Workspace, listener: Listener) -> None:
+    def __init__(self, workspace: WorkspaceBoundary, listener: SessionListener) -> None:
         self._workspace = workspace
         self._listener = listener
 

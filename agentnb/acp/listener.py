@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.changes.model import FileChange
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
 
 
-class Listener(Protocol):
+class SessionListener(Protocol):
     """One session's host side; every method is called on the loop of the agent."""
 
     @property
@@ -31,7 +31,7 @@ class Listener(Protocol):
     def actions(self, actions: Sequence[Action]) -> None:
         """Accept what the agent said or a terminal of its did; empty where that changes nothing."""
 
-    async def permission(self, question: PermissionQuestion) -> str | None:
+    async def permission(self, question: AcpPermissionRequest) -> str | None:
         """Answer a permission request with the id of one of its options; None: the turn was cancelled."""
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:

@@ -10,7 +10,7 @@ import msgspec
 from agentnb.acp.fields import objects, text
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     """One session that an agent keeps (ACP ``SessionInfo``)."""
 
     session_id: str
@@ -23,7 +23,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """One page of sessions."""
 
-    sessions: tuple[Kept, ...]
+    sessions: tuple[ListedSession, ...]
     next_cursor: str | None = None
 
 
@@ -33,8 +33,8 @@ def read_page(answer: dict[str, Any]) -> Page:
     return Page(sessions=tuple(found), next_cursor=text(answer.get("nextCursor")))
 
 
-def _kept(each: dict[str, Any], session_id: str) -> Kept:
-    return Kept(
+def _kept(each: dict[str, Any], session_id: str) -> ListedSession:
+    return ListedSession(
         session_id=session_id,
         cwd=text(each.get("cwd")) or "",
         title=text(each.get("title")) or "",

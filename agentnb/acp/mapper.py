@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp import session_words
 from agentnb.acp.agent_terminals import terminal_actions
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.place import Place, find, of_call, own
 from agentnb.acp.session_words import map_session
 from agentnb.acp.tool_calls import details_of, known, merged, tool_call_actions, tool_input, tool_name
+from agentnb.acp.update_target import UpdateTarget, find, of_call, own
 from agentnb.state import (
     ChatDelta,
     ChatReasoning,
@@ -141,7 +141,7 @@ def _option(option: dict[str, Any]) -> ConfirmationOption:
 
 def _said(
     update: dict[str, Any],
-    place: Place,
+    place: UpdateTarget,
     part_type: type[MarkdownResponsePart | ReasoningResponsePart],
     delta_type: type[ChatDelta | ChatReasoning],
 ) -> tuple[Action, ...] | None:
@@ -160,7 +160,7 @@ def _said(
             return None
 
 
-def _repeated(update: dict[str, Any], chat: ChatState, place: Place) -> tuple[Action, ...] | None:
+def _repeated(update: dict[str, Any], chat: ChatState, place: UpdateTarget) -> tuple[Action, ...] | None:
     """The user's words: an echo of the prompt, an old conversation replayed, or words put in by someone else."""
     match update.get("content"):
         case {"type": "text", "text": str(words)}:
@@ -173,7 +173,7 @@ def _repeated(update: dict[str, Any], chat: ChatState, place: Place) -> tuple[Ac
             return None
 
 
-def _words(words: str, chat: ChatState, place: Place) -> tuple[Action, ...]:
+def _words(words: str, chat: ChatState, place: UpdateTarget) -> tuple[Action, ...]:
     last = place.last
     if isinstance(last, UserMessageResponsePart):
         delta = XUserMessageDelta(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time)
@@ -183,7 +183,7 @@ def _words(words: str, chat: ChatState, place: Place) -> tuple[Action, ...]:
     return _part(place, UserMessageResponsePart(id=place.part_id(), content=words))
 
 
-def _echoes(words: str, place: Place) -> bool:
+def _echoes(words: str, place: UpdateTarget) -> bool:
     """Whether *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
     prompt = place.message.text
     if place.late and place.parts:
@@ -191,7 +191,9 @@ def _echoes(words: str, place: Place) -> bool:
     return words.strip() == prompt.strip() or (not place.parts and words in prompt)
 
 
-def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: bool) -> tuple[Action, ...] | None:
+def _tool_call(
+    update: dict[str, Any], chat: ChatState, place: UpdateTarget, *, anew: bool
+) -> tuple[Action, ...] | None:
     call_id = text(update.get("toolCallId"))
     if call_id is None:
         return None
@@ -204,7 +206,7 @@ def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: b
     return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
 
 
-def _plan(plan: dict[str, Any], plan_id: str | None, place: Place) -> tuple[Action, ...] | None:
+def _plan(plan: dict[str, Any], plan_id: str | None, place: UpdateTarget) -> tuple[Action, ...] | None:
     listed = plan.get("entries")
     if not isinstance(listed, list):
         return None
@@ -229,29 +231,29 @@ def _entry(entry: dict[str, Any]) -> PlanEntry:
     )
 
 
-def _plan_part(place: Place, plan_id: str | None) -> PlanResponsePart | None:
+def _plan_part(place: UpdateTarget, plan_id: str | None) -> PlanResponsePart | None:
     at = place.parts.find_plan(plan_id)
     part = place.parts[at] if at >= 0 else None
     return part if isinstance(part, PlanResponsePart) else None
 
 
-def _plan_removed(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+def _plan_removed(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     there = _plan_part(place, text(update.get("planId")))
     if there is None:
         return ()
     return place.act(XPartRemoved(turn_id=place.turn_id, part_id=there.id, time=place.time))
 
 
-def _block(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+def _block(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     return _part(place, ContentResponsePart(id=place.part_id(), block=update["content"]))
 
 
-def _raw(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+def _raw(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     name = text(update.get("sessionUpdate")) or "update"
     return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
 
 
-def _part(place: Place, part: Any) -> tuple[Action, ...]:
+def _part(place: UpdateTarget, part: Any) -> tuple[Action, ...]:
     return place.act(ChatResponsePart(turn_id=place.turn_id, part=part, time=place.time))
 
 

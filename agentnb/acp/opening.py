@@ -18,7 +18,7 @@ from agentnb.state import Action
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.acp.peer import Peer
     from agentnb.acp.sessions import Route, Sessions
 
@@ -55,7 +55,7 @@ class Opening:
         sessions: Sessions,
         request: OpenRequest,
         params: dict[str, Any],
-        listener: Listener,
+        listener: SessionListener,
         *,
         on_unwanted: Callable[[str], None],
     ) -> None:

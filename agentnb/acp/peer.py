@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.acp.failure import answered, refused
 from agentnb.agent.catalog import root_hint
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.agent.refused_access import kept_from
 from agentnb.errors import AgentDied, AgentError, AgentnbError, AgentRefused, AgentStartFailed, CassetteMismatch
 from agentnb.events.kinds import AGENT_DIED, AGENT_SPAWNED, AGENT_STOPPED, CASSETTE_MISMATCHED
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Done = Callable[[Any, AgentnbError | None], None]
 
     class Spawn(Protocol):
-        """Starts a process (:meth:`agentnb.agent.process.AgentProcess.spawn`)."""
+        """Starts a process (:meth:`agentnb.agent.process.SpawnedAgent.spawn`)."""
 
         async def __call__(
             self,
@@ -63,7 +63,7 @@ class Peer:
         on_request: Requests,
         on_lost: Lost,
         tap: Tap | None = None,
-        spawn: Spawn = AgentProcess.spawn,
+        spawn: Spawn = SpawnedAgent.spawn,
     ) -> None:
         self.spec = spec
         self.tap = tap

@@ -27,8 +27,8 @@ from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTermina
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.acp.listener import Listener
-    from agentnb.policy.workspace import Workspace
+    from agentnb.acp.listener import SessionListener
+    from agentnb.policy.workspace import WorkspaceBoundary
 
 DEFAULT_LIMIT = 1024 * 1024
 """Bytes kept when the agent names no limit."""
@@ -40,7 +40,7 @@ _BURST = 256 * 1024
 class Terminal:
     """One command, running or ended."""
 
-    def __init__(self, limit: int, listener: Listener) -> None:
+    def __init__(self, limit: int, listener: SessionListener) -> None:
         self.id = f"term-{uuid.uuid4().hex[:12]}"
         self.ended = asyncio.Event()
         self.truncated = False
@@ -148,8 +148,8 @@ class Terminals:
 
     def __init__(
         self,
-        workspace: Workspace,
-        listener: Listener,
+        workspace: WorkspaceBoundary,
+        listener: SessionListener,
         confined: Callable[[Sequence[str]], list[str]] = list,
     ) -> None:
         self._confined = confined

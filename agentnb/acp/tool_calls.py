@@ -35,7 +35,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.acp.place import Place
+    from agentnb.acp.update_target import UpdateTarget
     from agentnb.state import Action, TerminalView, ToolCallState, ToolContent
 
 _ERROR_CHARACTERS = 500
@@ -47,10 +47,10 @@ def tool_call_actions(
     update: dict[str, Any],
     call_id: str,
     call: ToolCallState | None,
-    place: Place,
+    place: UpdateTarget,
     terminals: Sequence[TerminalView] = (),
 ) -> list[Action]:
-    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`.
+    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`UpdateTarget.act`.
 
     The status follows the outcome: a call whose command ended with an exit code other than 0, or by a signal, has
     failed, also where the agent calls it completed.
@@ -69,7 +69,7 @@ def tool_call_actions(
 
 
 def known(
-    update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place, details: ToolCallDetails
+    update: dict[str, Any], call_id: str, call: ToolCallState | None, place: UpdateTarget, details: ToolCallDetails
 ) -> tuple[Action, ...]:
     """Announce the call if it is new, else take over what *update* says anew (its *details* are read already)."""
     title, meta = text(update.get("title")), _meta(update)
@@ -145,7 +145,7 @@ def tool_input(details: ToolCallDetails) -> str | None:
     return raw if isinstance(raw, str) else _json(raw)
 
 
-def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> ChatToolCallReady:
+def _ready(place: UpdateTarget, call_id: str, title: str, details: ToolCallDetails) -> ChatToolCallReady:
     return ChatToolCallReady(
         turn_id=place.turn_id,
         tool_call_id=call_id,
@@ -157,7 +157,13 @@ def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> 
 
 
 def _end(
-    place: Place, call_id: str, call: ToolCallState | None, title: str, details: ToolCallDetails, *, failure: str | None
+    place: UpdateTarget,
+    call_id: str,
+    call: ToolCallState | None,
+    title: str,
+    details: ToolCallDetails,
+    *,
+    failure: str | None,
 ) -> list[Action]:
     success = failure is None
     error = None if failure is None else ToolCallError(message=failure)

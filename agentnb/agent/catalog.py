@@ -23,7 +23,7 @@ from agentnb.agent.confinement_choice import checked_confining
 from agentnb.agent.description_problem import problem
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
-from agentnb.agent.registry import Runner, older, runner_of
+from agentnb.agent.registry import PackageRunner, older, runner_of
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
@@ -146,7 +146,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     confinement: Needs | None = None
     confine: bool | str | tuple[str, ...] | None = None
     asks: Asks | None = None
-    runner: Runner | None = None
+    runner: PackageRunner | None = None
     origin: str = "command"
 
 
@@ -184,7 +184,7 @@ def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_
     return find(spec.command[0], path)
 
 
-def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> Runner | None:
+def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> PackageRunner | None:
     """How *spec* is run from a package index where it is not installed; None where the program for that is missing."""
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
@@ -266,14 +266,14 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
     return specs
 
 
-def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> Runner | None:
+def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | None:
     """How the registry runs *spec*; None where that is a version that does not work here."""
     if spec.min_version is not None and older(agent.version, spec.min_version):
         return None
     return runner_of(agent, spec.python)
 
 
-def _own_runner(spec: AgentSpec) -> Runner | None:
+def _own_runner(spec: AgentSpec) -> PackageRunner | None:
     """How the snapshot runs *spec*, whatever a newer registry says."""
     for agent in registry.snapshot().agents:
         if agent.id in (spec.registry or (spec.name,)):

@@ -82,10 +82,10 @@ class Ring:
 
 
 class RunningProcess(Protocol):
-    """What runs for a client: an agent's process (:class:`AgentProcess`), or a chain that looks like one."""
+    """What runs for a client: an agent's process (:class:`SpawnedAgent`), or a chain that looks like one."""
 
     @property
-    def agent(self) -> AgentProcess:
+    def agent(self) -> SpawnedAgent:
         """The agent's own process."""
         ...
 
@@ -101,7 +101,7 @@ class RunningProcess(Protocol):
         """End it and everything it started."""
 
 
-class AgentProcess:
+class SpawnedAgent:
     """A running agent."""
 
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ class AgentProcess:
         confine: Confine | None = None,
         on_output: Callable[[bytes], None] = lambda _: None,
         on_end: Callable[[], None] = lambda: None,
-    ) -> AgentProcess:
+    ) -> SpawnedAgent:
         """Start the agent in a process group of its own."""
         said = {**spec.env, **(env or {})}
         whole = inherited(said)
@@ -166,7 +166,7 @@ class AgentProcess:
         return process
 
     @property
-    def agent(self) -> AgentProcess:
+    def agent(self) -> SpawnedAgent:
         """It: what runs is the agent alone (:class:`RunningProcess`)."""
         return self
 

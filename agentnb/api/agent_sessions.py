@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from agentnb.acp.listing import Kept
+    from agentnb.acp.listing import ListedSession
 
 
 class AgentSession(NamedTuple):
@@ -168,7 +168,7 @@ def logout(
     within(host, logged_out(host, asked), timeout, asked.spec.title)
 
 
-def _row(kept: Kept, agent: str) -> AgentSession:
+def _row(kept: ListedSession, agent: str) -> AgentSession:
     return AgentSession(
         id=kept.session_id, title=kept.title, cwd=kept.cwd, updated=kept.updated, agent=agent, raw=kept.raw
     )

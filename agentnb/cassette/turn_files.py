@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.listener import ChangedFile
 from agentnb.cassette.changed_files import recorded_files
-from agentnb.changes.coverage import Limits
+from agentnb.changes.coverage import SnapshotLimits
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.errors import AgentnbError, ChangesError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agentnb.cassette.recording import Exchange, RecordedFile
-    from agentnb.changes.model import FileChange, Snapshot, Version
+    from agentnb.changes.model import FileChange, FileVersion, Snapshot
 
 FIRST_SECONDS = 20.0
 """How long a prompt waits for the first snapshot of a workspace; a larger one is covered by named files only."""
@@ -92,7 +92,7 @@ class TurnFiles:
             self._stores[workspace] = ChangeStore(
                 self._folder.path / str(len(self._stores)),
                 workspace,
-                limits=Limits(seconds=FIRST_SECONDS),
+                limits=SnapshotLimits(seconds=FIRST_SECONDS),
                 is_sensitive=lambda path: secret_pattern(path) is not None,
             )
         return self._stores[workspace]
@@ -108,7 +108,7 @@ def _changed_file(store: ChangeStore, change: FileChange) -> ChangedFile:
     return ChangedFile(change, _content(store, change.before), _content(store, change.after), is_sensitive)
 
 
-def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+def _content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
     """The content of *version*; None where it is not stored."""
     try:
         return None if version is None or version.blob is None else store.content(version)

@@ -16,9 +16,9 @@ from agentnb.changes.model import (
     UNKNOWN,
     Conflict,
     FileChange,
+    FileVersion,
     Mode,
     Step,
-    Version,
     folders_above,
     path_to_json,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Choice
 
 
-class Entry(NamedTuple):
+class PathState(NamedTuple):
     """The file, link or folder at a path, as it is now."""
 
     mode: Mode
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Plan:
+class ApplyPlan:
     """What to do, and what came of it."""
 
     operations: list[Operation] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Wish(NamedTuple):
     """What a path shall be, and what it is."""
 
     path: str
-    entry: Entry | None
+    entry: PathState | None
     mode: Mode | None
     content: bytes
 
@@ -74,7 +74,7 @@ class Planner:
         self,
         workspace: Path,
         *,
-        read: Callable[[Version], bytes],
+        read: Callable[[FileVersion], bytes],
         write: Callable[[bytes], str],
         is_stored: Callable[[str], bool],
         digest: Callable[[bytes], str],
@@ -87,7 +87,7 @@ class Planner:
         self._digest = digest
         self._most = most
 
-    def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
+    def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> ApplyPlan:
         """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
@@ -109,7 +109,7 @@ class Planner:
             raise conflict(conflicts)
         return self._operations(wishes)
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> PathState | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
         try:
             *above, name = path.split("/")
@@ -119,14 +119,14 @@ class Planner:
             return None
         if stat.S_ISDIR(state.st_mode):
             with os.scandir(self._workspace / path) as entries:
-                return Entry("folder", state, has_entries=any(entries))
+                return PathState("folder", state, has_entries=any(entries))
         if stat.S_ISLNK(state.st_mode):
-            return Entry("link", state, content)
+            return PathState("link", state, content)
         if stat.S_ISREG(state.st_mode):
-            return Entry(file_mode(state), state, content)
+            return PathState(file_mode(state), state, content)
         raise ChangesError(f"{path} is no file any more.", hint="Remove it, and try again.")
 
-    def version(self, path: str, entry: Entry | None) -> Version | None:
+    def version(self, path: str, entry: PathState | None) -> FileVersion | None:
         """What is at a path, as a version whose content is not stored yet."""
         if entry is None:
             return None
@@ -134,13 +134,13 @@ class Planner:
             return FOLDER
         size = entry.state.st_size
         if entry.content is None:
-            return Version(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
+            return FileVersion(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
         if not self._is_stored(path):
-            return Version(digest=self._digest(entry.content), mode=entry.mode, size=size)
+            return FileVersion(digest=self._digest(entry.content), mode=entry.mode, size=size)
         name = blob_id(entry.content)
-        return Version(blob=name, digest=name, mode=entry.mode, size=len(entry.content))
+        return FileVersion(blob=name, digest=name, mode=entry.mode, size=len(entry.content))
 
-    def is_at(self, version: Version | None, path: str, entry: Entry | None) -> bool:
+    def is_at(self, version: FileVersion | None, path: str, entry: PathState | None) -> bool:
         """Whether *version* is what is there."""
         if version is None or entry is None:
             return version is None and entry is None
@@ -155,14 +155,14 @@ class Planner:
 
     # ------------------------------------------------------------ deciding
 
-    def _is_done(self, step: Step, entry: Entry | None) -> bool:
+    def _is_done(self, step: Step, entry: PathState | None) -> bool:
         if step.target == FOLDER:  # one that is there stays: others may want it gone
             return entry is None and step.base == FOLDER
         if step.target is not None:
             return self.is_at(step.target, step.path, entry)
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
-    def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
+    def _decide(self, step: Step, entry: PathState | None) -> Wish | Conflict | None:
         """What one step does: a wish, a conflict, or nothing since it is done.
 
         A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
@@ -179,7 +179,7 @@ class Planner:
             return self._merged(step, base, target, entry)
         return self._conflict(step, entry)
 
-    def _merged(self, step: Step, base: Version, target: Version, entry: Entry) -> Wish | Conflict:
+    def _merged(self, step: Step, base: FileVersion, target: FileVersion, entry: PathState) -> Wish | Conflict:
         mode = target.mode if entry.mode == base.mode else entry.mode
         try:
             before, wanted = self._read(base), self._read(target)
@@ -196,7 +196,7 @@ class Planner:
             return Wish(step.path, entry, mode, merged)
         return self._conflict(step, entry, merged)
 
-    def _conflict(self, step: Step, entry: Entry | None, merged: bytes | None = None) -> Conflict:
+    def _conflict(self, step: Step, entry: PathState | None, merged: bytes | None = None) -> Conflict:
         current = self.version(step.path, entry)
         if current is not None and current.blob is not None and entry is not None and entry.content is not None:
             self._write(entry.content)  # so that it can be shown
@@ -208,7 +208,7 @@ class Planner:
             merged=None if merged is None else merged.decode("utf-8"),
         )
 
-    def _target(self, step: Step, entry: Entry | None) -> Wish:
+    def _target(self, step: Step, entry: PathState | None) -> Wish:
         target = step.target
         if target is None:
             return Wish(step.path, entry, None, b"")
@@ -261,8 +261,8 @@ class Planner:
 
     # ------------------------------------------------------------ the plan
 
-    def _operations(self, wishes: list[Wish]) -> Plan:
-        plan = Plan()
+    def _operations(self, wishes: list[Wish]) -> ApplyPlan:
+        plan = ApplyPlan()
         going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
         written = [each for each in wishes if each.mode not in {None, "folder"}]
@@ -285,7 +285,7 @@ class Planner:
             self._write_one(plan, each)
         return plan
 
-    def _write_one(self, plan: Plan, wish: Wish) -> None:
+    def _write_one(self, plan: ApplyPlan, wish: Wish) -> None:
         number = len(plan.operations)
         blob, is_link = blob_id(wish.content), wish.mode == "link"
         like = wish.entry.state if wish.entry is not None else None
@@ -294,16 +294,16 @@ class Planner:
 
     def _changes(self, wishes: list[Wish], emptied: list[str], made: list[str]) -> list[FileChange]:
         """All that changes, folders with files in them too; contents are stored."""
-        before: dict[str, Version | None] = dict.fromkeys(emptied, FOLDER)
+        before: dict[str, FileVersion | None] = dict.fromkeys(emptied, FOLDER)
         before |= {each.path: self._before(each) for each in wishes if each.path not in before}
-        after: dict[str, Version | None] = dict.fromkeys(made, FOLDER)
+        after: dict[str, FileVersion | None] = dict.fromkeys(made, FOLDER)
         after |= {each.path: self._after(each) for each in wishes if each.mode not in {None, "folder"}}
         return [
             FileChange(path=path, before=before.get(path), after=after.get(path))
             for path in sorted(before.keys() | after.keys())
         ]
 
-    def _before(self, wish: Wish) -> Version | None:
+    def _before(self, wish: Wish) -> FileVersion | None:
         before = self.version(wish.path, wish.entry)
         if before is not None and not before.is_stored:
             why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
@@ -313,9 +313,11 @@ class Planner:
             self._write(wish.entry.content)
         return before
 
-    def _after(self, wish: Wish) -> Version | None:
+    def _after(self, wish: Wish) -> FileVersion | None:
         blob = self._write(wish.content)
-        return None if wish.mode is None else Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+        return (
+            None if wish.mode is None else FileVersion(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+        )
 
     def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
         """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""

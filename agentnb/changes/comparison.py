@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.changes.ignore import Rule, is_ignored, read_rules
-from agentnb.changes.model import FOLDER, UNKNOWN, FileChange, Snapshot, Version, path_from_json
+from agentnb.changes.ignore import IgnoreRule, is_ignored, read_rules
+from agentnb.changes.model import FOLDER, UNKNOWN, FileChange, FileVersion, Snapshot, path_from_json
 from agentnb.changes.moves import with_moves
 from agentnb.errors import ChangesError
 
@@ -26,14 +26,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     snapshot: Snapshot
     tree: str = ""
-    extras: dict[str, Version] = {}
+    extras: dict[str, FileVersion] = {}
     folders: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
     owner: str = ""
 
     @property
-    def others(self) -> dict[str, Version]:
+    def others(self) -> dict[str, FileVersion]:
         """The versions that the tree does not have, by path."""
         found = {path_from_json(path): each for path, each in self.extras.items()}
         return found | {path_from_json(path): FOLDER for path in self.folders}
@@ -43,7 +43,7 @@ def compare(
     old: Manifest,
     new: Manifest,
     engine: Engine,
-    read: Callable[[Version], bytes],
+    read: Callable[[FileVersion], bytes],
     between: Iterable[Manifest] = (),
 ) -> tuple[FileChange, ...]:
     """The files that changed between two snapshots, by path."""
@@ -58,8 +58,8 @@ def compare(
     gone = {path_from_json(each.path) for each in new.snapshot.not_covered}
     changes = []
     for path, (before, after) in found.items():
-        first = Version(digest=UNKNOWN) if before is None and path in unknown else before
-        last = Version(digest=UNKNOWN) if after is None and path in gone else after
+        first = FileVersion(digest=UNKNOWN) if before is None and path in unknown else before
+        last = FileVersion(digest=UNKNOWN) if after is None and path in gone else after
         if first != last:
             changes.append(FileChange(path=path, before=first, after=last))
     return with_moves(changes, read)
@@ -115,13 +115,13 @@ def _begin_later(found: Differences, paths: list[str], middle: Manifest, new: Ma
             found.pop(path, None)
 
 
-def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, Version]:
+def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, FileVersion]:
     known = {path: version for path, version in manifest.others.items() if path in paths}
     others = [path for path in paths if path not in known]
     return known | (engine.find(manifest.tree, others) if manifest.tree and others else {})
 
 
-def _old_rules(version: Version | None, engine: Engine) -> tuple[Rule, ...]:
+def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule, ...]:
     if version is None or version.blob is None:
         return ()
     try:

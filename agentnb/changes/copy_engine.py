@@ -26,7 +26,7 @@ from agentnb.changes.coverage import (
     signature,
 )
 from agentnb.changes.ignore import read_rules
-from agentnb.changes.model import Version, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import FileVersion, folders_above, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
 from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_record
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.changes.coverage import Look
+    from agentnb.changes.coverage import WorkspaceLook
     from agentnb.changes.folder_scan import FolderScan
     from agentnb.changes.model import Differences
 
@@ -46,7 +46,7 @@ MOST_FILES = 20_000
 class Known(msgspec.Struct, frozen=True, array_like=True):
     """A file as it was stored last."""
 
-    version: Version
+    version: FileVersion
     signature: Signature
     read_at: int
 
@@ -65,7 +65,7 @@ class CopyEngine:
         self._trees = ObjectFolder(folder / "trees")
         self._index = folder / "index.json"
         self._known = self._read_index()
-        self._cache: tuple[str, dict[str, Version]] = ("", {})
+        self._cache: tuple[str, dict[str, FileVersion]] = ("", {})
         self._last: str | None = None
 
     @property
@@ -73,7 +73,7 @@ class CopyEngine:
         """How many files the last tree has."""
         return len(self._known)
 
-    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+    def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
         paths: dict[str, None] = dict.fromkeys(self._known)
         if not tracked_only:
@@ -110,7 +110,7 @@ class CopyEngine:
             path: (old.get(path), new.get(path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)
         }
 
-    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
         wanted = frozenset(paths)
         found = self._tree(tree).items()
@@ -148,7 +148,7 @@ class CopyEngine:
             if name not in kept:
                 self._objects.remove(name)
 
-    def _look_at(self, path: str, look: Look) -> Known | None:
+    def _look_at(self, path: str, look: WorkspaceLook) -> Known | None:
         """The version of one file, read only where the file system says that it changed."""
         full = f"{self._root}/{path}"
         try:
@@ -171,14 +171,14 @@ class CopyEngine:
         if known is None or known.version.blob != name:
             self._objects.write(content)
         mode = "link" if stat.S_ISLNK(state.st_mode) else file_mode(state)
-        return Known(Version(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
+        return Known(FileVersion(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
 
-    def _tree(self, name: str) -> dict[str, Version]:
+    def _tree(self, name: str) -> dict[str, FileVersion]:
         if self._cache[0] != name:
             raw = self._trees.read(name)
             if raw is None:
                 raise ContentNotStored(f"The tree {name} is stored no longer.")
-            tree = msgspec.json.decode(raw, type=dict[str, Version])
+            tree = msgspec.json.decode(raw, type=dict[str, FileVersion])
             self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
         return self._cache[1]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agentnb.changes.ignore import Rule, is_ignored
-from agentnb.changes.model import NotCovered, Version, Why, path_to_json
+from agentnb.changes.ignore import IgnoreRule, is_ignored
+from agentnb.changes.model import FileVersion, NotCovered, Why, path_to_json
 from agentnb.errors import ChangesUnavailable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class SnapshotLimits:
     """How much is covered and stored."""
 
     files: int = 100_000
@@ -78,7 +78,7 @@ class Limits:
     lock_seconds: float = 30.0
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Limits:
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> SnapshotLimits:
         """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind."""
         said = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
         number, unit = (said[:-1], "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
@@ -118,23 +118,23 @@ class HashedFile(NamedTuple):
     """A sensitive file that was hashed."""
 
     signature: Signature
-    version: Version
+    version: FileVersion
     read_at: int
 
 
 @dataclass
-class Look:
+class WorkspaceLook:
     """One look at the workspace: decides about each path, and collects what no engine stores."""
 
     workspace: Path
-    limits: Limits
+    limits: SnapshotLimits
     is_sensitive: Callable[[str], bool]
     digest: Callable[[bytes], str]
     named: frozenset[str] = frozenset()
     clock_ns: int = 0
-    own: tuple[Rule, ...] = ()
+    own: tuple[IgnoreRule, ...] = ()
     known: dict[str, HashedFile] = field(default_factory=dict)
-    extras: dict[str, Version] = field(default_factory=dict)
+    extras: dict[str, FileVersion] = field(default_factory=dict)
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
     environments: set[str] = field(default_factory=set)
@@ -211,7 +211,7 @@ class Look:
     def _file(self, path: str, state: os.stat_result) -> Verdict:
         if state.st_size > self.limits.file_bytes:
             digest = f"unread:{state.st_size}:{state.st_mtime_ns}"
-            self.extras[path] = Version(digest=digest, mode=file_mode(state), size=state.st_size)
+            self.extras[path] = FileVersion(digest=digest, mode=file_mode(state), size=state.st_size)
             limit = self.limits.file_bytes // 1024**2
             return self.leave(path, "large", f"It is larger than {limit} MB; its contents are not stored.")
         if self.is_sensitive(path):
@@ -231,7 +231,7 @@ class Look:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
             except OSError as error:
                 return self.unreadable(path, error)
-            version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
+            version = FileVersion(digest=self.digest(content), mode=file_mode(state), size=len(content))
             self.known[path] = seen = HashedFile(signature(state), version, read_at)
         self.extras[path] = seen.version
         return "skip"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
 from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
-from agentnb.changes.model import Mode, Version
+from agentnb.changes.model import FileVersion, Mode
 from agentnb.changes.objects import ObjectFolder
 from agentnb.changes.packed_contents import PackedContents
 from agentnb.changes.repository import folder_rules
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from agentnb.changes.coverage import Look
+    from agentnb.changes.coverage import WorkspaceLook
     from agentnb.changes.git_program import InstalledGit
     from agentnb.changes.model import Differences
 
@@ -67,7 +67,7 @@ class GitEngine:
             return 0
         return int.from_bytes(head[8:12], "big")
 
-    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+    def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
         self._git.prepare()
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
@@ -131,9 +131,9 @@ class GitEngine:
             for path, (old_mode, new_mode, old, new, _) in found.items()
         }
 
-    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
-        found: dict[str, Version] = {}
+        found: dict[str, FileVersion] = {}
         for line in self._listed_in(tree, paths, "-r", "-l"):
             head, _, path = line.partition(b"\t")
             mode, _, blob, size = head.split()
@@ -182,7 +182,7 @@ class GitEngine:
             self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
 
-    def _update(self, look: Look, until: float, *, tracked_only: bool) -> list[str]:
+    def _update(self, look: WorkspaceLook, until: float, *, tracked_only: bool) -> list[str]:
         """One look, and what it found stored; gives nested repositories that git did not look into yet."""
         found, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
@@ -216,7 +216,7 @@ class GitEngine:
             old, more_old = waiting.result()
         return old + new, more_new or more_old
 
-    def _forced(self, look: Look, others: set[str]) -> list[str]:
+    def _forced(self, look: WorkspaceLook, others: set[str]) -> list[str]:
         """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
         fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
         if not fresh:
@@ -232,7 +232,7 @@ class GitEngine:
         return forced
 
     @staticmethod
-    def _sorted(look: Look, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
+    def _sorted(look: WorkspaceLook, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
         adds: list[str] = []
         removes: list[str] = []
         for path in tracked:
@@ -242,7 +242,7 @@ class GitEngine:
         adds += [path for path in others if look.verdict(path) == "store"]
         return adds, removes
 
-    def _store(self, paths: list[str], look: Look, until: float) -> None:
+    def _store(self, paths: list[str], look: WorkspaceLook, until: float) -> None:
         for first in range(0, len(paths), _BATCH):
             left = until - time.monotonic()
             if left <= 0:
@@ -264,7 +264,7 @@ class GitEngine:
         is_late = state.st_ctime_ns >= self._doubted_ns
         return is_late and int(state.st_mtime) < int(state.st_ctime)
 
-    def _read_young_again(self, look: Look, until: float) -> None:
+    def _read_young_again(self, look: WorkspaceLook, until: float) -> None:
         """Read the files again that were young with the last look; an entry without times counts as changed."""
         paths = sorted(path for path in self._young if look.verdict(path) == "store")
         self._young.intersection_update(paths)
@@ -276,7 +276,7 @@ class GitEngine:
             tracked = [os.fsdecode(each.partition(b"\t")[2]) for each in entries.split(b"\0") if each]
             self._store(tracked, look, until)
 
-    def _add(self, paths: list[str], look: Look, seconds: float) -> None:
+    def _add(self, paths: list[str], look: WorkspaceLook, seconds: float) -> None:
         """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
         until = time.monotonic() + seconds
         if self._packs_at_once and len(paths) >= _AT_ONCE:
@@ -310,7 +310,7 @@ class GitEngine:
         for left in [*(self._git.folder / "objects").glob("*/tmp_*"), self._git.folder / "index.lock"]:
             left.unlink(missing_ok=True)
 
-    def _first_of(self, nested: str, look: Look) -> list[str]:
+    def _first_of(self, nested: str, look: WorkspaceLook) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""
         rules = folder_rules(self._workspace / nested)
         for folder, folders, files in os.walk(self._workspace / nested):
@@ -332,11 +332,11 @@ class GitEngine:
         return sizes | {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
 
 
-def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | None:
+def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> FileVersion | None:
     if mode == b"000000":
         return None
     name = blob.decode()
-    return Version(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
+    return FileVersion(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
 
 
 def _is_empty(folder: Path) -> bool:

@@ -18,7 +18,7 @@ MOST_LINES = 2_000
 """Of an ignore file that is read here; git reads all of it."""
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One line of an ignore file."""
 
     parts: tuple[str, ...]
@@ -27,12 +27,12 @@ class Rule(NamedTuple):
     ignores: bool
 
 
-def read_rules(text: str) -> tuple[Rule, ...]:
+def read_rules(text: str) -> tuple[IgnoreRule, ...]:
     r"""The rules of an ignore file, in order."""
     return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 
-def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | None:
+def decide(rules: tuple[IgnoreRule, ...], path: str, *, is_folder: bool) -> bool | None:
     r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
     parts = path.split("/")
     for rule in reversed(rules):
@@ -43,7 +43,7 @@ def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | Non
     return None
 
 
-def is_ignored(rules: tuple[Rule, ...], path: str) -> bool:
+def is_ignored(rules: tuple[IgnoreRule, ...], path: str) -> bool:
     """Whether an ignore file alone ignores the file *path*, or a folder that it is in."""
     parts = path.split("/")
     for count in range(1, len(parts)):
@@ -92,7 +92,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
         return re.compile(r"(?!)")
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> IgnoreRule | None:
     line = line.removesuffix("\r")
     while line.endswith(" ") and not line.endswith("\\ "):
         line = line[:-1]
@@ -104,4 +104,4 @@ def _rule(line: str) -> Rule | None:
     line = line.rstrip("/") if only_folders else line
     anchored = "/" in line
     parts = tuple(line.removeprefix("/").split("/"))
-    return Rule(parts, anchored, only_folders, ignores) if line else None
+    return IgnoreRule(parts, anchored, only_folders, ignores) if line else None

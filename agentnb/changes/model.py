@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 """The digest of a version that existed, or may have existed, and was not looked at."""
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A path's content and kind at one moment.
 
     Args:
@@ -52,10 +52,10 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.blob is not None or self.mode == "folder"
 
 
-FOLDER = Version(mode="folder")
+FOLDER = FileVersion(mode="folder")
 """A folder; what is in it is listed by itself."""
 
-Differences: TypeAlias = dict[str, tuple[Version | None, Version | None]]
+Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]]
 """Paths with their earlier and later version; None where there is none."""
 
 
@@ -64,8 +64,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     path: str
     was: str | None = None
-    before: Version | None = None
-    after: Version | None = None
+    before: FileVersion | None = None
+    after: FileVersion | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -135,8 +135,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Brings one path from one version to another."""
 
     path: str
-    base: Version | None = None
-    target: Version | None = None
+    base: FileVersion | None = None
+    target: FileVersion | None = None
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -151,9 +151,9 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     path: str
-    base: Version | None = None
-    target: Version | None = None
-    current: Version | None = None
+    base: FileVersion | None = None
+    target: FileVersion | None = None
+    current: FileVersion | None = None
     merged: str | None = None
 
 

@@ -16,7 +16,7 @@ from agentnb.errors import ChangesError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentnb.changes.model import Version
+    from agentnb.changes.model import FileVersion
 
 MOST_FILES = 100
 MOST_BYTES = 1024**2
@@ -26,7 +26,7 @@ _SIMILAR = 0.5
 _SHORTEST = 16  # bytes; shorter files are equal by chance
 
 
-def with_moves(changes: Iterable[FileChange], read: Callable[[Version], bytes]) -> tuple[FileChange, ...]:
+def with_moves(changes: Iterable[FileChange], read: Callable[[FileVersion], bytes]) -> tuple[FileChange, ...]:
     """*changes*, by path, with what was moved as one change."""
     every = sorted(changes, key=lambda each: each.path)
     gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
@@ -44,15 +44,15 @@ def with_moves(changes: Iterable[FileChange], read: Callable[[Version], bytes]) 
     )
 
 
-def _blob(version: Version | None) -> str:
+def _blob(version: FileVersion | None) -> str:
     return "" if version is None or version.blob is None else version.blob
 
 
-def _can_move(version: Version | None) -> bool:
+def _can_move(version: FileVersion | None) -> bool:
     return version is not None and version.blob is not None and version.mode != "link" and version.size > 0
 
 
-def _equal(gone: dict[str, Version | None], new: dict[str, Version | None]) -> dict[str, str]:
+def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None]) -> dict[str, str]:
     """New paths with the old path of the same content; of several, the one with the same name, else the first."""
     by_blob: dict[str, list[str]] = {}
     for path, version in gone.items():
@@ -68,7 +68,7 @@ def _equal(gone: dict[str, Version | None], new: dict[str, Version | None]) -> d
 
 
 def _similar(
-    gone: dict[str, Version | None], new: dict[str, Version | None], read: Callable[[Version], bytes]
+    gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None], read: Callable[[FileVersion], bytes]
 ) -> dict[str, str]:
     if len(gone) > MOST_FILES or len(new) > MOST_FILES:
         return {}
@@ -90,7 +90,7 @@ def _similar(
     return found
 
 
-def _lines(version: Version | None, read: Callable[[Version], bytes]) -> Counter[bytes]:
+def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:
     """The lines of a text, with how often each occurs; none where it is no text, or too short to tell."""
     if version is None or not _SHORTEST <= version.size <= MOST_BYTES:
         return Counter()

@@ -43,7 +43,7 @@ class Applied(msgspec.Struct, frozen=True):
     blobs: tuple[str, ...]
 
 
-class Records:
+class SnapshotRecords:
     """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`.
 
     Args:

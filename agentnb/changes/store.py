@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from agentnb.changes.apply import Planner
 from agentnb.changes.comparison import Manifest, compare
 from agentnb.changes.copy_engine import MOST_FILES, CopyEngine
-from agentnb.changes.coverage import Limits, Look, TooSlow, normal_names
+from agentnb.changes.coverage import SnapshotLimits, TooSlow, WorkspaceLook, normal_names
 from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.folder_scan import FolderScan
 from agentnb.changes.git_engine import GitEngine
@@ -26,15 +26,15 @@ from agentnb.changes.journal import FileChanged, Transaction
 from agentnb.changes.model import (
     FOLDER,
     FileChange,
+    FileVersion,
     Snapshot,
     Step,
-    Version,
     folders_above,
     path_from_json,
     path_to_json,
 )
 from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
-from agentnb.changes.records import Records
+from agentnb.changes.records import SnapshotRecords
 from agentnb.changes.refusals import raise_if_refused, too_wide, unavailable
 from agentnb.changes.repository import outer_excludes
 from agentnb.changes.store_lock import StoreLock
@@ -65,7 +65,7 @@ class ChangeStore:
         folder: Path,
         workspace: Path,
         *,
-        limits: Limits | None = None,
+        limits: SnapshotLimits | None = None,
         is_sensitive: Callable[[str], bool],
         keep_sensitive: bool = False,
         own: str = "",
@@ -75,7 +75,7 @@ class ChangeStore:
     ) -> None:
         self._folder = folder.resolve()
         self._workspace = workspace.resolve()
-        self._limits = limits or Limits()
+        self._limits = limits or SnapshotLimits()
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
         self._own_lines, self._own = own, read_rules(own)
         self._network = network_file_system(self._workspace, mounts)
@@ -165,7 +165,7 @@ class ChangeStore:
             above = {folder for path in others for folder in folders_above(path)}
             return found | (wanted & above.union(path for path, version in others.items() if version == FOLDER))
 
-    def content(self, version: Version) -> bytes:
+    def content(self, version: FileVersion) -> bytes:
         """The content of *version*; where a link leads to, for a link."""
         if version.mode == "folder":
             return b""
@@ -282,7 +282,7 @@ class ChangeStore:
             yield
 
     def _open(self) -> None:
-        self._records = Records(self._folder)
+        self._records = SnapshotRecords(self._folder)
         self._key = _secret(self._folder / "key")
         self._engine = self._opened_engine()
 
@@ -299,8 +299,8 @@ class ChangeStore:
             raise ChangesUnavailable("git 2.30 or later was not found.", hint="Install git.")
         return CopyEngine(self._folder / "copy", self._workspace, self._scan)
 
-    def _look(self) -> Look:
-        return Look(
+    def _look(self) -> WorkspaceLook:
+        return WorkspaceLook(
             self._workspace,
             self._limits,
             self._is_sensitive,
@@ -311,7 +311,7 @@ class ChangeStore:
             known=self._hashed,
         )
 
-    def _tree(self, look: Look) -> tuple[str, str]:
+    def _tree(self, look: WorkspaceLook) -> tuple[str, str]:
         """The engine's tree of the workspace, and an empty reason; or no tree, and why only named files count."""
         if self._too_wide:
             return "", self._too_wide
@@ -320,7 +320,7 @@ class ChangeStore:
         except TooSlow as error:
             return "", f"{error.message} Only files that were named are covered."
 
-    def _looked_at(self, look: Look) -> tuple[str, str]:
+    def _looked_at(self, look: WorkspaceLook) -> tuple[str, str]:
         excludes = self._excludes()
         is_first = self._engine.files == 0
         scan = self._scan.walk(look, exclude=read_rules(excludes), weigh=is_first)
@@ -336,7 +336,7 @@ class ChangeStore:
         look.empty = scan.empty
         return self._refreshed(look, excludes, tracked_only=scan.is_cut), ""
 
-    def _refreshed(self, look: Look, excludes: str, *, tracked_only: bool) -> str:
+    def _refreshed(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool) -> str:
         try:
             return self._engine.refresh(look, excludes, tracked_only=tracked_only)
         except GitFailed as error:
@@ -367,7 +367,7 @@ class ChangeStore:
         inside = os.path.relpath(self._folder, self._workspace)
         return outer if inside.startswith("..") else f"{outer}\n/{literal(inside)}/"
 
-    def _named_versions(self, look: Look) -> dict[str, Version]:
+    def _named_versions(self, look: WorkspaceLook) -> dict[str, FileVersion]:
         """The versions of the files that were named, where nothing else is covered."""
         planner = self._planner()
         for path in sorted(self._records.named):

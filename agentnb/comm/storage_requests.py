@@ -21,7 +21,7 @@ from agentnb.log import maintenance
 from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from agentnb.acp.listing import Kept
+    from agentnb.acp.listing import ListedSession
     from agentnb.host.host import Host
     from agentnb.host.session_options import Configuration
     from agentnb.log.record import SessionRecord
@@ -84,7 +84,7 @@ async def list_agent_sessions(asker: Asker[Host], params: ListAgentSessionsParam
     return ListAgentSessionsResult(sessions=tuple(map(_agent_session, theirs)), cursor=page.next_cursor)
 
 
-def _agent_session(kept: Kept) -> AgentKeptSession:
+def _agent_session(kept: ListedSession) -> AgentKeptSession:
     modified_at = None if kept.updated is None else int(kept.updated.timestamp() * 1000)
     return AgentKeptSession(id=kept.session_id, title=kept.title, cwd=kept.cwd, modified_at=modified_at)
 

@@ -17,7 +17,7 @@ Source: TypeAlias = Literal["default", "user", "project", "session", "turn"]
 STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule; what it does not say it does not care about."""
 
     action: Outcome
@@ -43,12 +43,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class InForce(msgspec.Struct, frozen=True):
     """A rule and where it comes from."""
 
-    rule: Rule
+    rule: AccessRule
     source: Source
     where: str = ""
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class PolicySubject(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to be decided: a file, one command of a line, or a tool as such."""
 
     agent: str
@@ -68,7 +68,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         return self.path is not None and self.inside is None
 
 
-def matches(rule: Rule, subject: Subject) -> bool:
+def matches(rule: AccessRule, subject: PolicySubject) -> bool:
     """Whether *rule* speaks about *subject*."""
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
@@ -82,21 +82,21 @@ def matches(rule: Rule, subject: Subject) -> bool:
     return rule.action != "allow" or _reaches(rule, subject)
 
 
-def _lines(rule: Rule, subject: Subject) -> tuple[str, ...]:
+def _lines(rule: AccessRule, subject: PolicySubject) -> tuple[str, ...]:
     """The command as it is written; for a rule that stops, also what it comes to."""
     if subject.command is None:
         return ()
     return (subject.command,) if rule.action == "allow" else (subject.command, *plainer(subject.command))
 
 
-def _reaches(rule: Rule, subject: Subject) -> bool:
+def _reaches(rule: AccessRule, subject: PolicySubject) -> bool:
     """Whether an ``allow`` reaches as far as *subject*."""
     if rank(subject.severity) > rank(rule.severity) and not (rule.sensitive and subject.sensitive):
         return False
     return not subject.outside or any(_absolute(pattern) for pattern in rule.path)
 
 
-def _covers(pattern: str, subject: Subject) -> bool:
+def _covers(pattern: str, subject: PolicySubject) -> bool:
     if subject.path is None:
         return False
     if _absolute(pattern):

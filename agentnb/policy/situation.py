@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from agentnb.policy.places import own_patterns
-from agentnb.policy.rules import InForce, Outcome, Source, Subject
+from agentnb.policy.rules import InForce, Outcome, PolicySubject, Source
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.settings import CellReview, Settings
+from agentnb.policy.settings import CellReview, PolicySettings
 from agentnb.policy.severity import Severity
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     attached: bool = True
     root: PurePath = PurePath("/")
     directories: tuple[PurePath, ...] = ()
-    user: Settings = Settings()
-    project: Settings = Settings()
+    user: PolicySettings = PolicySettings()
+    project: PolicySettings = PolicySettings()
     grants: tuple[InForce, ...] = ()
     headless: Literal["allow", "deny"] | None = None
     cell_review: CellReview | None = None
@@ -71,5 +71,5 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rule: str | None = None
     source: Source = "default"
     floor: str | None = None
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[PolicySubject, ...] = ()
     distrusted: bool = False

@@ -26,7 +26,7 @@ def real_path(base: str, path: str) -> str:
         return os.path.normpath(joined)
 
 
-class Workspace:
+class WorkspaceBoundary:
     """A folder, its additional directories, and everything below them."""
 
     def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:

@@ -23,7 +23,7 @@ from agentnb.acp.agent import Agent  # noqa: E402
 from agentnb.acp.opening import OpenRequest  # noqa: E402
 from agentnb.acp.peer import Peer  # noqa: E402
 from agentnb.agent.catalog import AgentSpec  # noqa: E402
-from agentnb.agent.process import AgentProcess  # noqa: E402
+from agentnb.agent.process import SpawnedAgent  # noqa: E402
 from agentnb.policy.request import PolicyRequest  # noqa: E402
 from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat  # noqa: E402
 from tests.benchmarks.row import Row  # noqa: E402
@@ -108,7 +108,7 @@ async def routed(chunks: int) -> float:
     return took
 
 
-async def reduced(chunks: int, spawn: Any = AgentProcess.spawn) -> float:
+async def reduced(chunks: int, spawn: Any = SpawnedAgent.spawn) -> float:
     """Seconds for *chunks* to be in the state."""
     agent = await Agent.launch(SPEC, cwd=Path.cwd(), spawn=spawn)
     listener = Reducing()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from agentnb.acp.agent import Agent
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.acp.opening import SessionOpened
     from agentnb.agent.mcp import McpServer
@@ -75,7 +75,7 @@ class AgentLifecycle:
         pool: AgentPool,
         loop: HostLoop,
         login: Login,
-        listener: Listener,
+        listener: SessionListener,
         kernel_tools: ToolServer | None,
         asking: Asking,
         plugin_tools: PluginTools | None = None,

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.configuration.named_things import demand_launcher
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired, PermissionDenied
 from agentnb.host.agents.plugin_tools import tool_session
@@ -202,7 +202,7 @@ class AgentPool:
         """
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
-            return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
+            return SpawnedAgent.spawn if confine is None else partial(SpawnedAgent.spawn, confine=confine)
         session = tool_session(
             _reads_only,
             self._environment,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentnb.hidden_characters import HIDDEN, JOINERS
-from agentnb.policy.severity import Finding
+from agentnb.policy.severity import Risk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +25,16 @@ def removal(text: str) -> bool:
     return _REMOVES.search(text) is not None
 
 
-def unseen(text: str) -> Finding | None:
+def unseen(text: str) -> Risk | None:
     """What characters that nobody sees make of *text*."""
     if _INVISIBLE.search(text):
-        return Finding("high", "Has invisible characters, or characters that reverse the text.")
+        return Risk("high", "Has invisible characters, or characters that reverse the text.")
     return None
 
 
-def odd_name(program: str) -> Finding | None:
+def odd_name(program: str) -> Risk | None:
     """What is to be said of a program's name that only looks like another one."""
-    return None if program.isascii() else Finding("high", f"The program's name is not plain: {program!a}.")
+    return None if program.isascii() else Risk("high", f"The program's name is not plain: {program!a}.")
 
 
 def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentnb.policy.severity import Finding
+from agentnb.policy.severity import Risk
 
 if TYPE_CHECKING:
     from agentnb.policy.commands.options import Options
@@ -38,28 +38,28 @@ _RUNNING = {"bisect": "run", "submodule": "foreach"}
 LOSES = "Loses work in the repository, or rewrites its history."
 
 
-def rate_git(options: Options) -> Finding | None:
+def rate_git(options: Options) -> Risk | None:
     """How bad a git command can be."""
     for at, word in enumerate(options.words):
         configured = options.words[at + 1] if word in _CONFIGURE and at + 1 < len(options.words) else ""
         configured = word.partition("=")[2] if word.startswith(("--config-env=", "--config=")) else configured
         if _RUNS.match(configured) or word.startswith(("ext::", "--exec-path=", *_PROGRAM_OPTIONS)):
-            return Finding("high", "Makes git run another program.")
+            return Risk("high", "Makes git run another program.")
     verb = options.verb(*_TAKING)
     if _runs(verb, options):
-        return Finding("high", "Makes git run another program.")
+        return Risk("high", "Makes git run another program.")
     if options.has("--unsafe-paths", "--no-index") or (verb == "worktree" and _above(options)):
-        return Finding("high", "Lets git work outside the repository.")
+        return Risk("high", "Lets git work outside the repository.")
     if verb in _LOOKS or verb == "" or (verb == "config" and options.has("l", *_SHOWS)):
-        return Finding("medium", "Writes a file.") if options.has("--output") else None
+        return Risk("medium", "Writes a file.") if options.has("--output") else None
     if _loses(verb, options):
-        return Finding("medium", LOSES)
+        return Risk("medium", LOSES)
     if verb == "config":
         risky = any(_RUNS.match(word) for word in options.operands[1:])
-        return Finding("high" if risky else "low", "Changes git's settings.")
+        return Risk("high" if risky else "low", "Changes git's settings.")
     if verb in {"push", "send-email", "svn"}:
-        return Finding("low", "Sends commits to another machine.")
-    return Finding("low", "Changes the repository.")
+        return Risk("low", "Sends commits to another machine.")
+    return Risk("low", "Changes the repository.")
 
 
 def _runs(verb: str, options: Options) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.code import INLINE
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands
-from agentnb.policy.shell.tree import Compound, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Pipeline, ShellScript, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,13 +77,13 @@ def writes(redirect: Redirect) -> bool:
 def calls_itself(function: Function) -> bool:
     """Whether a function starts itself in a pipeline or in the background."""
 
-    def calls(script: Script, *, forks: bool) -> bool:
+    def calls(script: ShellScript, *, forks: bool) -> bool:
         for at, command in enumerate(script.commands):
             inside = forks or at in script.background
             match command:
                 case Simple() if inside and command.words and command.words[0].fixed == function.name:
                     return True
-                case Pipeline() if calls(Script(commands=command.commands), forks=True):
+                case Pipeline() if calls(ShellScript(commands=command.commands), forks=True):
                     return True
                 case Compound() if any(calls(body, forks=inside) for body in command.bodies):
                     return True

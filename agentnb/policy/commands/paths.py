@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentnb.policy.shell.expand import Field
 
 
-class Place(NamedTuple):
+class NamedPath(NamedTuple):
     """A file that a command names."""
 
     path: str
@@ -52,7 +52,7 @@ _OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wW]\s+(\S+)")
 _LEADS = ("/", "~", "../", "./", "$")
 
 
-def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[Place]:
+def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[NamedPath]:
     """The files that *program* with *arguments* is led to."""
     if program in programs_of("speaking") and not computing:
         return
@@ -66,11 +66,11 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     for at, word in enumerate(words):
         before = words[at - 1].text if at else ""
         if program in _CONTAINERS and before in _MOUNTS:  # the machine's folder; behind the colon is the container's
-            yield Place(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
+            yield NamedPath(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
         elif at == pattern or before in _TEXT.get(program, ()):
             yield from _inside(program, word)
         elif before in code or (before.startswith("-") and code and before.endswith("c")):
-            yield from (Place(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
+            yield from (NamedPath(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
         else:
             last = program not in _LAST or operands[-1:] == [at] or "-t" in before
             changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
@@ -112,15 +112,15 @@ def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> i
     return next((at for at in operands if not words[at].text.isdigit()), None)
 
 
-def _inside(program: str, word: Field) -> Iterator[Place]:
+def _inside(program: str, word: Field) -> Iterator[NamedPath]:
     """The files that a script of ``sed`` or ``awk`` names."""
     if program.endswith("sed"):
-        yield from (Place(path, writes=True) for path in _OF_SED.findall(word.text))
+        yield from (NamedPath(path, writes=True) for path in _OF_SED.findall(word.text))
     elif program.endswith(("awk", "perl", "ruby")):
-        yield from (Place(path, writes=">" in word.text) for path in quoted(word.text) if _is_path(path))
+        yield from (NamedPath(path, writes=">" in word.text) for path in quoted(word.text) if _is_path(path))
 
 
-def _of(word: Field, *, writes: bool) -> Iterator[Place]:
+def _of(word: Field, *, writes: bool) -> Iterator[NamedPath]:
     """The files that one argument may name, also glued to an option, a variable or an ``@``."""
     text = word.text
     if text.startswith("-"):
@@ -135,7 +135,7 @@ def _of(word: Field, *, writes: bool) -> Iterator[Place]:
     for path in dict.fromkeys(found):
         path = path.removeprefix("file://")  # noqa: PLW2901
         if path and "://" not in path and not path.startswith("//") and _plain(path):
-            yield Place(path, writes=writes, dynamic=word.dynamic)
+            yield NamedPath(path, writes=writes, dynamic=word.dynamic)
 
 
 def _is_path(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.policy.severity import Finding, Severity, worst
+from agentnb.policy.severity import Risk, Severity, worst
 
 if TYPE_CHECKING:
     from agentnb.policy.commands.options import Options
@@ -131,43 +131,41 @@ def is_in_table(program: str) -> bool:
     return program in _programs()
 
 
-def rate_alone(program: str, options: Options) -> Finding | None:
+def rate_alone(program: str, options: Options) -> Risk | None:
     """The first case of *program* that holds; None where it only looks."""
     operands = _operands(options, frozenset())
     cases = _programs().get(program, ())
-    return next(
-        (Finding(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None
-    )
+    return next((Risk(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None)
 
 
-def rate_by_table(program: str, options: Options) -> Finding | None:
+def rate_by_table(program: str, options: Options) -> Risk | None:
     """The worst that the table says of *program* with *options*; None where it says nothing."""
     rules, taking, _ = table()
     found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
     if not found:
         return None
     operands = _operands(options, taking.get(program, frozenset()))
-    return worst(Finding(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
+    return worst(Risk(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
 
 
-def rate_unknown(program: str, options: Options) -> Finding | None:
+def rate_unknown(program: str, options: Options) -> Risk | None:
     """The effect that the words of an unknown *program* name: it deletes, publishes or goes on by itself."""
     kinds = _read().unknown
     deleting = _expression(kinds.deleting)
     if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):
-        return Finding("high", f"{program} is told to delete something.")
+        return Risk("high", f"{program} is told to delete something.")
     if any(map(_expression(kinds.statement).fullmatch, options.words)):
-        return Finding("high", f"{program} is given a statement that deletes data.")
+        return Risk("high", f"{program} is given a statement that deletes data.")
     if any(map(_expression(kinds.source).fullmatch, options.words)):
-        return Finding("high", f"{program} takes code from elsewhere.")
+        return Risk("high", f"{program} takes code from elsewhere.")
     if any(map(_expression(kinds.account).fullmatch, options.operands[:2])):
-        return Finding("high", f"{program} sets a password.")
+        return Risk("high", f"{program} sets a password.")
     if any(map(_expression(kinds.publishing).fullmatch, options.operands[:1])):
-        return Finding("high", f"{program} sends what is here to others.")
+        return Risk("high", f"{program} sends what is here to others.")
     if _expression(kinds.name).fullmatch(program):
-        return Finding("high", f"{program} says by its name that it deletes.")
+        return Risk("high", f"{program} says by its name that it deletes.")
     if any(map(_expression(kinds.staying).fullmatch, options.words)):
-        return Finding("high", "Leaves something running when the command is over.")
+        return Risk("high", "Leaves something running when the command is over.")
     return None
 
 

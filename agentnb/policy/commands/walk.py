@@ -24,7 +24,7 @@ from agentnb.policy.commands.files import target
 from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
 from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
 from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.paths import Place, only_reads, places
+from agentnb.policy.commands.paths import NamedPath, only_reads, places
 from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
 from agentnb.policy.commands.table import databases, known_programs, module_kind, programs_of, rate_by_table
@@ -32,10 +32,10 @@ from agentnb.policy.commands.variables import ANYBODYS, Values, decides, filled,
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
-from agentnb.policy.severity import Finding
+from agentnb.policy.severity import Risk
 from agentnb.policy.shell.expand import Field, fields
 from agentnb.policy.shell.parser import Unreadable, parse
-from agentnb.policy.shell.tree import Compound, Function, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,15 +77,15 @@ class Walk:
         env: Sequence[tuple[str, str]] = (),
         unsure: Iterable[str] = (),
     ) -> None:
-        self.findings: list[Finding] = []
-        self.unused: list[Finding] = []
-        self.places: list[Place] = []
+        self.findings: list[Risk] = []
+        self.unused: list[Risk] = []
+        self.places: list[NamedPath] = []
         self.units: list[str] = []
         self.sensitive: str | None = None
         self._dialect = dialect
         self._patterns = patterns
         self.values = Values(unsure)
-        self._functions: dict[str, Script] = {}
+        self._functions: dict[str, ShellScript] = {}
         self._loaded: set[str] = set()
         self._depth = 0
         self._computing = 0
@@ -93,7 +93,7 @@ class Walk:
         self._through: tuple[str, ...] = ()
         self._programs: set[str] = set()
         self._repeating = 0
-        self._entered: set[Place] = set()
+        self._entered: set[NamedPath] = set()
         self._sure = True
         self._grouped = 0
         self._only_shown = False
@@ -103,14 +103,14 @@ class Walk:
                 self._find("critical", f"{name}, if something runs it, removes for good.")
             self._set(name, value)
 
-    def script(self, script: Script) -> None:
+    def script(self, script: ShellScript) -> None:
         """Walk through *script*."""
         for command in script.commands:
             self._command(command)
         if script.background and not _is_waited_for(script):
             self._find("high", "Leaves something running when the command is over.")
 
-    def all_places(self) -> list[Place]:
+    def all_places(self) -> list[NamedPath]:
         """The files that are named; a folder that ``cd`` goes to is only listed where nothing but listing is done."""
         if self._programs <= programs_of("listing") | _TALKS:
             return self.places
@@ -151,7 +151,7 @@ class Walk:
         for word in command.words:
             self._computes(word)
             for each in fields(word, self.values.known) if command.kind in {"for", "select"} else ():
-                self._place(Place(each.text, dynamic=each.dynamic))
+                self._place(NamedPath(each.text, dynamic=each.dynamic))
         for redirect in command.redirects:
             self._redirect(redirect)
         if command.name is not None:
@@ -279,7 +279,7 @@ class Walk:
         program, arguments = program_name(name.text), words[1:]
         self._programs.add(program)
         if [word.text for word in arguments] in (["--help"], ["--version"]) and not (name.dynamic or name.pattern):
-            self._place(Place(name.text) if "/" in name.text else None)
+            self._place(NamedPath(name.text) if "/" in name.text else None)
             return
         if name.text in self._functions:
             return
@@ -288,7 +288,7 @@ class Walk:
         if _ASSIGNS.match(name.text) and arguments:
             self._unit(arguments)
             self.argv(arguments)
-        self._place(Place(name.text, dynamic=name.dynamic) if "/" in name.text else None)
+        self._place(NamedPath(name.text, dynamic=name.dynamic) if "/" in name.text else None)
         for place in places(program, arguments, computing=self._computing > 0):
             self._place(place)
             if program in _ENTERING:
@@ -479,7 +479,7 @@ class Walk:
         with contextlib.suppress(Unreadable):
             run(inside)
         self.findings += [
-            Finding(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
+            Risk(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
             for found in inside.findings
             if found.severity == "critical"
         ]
@@ -512,7 +512,7 @@ class Walk:
 
     # --- places ---
 
-    def _place(self, place: Place | None) -> None:
+    def _place(self, place: NamedPath | None) -> None:
         """Keeps a file together with the folders that the script may have gone to before."""
         if place is not None:
             self.places.append(place._replace(through=self._through, sure=self._sure))
@@ -534,7 +534,7 @@ class Walk:
         self._computes(redirect.word)
         for place in fields(redirect.target, self.values.known) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
-                self._place(Place(place.text, writes=writes(redirect), dynamic=place.dynamic))
+                self._place(NamedPath(place.text, writes=writes(redirect), dynamic=place.dynamic))
             if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
                 found = target(place.text)
                 if found is not None:
@@ -590,10 +590,10 @@ class Walk:
 
     def _find(self, severity: str, reason: str) -> None:
         """Adds a finding."""
-        self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
+        self.findings.append(Risk(severity, reason))  # type: ignore[arg-type] # literals of this module
 
 
-def _is_waited_for(script: Script) -> bool:
+def _is_waited_for(script: ShellScript) -> bool:
     """Whether what *script* sends to the background is waited for, or ended, by a later command of it."""
     later = script.commands[min(script.background) + 1 :]
     names = {each.words[0].fixed for each in later if isinstance(each, Simple) and each.words}

@@ -24,7 +24,7 @@ from agentnb.policy.shell.tree import (
     Function,
     Pipeline,
     Redirect,
-    Script,
+    ShellScript,
     Simple,
     Text,
     Word,
@@ -67,7 +67,7 @@ _WITH_WORDS = frozenset({"for_statement", "case_statement", "case_item"})
 _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
 
 
-def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
+def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
     """Read a script."""
     if depth > _DEEPEST:
         raise Unreadable("It is nested too deep to be followed.")
@@ -89,7 +89,7 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
         return _script(repaired, dialect, depth)
 
 
-def _script(source: bytes, dialect: Dialect, depth: int) -> Script:
+def _script(source: bytes, dialect: Dialect, depth: int) -> ShellScript:
     """The script that *source* is, as the grammar and the checks read it."""
     root = _tree(source)
     if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
@@ -158,7 +158,7 @@ def _with(command: Command, found: _Redirected) -> Command:
         return Simple(assignments=command.assignments, words=words, redirects=redirects)
     if found.words:
         raise Unreadable("Words stand behind the end of a command.")
-    return Compound(kind="group", bodies=(Script(commands=(command,)),), redirects=found.redirects)
+    return Compound(kind="group", bodies=(ShellScript(commands=(command,)),), redirects=found.redirects)
 
 
 class _Reader:
@@ -168,7 +168,7 @@ class _Reader:
         self._depth = depth
         self._words = WordReader(source, self.script, lambda text: parse(text, dialect, self._depth + 1))
 
-    def script(self, nodes: Iterable[Node]) -> Script:
+    def script(self, nodes: Iterable[Node]) -> ShellScript:
         """The commands that *nodes* are, in order."""
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -181,7 +181,7 @@ class _Reader:
             else:
                 commands += self._read(node)
         self._depth -= 1
-        return Script(commands=tuple(commands), background=frozenset(background))
+        return ShellScript(commands=tuple(commands), background=frozenset(background))
 
     def _statements(self, nodes: Iterable[Node]) -> Iterator[Node]:
         """The commands in *nodes*, and the signs that send them to the background."""
@@ -211,7 +211,7 @@ class _Reader:
             case _:
                 return self._redirected(node, [])
 
-    def _pipeline(self, parts: Sequence[Script]) -> list[Command]:
+    def _pipeline(self, parts: Sequence[ShellScript]) -> list[Command]:
         """One command of those that feed each other; those that a line of a here-document adds come behind it."""
         commands: list[Command] = []
         after: list[Command] = []
@@ -236,7 +236,7 @@ class _Reader:
             *first, final = self.script([body]).commands
             before, last = tuple(first), _with(final, found)
         fed = [self.script([each]) for each in found.pipes]
-        return [*before, *self._pipeline([Script(commands=(last,)), *fed]), *self.script(found.following).commands]
+        return [*before, *self._pipeline([ShellScript(commands=(last,)), *fed]), *self.script(found.following).commands]
 
     def _parts(self, node: Node) -> list[Node]:
         """The assignments, words and redirections of a command."""
@@ -367,6 +367,6 @@ class _Reader:
         redirects = self._redirects([each for each in rest if each.type in _REDIRECTS]).redirects
         body = self.script([each for each in rest if each.type not in _REDIRECTS])
         if redirects:
-            body = Script(commands=(Compound(kind="group", bodies=(body,), redirects=redirects),))
+            body = ShellScript(commands=(Compound(kind="group", bodies=(body,), redirects=redirects),))
         fixed = self._words.words([name])[0]
         return Function(name=fixed.fixed or fixed.source, body=body)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
-from agentnb.policy.shell.tree import Computed, Part, Script, Text, Variable, Word
+from agentnb.policy.shell.tree import Computed, Part, ShellScript, Text, Variable, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ class WordReader:
     """Reads the words of one source text; the scripts inside of them are read by *script* and *inner*."""
 
     def __init__(
-        self, source: bytes, script: Callable[[Iterable[Node]], Script], inner: Callable[[str], Script]
+        self, source: bytes, script: Callable[[Iterable[Node]], ShellScript], inner: Callable[[str], ShellScript]
     ) -> None:
         self._source = source
         self._script = script
@@ -105,9 +105,9 @@ class WordReader:
                 rest += reversed(each.children)
         return found
 
-    def scripts(self, node: Node) -> tuple[Script, ...]:
+    def scripts(self, node: Node) -> tuple[ShellScript, ...]:
         """What is run to compute *node*."""
-        found: list[Script] = []
+        found: list[ShellScript] = []
         rest = [node]
         while rest:
             each = rest.pop()
@@ -225,13 +225,13 @@ class WordReader:
             return Variable(name=self.text(inside[0]).strip(), quoted=quoted)
         return Computed(scripts=self.scripts(node))
 
-    def _substituted(self, node: Node) -> Script:
+    def _substituted(self, node: Node) -> ShellScript:
         text = self.text(node).strip()
         if text.startswith("`"):
             return self._backticks(text, in_string=node.parent is not None and node.parent.type == "string")
         return self._script(node.children[1:-1])
 
-    def _backticks(self, text: str, *, in_string: bool) -> Script:
+    def _backticks(self, text: str, *, in_string: bool) -> ShellScript:
         """What is run between backticks; *text* with them."""
         if text[0] + text[-1] != "``":
             raise Unreadable("Something is computed where it cannot be read.")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agentnb.policy.engine import judge
 from agentnb.policy.glob import any_path_matches, path_matches
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.rules import InForce, Rule
-from agentnb.policy.settings import Settings
+from agentnb.policy.rules import AccessRule, InForce
+from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Mode, Situation, Verdict
 
 OUTSIDE = [
@@ -127,27 +127,35 @@ def work(tmp_path: Path) -> Path:
 
 
 def judged(
-    root: Path, command: str, *rules: Rule, mode: Mode = "allow", cwd: str = ".", kind: Any = "terminal", **more: Any
+    root: Path,
+    command: str,
+    *rules: AccessRule,
+    mode: Mode = "allow",
+    cwd: str = ".",
+    kind: Any = "terminal",
+    **more: Any,
 ) -> Verdict:
     request = PolicyRequest(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
     return judge(request, situation(root, *rules, mode=mode))
 
 
-def situation(root: Path, *rules: Rule, project: tuple[Rule, ...] = (), mode: Mode = "allow", **user: Any) -> Situation:
+def situation(
+    root: Path, *rules: AccessRule, project: tuple[AccessRule, ...] = (), mode: Mode = "allow", **user: Any
+) -> Situation:
     return Situation(
         agent="a",
         root=root,
         mode=mode,
         trusted=True,
-        user=Settings(rules=tuple(InForce(each, "user") for each in rules), **user),
-        project=Settings(rules=tuple(InForce(each, "project") for each in project)),
+        user=PolicySettings(rules=tuple(InForce(each, "user") for each in rules), **user),
+        project=PolicySettings(rules=tuple(InForce(each, "project") for each in project)),
     )
 
 
 @pytest.mark.parametrize("command", OUTSIDE)
 def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
     """In a session that allows, and whatever a rule for commands says; with no wider answer that would let it by."""
-    for rules in ((), (Rule(action="allow", command=("*",)),)):
+    for rules in ((), (AccessRule(action="allow", command=("*",)),)):
         verdict = judged(work, command, *rules)
         assert (verdict.outcome, verdict.floor) == ("ask", "outside"), verdict
 
@@ -175,7 +183,7 @@ def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
 )
 def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path, command: str, opened: bool) -> None:
     """For reading here; and it lets no command run by itself."""
-    rule = Rule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
+    rule = AccessRule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
     assert (judged(work, command, rule).outcome == "allow") == opened
     assert judged(work, command, rule, mode="ask").outcome == "ask"
 
@@ -188,12 +196,12 @@ RAW += ["cd data && rm raw/x", "python -c \"open('data/raw/x')\"", "tool --in=da
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
     """The manual's own example; a rule that allows a path lets none by."""
-    rule = Rule(action="deny", path=("data/raw/**",))
+    rule = AccessRule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
     request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
     assert judge(request, held).outcome == "deny"
     assert judged(work, "cat data/other", rule).outcome == "allow"
-    assert judged(work, "cat a.py", Rule(action="allow", path=("**",)), mode="ask").outcome == "ask"
+    assert judged(work, "cat a.py", AccessRule(action="allow", path=("**",)), mode="ask").outcome == "ask"
 
 
 @pytest.mark.parametrize(
@@ -240,8 +248,8 @@ def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: s
 @pytest.mark.parametrize("action", ["deny", "ask"])
 def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
     """One that allows it does not: there the spelling counts."""
-    assert judged(work, command, Rule(action=action, command=("git push *",))).outcome == action
-    allowing = judged(work, command, Rule(action="allow", command=("git push *",)), mode="ask")
+    assert judged(work, command, AccessRule(action=action, command=("git push *",))).outcome == action
+    allowing = judged(work, command, AccessRule(action="allow", command=("git push *",)), mode="ask")
     assert (allowing.outcome == "allow") == (command in {"git push", "X=1 git push"})
 
 
@@ -251,7 +259,7 @@ def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, 
 )
 def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, variable: str, outcome: str) -> None:
     """A rule for the command alone does not cover them."""
-    rule = Rule(action="allow", command=("git log *", "true"))
+    rule = AccessRule(action="allow", command=("git log *", "true"))
     for command in ("git log", "true; git log"):
         assert judged(work, command, rule, mode="ask", env=((variable, "x"),)).outcome == outcome
         assert judged(work, command, rule, mode="ask").outcome == "allow"
@@ -267,13 +275,13 @@ def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
 def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind: str) -> None:
     """Whatever it calls itself, and whatever a rule says of such tools."""
-    for rules in ((), (Rule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
+    for rules in ((), (AccessRule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
         verdict = judged(work, "rm -rf x", *rules, kind="permission", asked=kind)
         assert (verdict.outcome, verdict.floor, verdict.severity) == ("ask", "critical", "critical")
     assert judged(
-        work, "ls", Rule(action="allow", tool=("fetch",)), mode="ask", kind="permission", asked=kind
+        work, "ls", AccessRule(action="allow", tool=("fetch",)), mode="ask", kind="permission", asked=kind
     ).outcome == ("ask")
-    assert judged(work, "ls", Rule(action="deny", tool=(kind,)), kind="permission", asked=kind).outcome == "deny"
+    assert judged(work, "ls", AccessRule(action="deny", tool=(kind,)), kind="permission", asked=kind).outcome == "deny"
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read"])
@@ -285,7 +293,7 @@ def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work:
     ):
         verdict = judged(work, "create", kind="permission", asked=kind, paths=(path,))
         assert verdict.floor in floor
-    denied = Rule(action="deny", path=("a.py",))
+    denied = AccessRule(action="deny", path=("a.py",))
     assert judged(work, "create", denied, kind="permission", asked=kind, paths=(f"{work}/a.py",)).outcome == "deny"
     assert judged(work, "ls", kind="permission", asked=kind, cwd="..").floor == "outside"
 

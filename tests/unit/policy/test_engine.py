@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.request import PolicyRequest, RequestKind
-from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Rule
-from agentnb.policy.settings import Settings
+from agentnb.policy.rules import STRICTNESS, AccessRule, InForce, Outcome
+from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Mode, Situation
 
 ROOT = PurePosixPath("/w")
@@ -32,15 +32,15 @@ def write(path: str = "/w/a.txt") -> PolicyRequest:
 
 
 def rule(action: Outcome, source: Any = "user", **fields: Any) -> InForce:
-    return InForce(Rule(action=action, **fields), source)
+    return InForce(AccessRule(action=action, **fields), source)
 
 
 def situation(*rules: InForce, project: tuple[InForce, ...] = (), **fields: Any) -> Situation:
-    user = Settings(
+    user = PolicySettings(
         rules=rules, bypass=frozenset(fields.pop("bypass", ())), headless=fields.pop("user_headless", "deny")
     )
     held = {"trusted": True, **fields}
-    return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **held)
+    return Situation(agent="claude", root=ROOT, user=user, project=PolicySettings(rules=project), **held)
 
 
 FLOORS = [
@@ -251,7 +251,7 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
 
 def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
     """The rules that could not be read may have denied."""
-    held = Situation(agent="claude", mode="allow", root=ROOT, user=Settings(problem="line 3"))
+    held = Situation(agent="claude", mode="allow", root=ROOT, user=PolicySettings(problem="line 3"))
     assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
     assert judge(request("read", "/w/a.py"), held).outcome == "allow"
 
@@ -343,7 +343,7 @@ def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], 
 
 
 EDIT = request("cell", "/w/fit.ipynb", call=("delete_cell", '{"cell": "a"}'))
-AFTER = Settings(cell_review="after")
+AFTER = PolicySettings(cell_review="after")
 
 
 @pytest.mark.parametrize(
@@ -351,9 +351,9 @@ AFTER = Settings(cell_review="after")
     [
         (EDIT, {"mode": "allow"}, "mode"),
         (EDIT, {"cell_review": "after"}, "review"),
-        (EDIT, {"user": Settings(bypass=frozenset({"claude"})), "cell_review": "after"}, "bypass"),
+        (EDIT, {"user": PolicySettings(bypass=frozenset({"claude"})), "cell_review": "after"}, "bypass"),
         (EDIT, {"attached": False, "headless": "allow"}, "headless"),
-        (EDIT, {"user": Settings(rules=(rule("allow", tool=("cell",)),))}, "rule"),
+        (EDIT, {"user": PolicySettings(rules=(rule("allow", tool=("cell",)),))}, "rule"),
         (request("read", "/w/fit.csv"), {"mode": "deny"}, "reading"),
     ],
 )
@@ -374,11 +374,15 @@ def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
         (EDIT, {"user": AFTER, "cell_review": "first"}, "ask"),
         (EDIT, {"user": AFTER, "trusted": False}, "ask"),
         (EDIT, {"cell_review": "after", "trusted": False}, "allow"),
-        (EDIT, {"cell_review": "after", "project": Settings(cell_review="first")}, "ask"),
+        (EDIT, {"cell_review": "after", "project": PolicySettings(cell_review="first")}, "ask"),
         (EDIT, {"cell_review": "after", "mode": "deny"}, "deny"),
         (EDIT, {"cell_review": "after", "attached": False}, "allow"),
-        (EDIT, {"cell_review": "after", "user": Settings(rules=(rule("deny", tool=("cell",)),))}, "deny"),
-        (EDIT, {"cell_review": "after", "project": Settings(rules=(rule("ask", "project", tool=("cell",)),))}, "ask"),
+        (EDIT, {"cell_review": "after", "user": PolicySettings(rules=(rule("deny", tool=("cell",)),))}, "deny"),
+        (
+            EDIT,
+            {"cell_review": "after", "project": PolicySettings(rules=(rule("ask", "project", tool=("cell",)),))},
+            "ask",
+        ),
         (request("cell", "/etc/fit.ipynb", call=EDIT.call), {"cell_review": "after"}, "ask"),
         (request("kernel", command="x = 1", call=("run_cell", "{}")), {"cell_review": "after"}, "ask"),
         (request("permission", asked="cell", call=EDIT.call), {"cell_review": "after"}, "allow"),

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.shell.expand import fields
 from agentnb.policy.shell.parser import Dialect, Unreadable, parse
-from agentnb.policy.shell.tree import Compound, Function, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple
 
 
-def commands(script: Script) -> list[list[str]]:
+def commands(script: ShellScript) -> list[list[str]]:
     """Every simple command, those inside others too; what is computed is marked."""
     found: list[list[str]] = []
     for command in script.commands:
@@ -30,7 +30,7 @@ def commands(script: Script) -> list[list[str]]:
                     for inner in word.scripts:
                         found += commands(inner)
             case Pipeline():
-                found += commands(Script(commands=command.commands))
+                found += commands(ShellScript(commands=command.commands))
             case Compound():
                 found += [each for word in command.words for inner in word.scripts for each in commands(inner)]
                 found += [each for body in command.bodies for each in commands(body)]

@@ -10,7 +10,7 @@ from agentnb.host.agents.plugin_tools import tool_session
 from agentnb.host.environment import Environment
 from agentnb.kernel.tools import call_offer, checked
 from agentnb.plugins.chain.components.component import Component, Tool
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
@@ -54,7 +54,7 @@ class OfferedTool(Component):
     async def _run(self, **given: Any) -> dict[str, Any]:
         arguments = checked(self._tool.name, given)
         if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
-            arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
+            arguments["file"] = str(WorkspaceBoundary(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)
 
 

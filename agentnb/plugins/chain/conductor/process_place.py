@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentError, ProtocolError
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, Place, sentence
 from agentnb.plugins.chain.conductor.raw_message import (
@@ -71,7 +71,7 @@ class ProcessPlace(Place):
     def __init__(self, spec: AgentSpec, name: str) -> None:
         super().__init__(name)
         self.spec = spec
-        self.process: AgentProcess | None = None
+        self.process: SpawnedAgent | None = None
         self.ended = asyncio.Event()
         self._lines = Lines()
         self._prefix = "_proxy/"
@@ -90,7 +90,7 @@ class ProcessPlace(Place):
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         """Start the program."""
         try:
-            self.process = await AgentProcess.spawn(
+            self.process = await SpawnedAgent.spawn(
                 self.spec, cwd, env, on_output=self._received, on_end=self._output_ended, confine=confine
             )
         except AgentError as error:
