@@ -40,8 +40,8 @@ def together(findings: Iterable[Risk]) -> Risk | None:
     """*findings* as one: the worst, and up to two others that change something, the worse ones first.
 
     Example:
-        >>> together([Finding("medium", "Writes to a."), Finding("medium", "Deletes files."), Finding("low", "Looks.")])
-        Finding(severity='medium', reason='Deletes files. Writes to a.')
+        >>> together([Risk("medium", "Writes to a."), Risk("medium", "Deletes files."), Risk("low", "Looks.")])
+        Risk(severity='medium', reason='Deletes files. Writes to a.')
     """
     ordered = sorted(findings, key=_badness, reverse=True)
     reasons = dict.fromkeys(each.reason for each in ordered if each is ordered[0] or rank(each.severity) >= _CHANGES)
