@@ -126,8 +126,8 @@ class Planner:
             return PathState(file_mode(state), state, content)
         raise ChangesError(f"{path} is no file any more.", hint="Remove it, and try again.")
 
-    def version(self, path: str, entry: PathState | None) -> FileVersion | None:
-        """What is at a path, as a version whose content is not stored yet."""
+    def version(self, path: str, entry: PathState | None, name: Callable[[bytes], str] = blob_id) -> FileVersion | None:
+        """The version that is at a path; *name* gives a content's name, and may store it."""
         if entry is None:
             return None
         if entry.mode == "folder":
@@ -137,8 +137,8 @@ class Planner:
             return FileVersion(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
         if not self._is_stored(path):
             return FileVersion(digest=self._digest(entry.content), mode=entry.mode, size=size)
-        name = blob_id(entry.content)
-        return FileVersion(blob=name, digest=name, mode=entry.mode, size=len(entry.content))
+        blob = name(entry.content)
+        return FileVersion(blob=blob, digest=blob, mode=entry.mode, size=len(entry.content))
 
     def is_at(self, version: FileVersion | None, path: str, entry: PathState | None) -> bool:
         """Whether *version* is what is there."""
@@ -197,14 +197,11 @@ class Planner:
         return self._conflict(step, entry, merged)
 
     def _conflict(self, step: Step, entry: PathState | None, merged: bytes | None = None) -> Conflict:
-        current = self.version(step.path, entry)
-        if current is not None and current.blob is not None and entry is not None and entry.content is not None:
-            self._write(entry.content)  # so that it can be shown
         return Conflict(
             path=step.path,
             base=step.base,
             target=step.target,
-            current=current,
+            current=self.version(step.path, entry, self._write),  # stored, so that it can be shown
             merged=None if merged is None else merged.decode("utf-8"),
         )
 
@@ -270,7 +267,12 @@ class Planner:
         needed |= {each.path for each in wishes if each.mode == "folder"}
         emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
-        plan.changes += self._changes([*removed, *written], emptied, made)
+        before: dict[str, FileVersion | None] = dict.fromkeys(emptied, FOLDER)
+        before |= {each.path: self._before(each) for each in [*removed, *written] if each.path not in before}
+        after = {each.path: self._after(each) for each in written}
+        for path in sorted(before.keys() | after.keys() | set(made)):
+            version = after.get(path, FOLDER if path in made else None)
+            plan.changes.append(FileChange(path=path, before=before.get(path), after=version))
         plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in self._filled(needed, made)]
         for each in removed:
             if each.entry is not None:
@@ -282,42 +284,24 @@ class Planner:
         for folder in made:
             plan.operations.append(Operation(kind="make folder", path=path_to_json(folder)))
         for each in written:
-            self._write_one(plan, each)
+            like = each.entry.state if each.entry is not None else None
+            plan.contents[len(plan.operations)] = Content(each.content, like, each.mode == "executable")
+            path, blob = path_to_json(each.path), after[each.path].digest
+            plan.operations.append(Operation(kind="write", path=path, blob=blob, link=each.mode == "link"))
         return plan
 
-    def _write_one(self, plan: ApplyPlan, wish: Wish) -> None:
-        number = len(plan.operations)
-        blob, is_link = blob_id(wish.content), wish.mode == "link"
-        like = wish.entry.state if wish.entry is not None else None
-        plan.contents[number] = Content(wish.content, like, wish.mode == "executable")
-        plan.operations.append(Operation(kind="write", path=path_to_json(wish.path), blob=blob, link=is_link))
-
-    def _changes(self, wishes: list[Wish], emptied: list[str], made: list[str]) -> list[FileChange]:
-        """All that changes, folders with files in them too; contents are stored."""
-        before: dict[str, FileVersion | None] = dict.fromkeys(emptied, FOLDER)
-        before |= {each.path: self._before(each) for each in wishes if each.path not in before}
-        after: dict[str, FileVersion | None] = dict.fromkeys(made, FOLDER)
-        after |= {each.path: self._after(each) for each in wishes if each.mode not in {None, "folder"}}
-        return [
-            FileChange(path=path, before=before.get(path), after=after.get(path))
-            for path in sorted(before.keys() | after.keys())
-        ]
-
     def _before(self, wish: Wish) -> FileVersion | None:
-        before = self.version(wish.path, wish.entry)
+        """The version that goes; its content is stored."""
+        before = self.version(wish.path, wish.entry, self._write)
         if before is not None and not before.is_stored:
             why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
             message = f"{wish.path} would be lost: {why}, so its contents are not stored."
             raise ContentNotStored(message, hint="Change it yourself.")
-        if wish.entry is not None and wish.entry.content is not None:
-            self._write(wish.entry.content)
         return before
 
-    def _after(self, wish: Wish) -> FileVersion | None:
+    def _after(self, wish: Wish) -> FileVersion:
         blob = self._write(wish.content)
-        return (
-            None if wish.mode is None else FileVersion(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
-        )
+        return FileVersion(blob=blob, digest=blob, mode=wish.mode or "file", size=len(wish.content))
 
     def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
         """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""

@@ -125,6 +125,6 @@ def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule,
     if version is None or version.blob is None:
         return ()
     try:
-        return read_rules(engine.read(version.blob).decode("utf-8", "surrogateescape"))
+        return read_rules(engine.objects.read(version.blob).decode("utf-8", "surrogateescape"))
     except ChangesError:
         return ()

@@ -28,7 +28,6 @@ from agentnb.changes.coverage import (
 from agentnb.changes.ignore import read_rules
 from agentnb.changes.model import FileVersion, folders_above, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
-from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ class CopyEngine:
         self._root = os.fspath(workspace)
         self._scan = scan
         self._ignores_case = ignores_case(workspace)
-        self._objects = ObjectFolder(folder / "objects")
+        self.reading = contextlib.nullcontext
+        self.objects = ObjectFolder(folder / "objects")
         self._trees = ObjectFolder(folder / "trees")
         self._index = folder / "index.json"
         self._known = self._read_index()
@@ -120,21 +120,6 @@ class CopyEngine:
         """Which of *paths* are folders with files in *tree*."""
         return frozenset(paths).intersection(above for path in self._tree(tree) for above in folders_above(path))
 
-    def read(self, blob: str) -> bytes:
-        """The content *blob*."""
-        content = self._objects.read(blob)
-        if content is None:
-            raise ContentNotStored(f"The content {blob} is stored no longer.")
-        return content
-
-    def reading(self) -> contextlib.nullcontext[None]:
-        """Nothing to prepare: each content is a file."""
-        return contextlib.nullcontext()
-
-    def write(self, content: bytes) -> str:
-        """Store *content*; give its name."""
-        return self._objects.write(content)
-
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
         """Forget all content but that of *trees* and *blobs*, and of the last tree."""
         kept_trees = set(trees)
@@ -144,9 +129,9 @@ class CopyEngine:
         for name in self._trees.names():
             if name not in kept_trees and name != self._last:
                 self._trees.remove(name)
-        for name in self._objects.names():
+        for name in self.objects.names():
             if name not in kept:
-                self._objects.remove(name)
+                self.objects.remove(name)
 
     def _look_at(self, path: str, look: WorkspaceLook) -> Known | None:
         """The version of one file, read only where the file system says that it changed."""
@@ -169,16 +154,13 @@ class CopyEngine:
             return self._known.get(path)
         name = blob_id(content)
         if known is None or known.version.blob != name:
-            self._objects.write(content)
+            self.objects.write(content)
         mode = "link" if stat.S_ISLNK(state.st_mode) else file_mode(state)
         return Known(FileVersion(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
 
     def _tree(self, name: str) -> dict[str, FileVersion]:
         if self._cache[0] != name:
-            raw = self._trees.read(name)
-            if raw is None:
-                raise ContentNotStored(f"The tree {name} is stored no longer.")
-            tree = msgspec.json.decode(raw, type=dict[str, FileVersion])
+            tree = msgspec.json.decode(self._trees.read(name), type=dict[str, FileVersion])
             self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
         return self._cache[1]
 

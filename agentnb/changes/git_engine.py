@@ -16,11 +16,9 @@ from agentnb.changes.model import FileVersion, Mode
 from agentnb.changes.objects import ObjectFolder
 from agentnb.changes.packed_contents import PackedContents
 from agentnb.changes.repository import folder_rules
-from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agentnb.changes.coverage import WorkspaceLook
@@ -50,9 +48,10 @@ class GitEngine:
     def __init__(self, program: InstalledGit, folder: Path, workspace: Path) -> None:
         self._git = GitProgram(program.path, folder, workspace)
         self._packs_at_once = program.version >= _PACKS_AT_ONCE
-        self._packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
+        packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
+        self.reading = packed.many
+        self.objects = ObjectFolder(folder / "objects", packed.read)
         self._workspace = workspace
-        self._objects = ObjectFolder(folder / "objects")
         self._named: set[str] = set()
         self._young: set[str] = set()
         self._last: tuple[Signature, str] | None = None
@@ -93,7 +92,7 @@ class GitEngine:
         if self._last is not None and self._last[0] == self._index_signature():
             return self._last[1]
         if not self._index_signature():
-            return self._objects.write_empty_tree()
+            return self.objects.write_empty_tree()
         return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
@@ -153,23 +152,6 @@ class GitEngine:
             some = wanted[first : first + _ARGUMENTS]
             yield from filter(None, self._git.run("ls-tree", *options, "-z", tree, "--", *some).split(b"\0"))
 
-    def read(self, blob: str) -> bytes:
-        """The content *blob*."""
-        content = self._objects.read(blob)
-        if content is None:
-            content = self._packed.read(blob)
-        if content is None:
-            raise ContentNotStored(f"The content {blob} is stored no longer.")
-        return content
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Say that many contents will be read, so that one run of git gives all that are packed."""
-        return self._packed.many()
-
-    def write(self, content: bytes) -> str:
-        """Store *content*; give its name."""
-        return self._objects.write(content)
-
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
         """Forget all content but that of *trees* and *blobs*, and of the last tree."""
         lines = [f"040000 tree {each}\ttree-{each}" for each in sorted(set(trees))]
@@ -178,7 +160,7 @@ class GitEngine:
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
         self._remove_partial()
         pack = self._git.folder / "objects" / "pack"
-        if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
+        if any(pack.glob("*.pack")) or len(self.objects.names()) > _LOOSE:
             self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
 
@@ -322,7 +304,7 @@ class GitEngine:
         return []
 
     def _sizes(self, blobs: set[bytes]) -> dict[bytes, int]:
-        known = {each: self._objects.size(each.decode()) for each in sorted(blobs)[:_SIZES] if each.strip(b"0")}
+        known = {each: self.objects.size(each.decode()) for each in sorted(blobs)[:_SIZES] if each.strip(b"0")}
         sizes = {each: size for each, size in known.items() if size is not None}
         wanted = sorted(each for each in blobs - sizes.keys() if each.strip(b"0"))
         if not wanted:

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from agentnb.changes.model import FileChange, FileVersion, folders_above
-from agentnb.changes.store import ChangeStore, EngineName
+from agentnb.changes.store import ChangeStore
+from agentnb.changes.store_folder import EngineName
 from agentnb.errors import ChangesError, FilesConflict
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 
