@@ -18,7 +18,7 @@ from agentnb.acp.elicitation import ElicitationAnswer
 from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed, root_hint, run_by
-from agentnb.agent.child import Child, inherited
+from agentnb.agent.child import inherited, output_of
 from agentnb.agent.process import find_program, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
@@ -39,8 +39,6 @@ AT_ONCE = 2
 
 VERSION_SECONDS = 20.0
 """How long ``--version`` may take; it is asked only of an agent that does not start."""
-
-VERSION_BYTES = 10_000
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,23 +151,13 @@ async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> C
 
 async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
     """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`."""
-    output, ended = bytearray(), asyncio.Event()
-
-    def received(descriptor: int, data: bytes) -> None:
-        if descriptor == 1 and len(output) < VERSION_BYTES:
-            output.extend(data)
-
     whole = inherited({**spec.env, **(env or {})})
     try:
         command = [find_program(spec, folder, whole.get("PATH")), "--version"]
-        child = await Child.spawn(command, cwd=folder, env=whole, on_output=received, on_end=ended.set)
+        output = await output_of(command, folder, whole, VERSION_SECONDS)
     except (AgentError, OSError):
         return None
-    child.close_stdin()
-    with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(ended.wait(), VERSION_SECONDS)
-    await child.stop(patience=0)
-    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
+    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output)
     return found[0] if found else None
 
 

@@ -44,7 +44,7 @@ class SessionListener(Protocol):
         """A notification of no session and of a method that we do not know, kept as it came."""
 
     def answers(self, method: str) -> bool:
-        """Whether :meth:`extended` knows *method*."""
+        """True if :meth:`extended` knows *method*."""
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
@@ -56,7 +56,7 @@ class SessionListener(Protocol):
         """*request* was refused because it is outside the workspace; the agent gets *error*."""
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
+        """True if a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
 
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""

@@ -37,6 +37,8 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.state import Action, ChatState
 
 __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "permission_outcome"]
@@ -48,43 +50,39 @@ _READING = frozenset({"read", "search"})
 """The kinds of calls that change nothing."""
 
 
+_OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Action, ...] | None]] = {
+    "agent_message_chunk": lambda update, _, place: _said(update, place, MarkdownResponsePart, ChatDelta),
+    "agent_thought_chunk": lambda update, _, place: _said(update, place, ReasoningResponsePart, ChatReasoning),
+    "user_message_chunk": lambda update, chat, place: _repeated(update, place, chat),
+    "tool_call": lambda update, chat, place: _tool_call(update, chat, place, anew=True),
+    "tool_call_update": lambda update, chat, place: _tool_call(update, chat, place, anew=False),
+    "plan": lambda update, _, place: _plan(update, None, place),
+    "plan_update": lambda update, _, place: _plan_update(mapping(update.get("plan")), place),
+    "plan_removed": lambda update, _, place: _plan_removed(update, place),
+}
+"""The updates that belong to a turn, and what reads each."""
+
+HISTORY = frozenset(_OF_TURN) | {"prompt_suggestions_update"}
+"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
+suggested in an old conversation is as old, so it is among them."""
+
+
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
     """The actions for one ACP ``session/update``."""
-    actions = _session_action(update, time)
-    if actions is not None:
+    name = text(update.get("sessionUpdate")) or "update"
+    if name in session_words.UPDATES and (actions := session_words.UPDATES[name](update, time)) is not None:
         return actions
     place = find(chat, turn_id, time)
-    match update.get("sessionUpdate"):
-        case "agent_message_chunk":
-            actions = _said(update, place, MarkdownResponsePart, ChatDelta)
-        case "agent_thought_chunk":
-            actions = _said(update, place, ReasoningResponsePart, ChatReasoning)
-        case "user_message_chunk":
-            actions = _repeated(update, chat, place)
-        case "tool_call":
-            actions = _tool_call(update, chat, place, anew=True)
-        case "tool_call_update":
-            actions = _tool_call(update, chat, place, anew=False)
-        case "plan":
-            actions = _plan(update, None, place)
-        case "plan_update":
-            plan = mapping(update.get("plan"))
-            actions = _plan(plan, text(plan.get("planId")), place)
-        case "plan_removed":
-            actions = _plan_removed(update, place)
-    return _raw(update, place) if actions is None else actions
+    actions = _OF_TURN[name](update, chat, place) if name in _OF_TURN else None
+    if actions is not None:
+        return actions
+    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
 
 
 def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Action, ...]:
     """The actions that keep *payload*, which cannot be understood, as a part of the running turn."""
     place = find(chat, None, time)
     return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=payload))
-
-
-def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | None:
-    name = update.get("sessionUpdate")
-    read = session_words.UPDATES.get(name) if isinstance(name, str) else None
-    return None if read is None else read(update, time)
 
 
 def map_permission(
@@ -160,7 +158,7 @@ def _said(
             return None
 
 
-def _repeated(update: dict[str, Any], chat: ChatState, place: UpdateTarget) -> tuple[Action, ...] | None:
+def _repeated(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
     """The user's words: an echo of the prompt, an old conversation replayed, or words put in by someone else."""
     match update.get("content"):
         case {"type": "text", "text": str(words)}:
@@ -223,6 +221,10 @@ def _plan(plan: dict[str, Any], plan_id: str | None, place: UpdateTarget) -> tup
     )
 
 
+def _plan_update(plan: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...] | None:
+    return _plan(plan, text(plan.get("planId")), place)
+
+
 def _entry(entry: dict[str, Any]) -> PlanEntry:
     return PlanEntry(
         content=text(entry.get("content")) or "",
@@ -246,11 +248,6 @@ def _plan_removed(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, 
 
 def _block(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     return _part(place, ContentResponsePart(id=place.part_id(), block=update["content"]))
-
-
-def _raw(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
-    name = text(update.get("sessionUpdate")) or "update"
-    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
 
 
 def _part(place: UpdateTarget, part: Any) -> tuple[Action, ...]:

@@ -134,7 +134,7 @@ class Opening:
 
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():
-            self._opened.set_exception(self._peer.no_answer(self._method, limit))
+            self._opened.set_exception(self._peer.failures.no_answer(self._method, limit))
 
     def _give_up(self) -> None:
         """Nobody wants the session any more; an answer that comes all the same is seen to by :meth:`_done`."""

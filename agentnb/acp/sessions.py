@@ -6,12 +6,11 @@ Updates are routed by session id at any time: some agents send them before they 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.files import Files
-from agentnb.acp.mapper import map_update, merge
+from agentnb.acp.mapper import HISTORY, map_update, merge
 from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.terminals import Terminals
 from agentnb.clock import now_ms
@@ -29,25 +28,6 @@ log = logger("agentnb.acp")
 
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""
-
-UNADDRESSED = 100
-"""How many notifications that name no session are kept."""
-
-_HISTORY = frozenset(
-    {
-        "user_message_chunk",
-        "agent_message_chunk",
-        "agent_thought_chunk",
-        "tool_call",
-        "tool_call_update",
-        "plan",
-        "plan_update",
-        "plan_removed",
-        "prompt_suggestions_update",
-    }
-)
-"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
-suggested in an old conversation is as old, so it is among them."""
 
 
 def deliver(updates: list[dict[str, Any]], listener: SessionListener) -> None:
@@ -82,7 +62,7 @@ class Route:
     def release(self, *, history: bool = True) -> None:
         """The host knows its session: hand over what was held, and hold no more."""
         held, self.held = self.held or [], None
-        self.deliver([update for update in held if history or update.get("sessionUpdate") not in _HISTORY])
+        self.deliver([update for update in held if history or update.get("sessionUpdate") not in HISTORY])
 
 
 class Sessions:
@@ -96,7 +76,6 @@ class Sessions:
         self._changed: asyncio.Future[None] | None = None
         self.asking: dict[int, SessionListener] = {}
         self.with_models: set[str] = set()
-        self.unaddressed: deque[tuple[str, Any]] = deque(maxlen=UNADDRESSED)
 
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
         """Route the notifications of one read, those of one session together and in order.
@@ -113,7 +92,8 @@ class Sessions:
             elif isinstance(session, str):
                 by_session.setdefault(session, []).append(_update(method, params))
             else:
-                self._unaddressed(method, params)
+                for listener in self.listeners():
+                    listener.extension(method, params)
         for session, updates in by_session.items():
             self._deliver(session, updates)
 
@@ -121,11 +101,6 @@ class Sessions:
         if isinstance(elicitation_id, str):
             for listener in self.listeners():
                 listener.elicited(elicitation_id)
-
-    def _unaddressed(self, method: str, params: Any) -> None:
-        self.unaddressed.append((method, params))
-        for listener in self.listeners():
-            listener.extension(method, params)
 
     def listeners(self) -> list[SessionListener]:
         """Everyone who listens now, those included whose session is being opened."""

@@ -17,6 +17,8 @@ _REMOVES = re.compile(
 )
 _INVISIBLE = re.compile(f"[{HIDDEN}{JOINERS}]")
 _BEGINS = frozenset({"rm", "shred", "srm", "dd", "wipefs", "blkdiscard", "find", "sudo", "doas", "env", "xargs"})
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
+_TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
 _MOST = 64
 
 
@@ -40,6 +42,16 @@ def odd_name(program: str) -> Risk | None:
 def tails(program_of: Sequence[str], shells: frozenset[str]) -> list[int]:
     """Where in the arguments of an unknown program another command may begin."""
     return [at for at, name in enumerate(program_of[:_MOST]) if name in _BEGINS or name in shells]
+
+
+def is_only_text(program: str, texts: Sequence[str], *, shown: bool) -> bool:
+    """True if the arguments *texts* are only searched for, kept or *shown*, so that nothing runs them."""
+    if program in {"echo", "printf"}:
+        return shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
+    if program in _SEARCHES:
+        return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
+    opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
+    return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
 
 
 def insides(word: str) -> list[str]:

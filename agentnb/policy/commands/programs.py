@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from agentnb.policy.commands import files
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
+from agentnb.policy.commands.options import Options
 from agentnb.policy.commands.table import is_in_table, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.severity import Risk, worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.policy.commands.options import Options
 
 ADMIN = "The command asks for administrator rights."
 SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0", "sudoedit", "runuser"})
@@ -52,6 +52,14 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
     if is_read(program):
         return files.prefixed(program)
     return rate_unknown(program, options) or Risk("low", f"Runs {program}, which agentnb does not know.")
+
+
+def rate_statements(client: str, text: str | None) -> list[Risk]:
+    """The effects of the statements *text* that a database's *client* is fed; None: they are not known."""
+    if text is None:
+        return [Risk("high", f"{client} runs what it is fed, unseen.")]
+    rated = (rate_program(client, Options.of(words)) for words in (("-c", text), tuple(text.split())))
+    return [each for each in rated if each is not None]
 
 
 def is_read(program: str) -> bool:

@@ -63,13 +63,13 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     unused = [finding for walk in walks for finding in walk.unused]
     found = together([*findings, *unused]) or Risk("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
-    sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
+    sensitive = next((walk.files.sensitive for walk in walks if walk.files.sensitive), None)
     return Rating(
         severity=found.severity,
         reason=found.reason or None,
         units=tuple(units),
         sensitive=sensitive,
-        places=tuple(dict.fromkeys(place for walk in walks for place in walk.all_places())),
+        places=tuple(dict.fromkeys(place for walk in walks for place in walk.files.all(walk.programs))),
         asks=_asks(findings),
     )
 

@@ -92,7 +92,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
             "end_turn",
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
         )
-        assert talk.agent.stray == 10
+        assert talk.agent.connection.stray == 10
 
 
 async def test_updates_before_the_session_is_known_are_delivered_after_it(tmp_path: Path) -> None:
@@ -234,8 +234,9 @@ async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
     async with talking("noisy", tmp_path) as talk:
         await talk.prompt()
         await talk.agent.stop(patience=0.5)
-        assert talk.agent.stderr_tail.endswith("the last line")
-        assert len(talk.agent.stderr_tail) <= 800
+        assert talk.agent.process is not None
+        tail = talk.agent.process.stderr_tail
+        assert (tail.endswith("the last line"), len(tail) <= 800) == (True, True)
 
 
 async def test_a_line_of_64_mib(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,98 +17,7 @@ from agentnb.policy.rules import AccessRule, InForce
 from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Mode, Situation, Verdict
 
-OUTSIDE = [
-    "cat /etc/passwd",
-    "echo x > /tmp/out",
-    "echo x > ../out",
-    "echo x >> ~/notes",
-    "cp a ../../b",
-    "cp /etc/hosts .",
-    "cat ../other/notes.txt",
-    "mv a ~/x",
-    'cat "$HOME/notes"',
-    "cd .. && touch b",
-    "cd ..; touch b",
-    "cd sub || true; cat ../../x",
-    "cd nowhere; cat ../x",
-    "false && cd sub; cat ../x",
-    "cd link/.. && cat ../x",
-    "tee /opt/x",
-    "touch /usr/local/x",
-    "rm /etc/hosts",
-    "rm ../x",
-    "ln -s / r",
-    "sed -i s/a/b/ ../x",
-    "sed -n 'w ../x' a.py",
-    "tar xf a.tar -C ..",
-    "git -C .. commit -am x",
-    "python -c \"open('../x','w')\"",
-    "python ../evil.py",
-    "../run",
-    "sort -o../x a.py",
-    "dd if=a.py of=../x",
-    "sudo -u ada cat ../x",
-    "bash -c 'cat ../x'",
-    "cat out/notes",
-    "cat o*/notes",
-    "cat $(echo x)/../../y",
-    "pushd sub; popd; cat ../x",
-    "for d in ..; do cat $d/x; done",
-    "X=$(echo ..); cat $X/y",
-]
-INSIDE = [
-    "pytest -q",
-    "pytest tests/test_a.py::test_x -k 'a or b'",
-    "git status",
-    "git log --oneline -5",
-    "git show HEAD:a.py",
-    "git diff origin/main...HEAD",
-    "git commit -m 'look in /etc and ../x'",
-    "git commit -m /x",
-    "git add -A",
-    "ls",
-    "ls -la sub",
-    "ls /usr/lib",
-    "pip list",
-    "pip install a==1",
-    "python a.py",
-    "python -m pytest tests",
-    "/usr/bin/env python a.py",
-    "cat a.py | grep -v '/api/' | sort -u > sub/out.txt 2>/dev/null",
-    "grep -rn '/api/' . --include='*.py'",
-    "grep -e /x a.py",
-    "sed -n '/start/,/end/p' a.py",
-    "sed 's/a/..\\/b/' a.py",
-    "awk '/foo/ {print $1}' a.py",
-    "jq '.a[0]' a.json",
-    "find . -name '*.py' -path './sub/*'",
-    "find . -name '*.py' | xargs grep '/api/'",
-    "cd sub && ls ../a.py",
-    "cd sub && cat ../a.py && cd .. && ls",
-    "mkdir -p build && cd build && touch x",
-    "curl -s https://example.org/a/../b -o /dev/null",
-    "wget https://example.org/x.csv",
-    "npm run build",
-    "make -j2 test",
-    "cp a.py sub/b.py",
-    "cp /usr/share/dict/words sub",
-    "echo ../x ~ /etc",
-    "echo done >&2",
-    "for f in *.py; do wc -l $f; done",
-    'cat "$PWD/a.py"',
-    "date +%H:%M",
-    "awk -F/ '{print $2}' a.py",
-    "cut -d/ -f2 a.py | tr / _ | sort -t/ -k2",
-    "tar czf out.tgz sub",
-    "head -20 ./sub/../a.py",
-    "uv run pytest tests",
-    "ruff check . && mypy",
-    "which -a python",
-    "test -f a.py && echo yes",
-    "diff a.py sub/b.py",
-    "jupyter nbconvert --to html fit.ipynb",
-    "python -c 'print(1 / 2)'",
-]
+CASES: dict[str, list[str]] = json.loads((Path(__file__).parents[2] / "cases/policy/targets.json").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -152,7 +62,7 @@ def situation(
     )
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@pytest.mark.parametrize("command", CASES["outside"])
 def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
     """In a session that allows, and whatever a rule for commands says; with no wider answer that would let it by."""
     for rules in ((), (AccessRule(action="allow", command=("*",)),)):
@@ -160,7 +70,7 @@ def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
         assert (verdict.outcome, verdict.floor) == ("ask", "outside"), verdict
 
 
-@pytest.mark.parametrize("command", INSIDE)
+@pytest.mark.parametrize("command", CASES["inside"])
 def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -> None:
     """A policy that cries wolf is switched off."""
     verdict = judged(work, command)
@@ -188,11 +98,7 @@ def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path,
     assert judged(work, command, rule, mode="ask").outcome == "ask"
 
 
-RAW = ["cat data/raw/x", "echo > data/raw/x", "rm data/raw/x", "cp a.py data/raw/y", "mv data/*/x y", "ls data/raw"]
-RAW += ["cd data && rm raw/x", "python -c \"open('data/raw/x')\"", "tool --in=data/raw/x", "sudo rm ./data/./raw/x"]
-
-
-@pytest.mark.parametrize("command", RAW)
+@pytest.mark.parametrize("command", CASES["data/raw"])
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
     """The manual's own example; a rule that allows a path lets none by."""
@@ -229,22 +135,7 @@ def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: s
     assert judge(request, situation(work)).outcome == "allow"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git push",
-        "/usr/bin/git push -f",
-        "git -C x push",
-        "git -c a=b push",
-        "git --no-pager push",
-        "git --git-dir=x push origin",
-        "X=1 git push",
-        "GIT_X=1 git push",
-        "./git push",
-        "sudo git push",
-        "GIT push",
-    ],
-)
+@pytest.mark.parametrize("command", CASES["git push"])
 @pytest.mark.parametrize("action", ["deny", "ask"])
 def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
     """One that allows it does not: there the spelling counts."""
