@@ -10,10 +10,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import session_words
-from agentnb.acp.agent_terminals import terminal_actions
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.session_words import map_session
-from agentnb.acp.tool_calls import details_of, known, merged, tool_call_actions, tool_input, tool_name
+from agentnb.acp.tool_calls import details_of, known, merged, terminal_actions, tool_call_actions, tool_input, tool_name
 from agentnb.acp.update_target import UpdateTarget, find, of_call, own
 from agentnb.state import (
     ChatDelta,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentnb.state import Action, ChatState
+
 
 __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "permission_outcome"]
 
@@ -297,3 +297,30 @@ def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
     ):
         return update["sessionUpdate"], message
     return None
+
+
+def begun_call(
+    chat: ChatState, turn_id: str, call_id: str, name: str, *, title: str, kind: str, arguments: Any, time: int
+) -> tuple[Action, ...]:
+    """The actions for a call that begins."""
+    update = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": call_id,
+        "title": title,
+        "name": name,
+        "kind": kind,
+        "status": "pending",
+        "rawInput": arguments if isinstance(arguments, dict) else {},
+    }
+    return map_update(update, chat, turn_id, time)
+
+
+def ended_call(chat: ChatState, turn_id: str, call_id: str, result: dict[str, Any], time: int) -> tuple[Action, ...]:
+    """The actions for a call that has ended."""
+    update = {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call_id,
+        "status": "failed" if result["isError"] else "completed",
+        "content": [{"type": "content", "content": block} for block in result["content"]],
+    }
+    return map_update(update, chat, turn_id, time)

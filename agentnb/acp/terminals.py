@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.failure import NOT_FOUND
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.programs import script_of
 from agentnb.policy.request import PolicyRequest
+from agentnb.policy.shell.split import script_of
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 

@@ -17,6 +17,8 @@ from agentnb.state import (
     ChatToolCallConfirmed,
     ChatToolCallReady,
     ChatToolCallStart,
+    TerminalView,
+    TerminalViews,
     ToolBlockContent,
     ToolCallDetails,
     ToolCallError,
@@ -29,6 +31,9 @@ from agentnb.state import (
     ToolRawContent,
     ToolTerminalContent,
     ToolTextContent,
+    XTerminalData,
+    XTerminalExited,
+    XTerminalOpened,
     XToolCallDetailsChanged,
 )
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentnb.acp.update_target import UpdateTarget
-    from agentnb.state import Action, TerminalView, ToolCallState, ToolContent
+    from agentnb.state import Action, ChatState, ToolCallState, ToolContent
 
 _ERROR_CHARACTERS = 500
 _FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
@@ -270,3 +275,26 @@ def _json(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
         return repr(value)
+
+
+def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
+    """The actions for what a tool call's ``_meta`` says about terminals; usually none."""
+    meta = mapping(update.get("_meta"))
+    if not meta:
+        return ()
+    info, output, end = (mapping(meta.get(f"terminal_{name}")) for name in ("info", "output", "exit"))
+    if not (info or output or end):
+        return ()
+    actions: list[Action] = []
+    terminal_id = next((name for each in (info, output, end) if (name := text(each.get("terminal_id")))), None)
+    if terminal_id is None:
+        return ()
+    if TerminalViews.of(chat.terminals).find(terminal_id) < 0:
+        view = TerminalView(id=terminal_id, command=text(update.get("title")) or "", cwd=text(info.get("cwd")))
+        actions.append(XTerminalOpened(terminal=view, time=time))
+    if data := text(output.get("data")):
+        actions.append(XTerminalData(terminal_id=terminal_id, data=data, time=time))
+    if end:
+        code, signal = count(end.get("exit_code")), text(end.get("signal"))
+        actions.append(XTerminalExited(terminal_id=terminal_id, exit_code=code, signal=signal, time=time))
+    return tuple(actions)

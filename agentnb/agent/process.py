@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,9 +13,9 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import ONE_DRAIN, Child, inherited
 from agentnb.agent.confinement import demand_confiner
-from agentnb.agent.node_version import node_problem
 from agentnb.agent.npm_settings import machine_settings
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
+from agentnb.agent.registry import older
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from agentnb.ports import AgentStart
@@ -307,3 +308,23 @@ def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = 
     if program not in INSTALLERS or find(program, path) is not None:
         return None
     return INSTALLERS[program]
+
+
+_NEEDED = re.compile(r"Node (\d+(?:\.\d+)*)")
+_SECONDS = 5.0
+
+
+def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
+    """What Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
+    needed = _NEEDED.match(spec.requires or "")
+    program = find_on_path("node", env.get("PATH")) if needed else None
+    if needed is None or program is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False, env=dict(env)
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    version = done.stdout.strip()
+    return f"It needs {spec.requires}; here is Node {version.lstrip('v')}." if older(version, needed[1]) else ""

@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
-from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, nul_joined
+from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
 from agentnb.changes.model import FileVersion, Mode
 from agentnb.changes.objects import ObjectFolder
-from agentnb.changes.packed_contents import PackedContents
 from agentnb.changes.repository import folder_rules
 
 if TYPE_CHECKING:

@@ -30,9 +30,8 @@ from agentnb.changes.model import (
     path_to_json,
 )
 from agentnb.changes.network_mounts import CLOCK_NS, MOUNTS, network_file_system
-from agentnb.changes.refusals import too_wide
 from agentnb.changes.repository import outer_excludes
-from agentnb.changes.store_folder import StoreFolder
+from agentnb.changes.store_folder import StoreFolder, too_wide
 from agentnb.changes.text_diff import count_lines, unified
 from agentnb.clock import now_ms
 from agentnb.errors import ChangesError, ContentNotStored

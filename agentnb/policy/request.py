@@ -9,8 +9,7 @@ import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.policy.commands.variables import decides
-from agentnb.policy.programs import script_of
-from agentnb.policy.shell.split import split_words
+from agentnb.policy.shell.split import script_of, split_words
 from agentnb.state import ToolCallCell, ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:

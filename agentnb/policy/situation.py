@@ -14,7 +14,10 @@ from agentnb.policy.settings import CellReview, PolicySettings
 from agentnb.policy.severity import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentnb.policy.sensitive import Patterns
+    from agentnb.state import ConfirmationOption
 
 Mode: TypeAlias = Literal["ask", "allow", "deny"]
 """A session's mode: ask the user, allow what no floor holds, deny everything."""
@@ -73,3 +76,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     floor: str | None = None
     subjects: tuple[PolicySubject, ...] = ()
     distrusted: bool = False
+
+
+__all__ = ["Mode", "choose_option"]
+
+_PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
+
+
+def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> ConfirmationOption | None:
+    """The narrowest of *options* that allows (or denies), or None if there is none.
+
+    A denial is always one of the agent's own options: ``cancelled`` would tell the agent that the turn is over. Where
+    there is none to deny, the caller can only cancel; where there is none to allow, the answer is a denial.
+    """
+    side = "approve" if allow else "deny"
+    for kind in _PREFERRED[allow]:
+        for option in options:
+            if option.option_kind == kind:
+                return option
+    return next((option for option in options if option.kind == side), None)

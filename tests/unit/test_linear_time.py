@@ -21,11 +21,10 @@ from agentnb.kernel.cell_names import cell_title
 from agentnb.policy.command_targets import command_targets
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.disguise import insides
-from agentnb.policy.commands.mentions import named, secret
-from agentnb.policy.commands.paths import NamedPath
-from agentnb.policy.commands.plain import plainer
+from agentnb.policy.commands.paths import NamedPath, named, secret
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.glob import any_path_matches, command_matches, path_matches
+from agentnb.policy.rules import plainer
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.shell.words import MOST_WORDS
 from agentnb.policy.workspace import WorkspaceBoundary, real_path

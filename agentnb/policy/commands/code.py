@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentnb.policy.severity import Risk, together
 
 if TYPE_CHECKING:
-    from agentnb.policy.commands.options import Options
+    from agentnb.policy.commands.table import Options
 
 INLINE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),

@@ -10,7 +10,7 @@ from agentnb.policy.severity import Risk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.policy.commands.options import Options
+    from agentnb.policy.commands.table import Options
 
 _DEVICE = re.compile(r"/dev/(?!(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd/\d+|shm/.*)$).+")
 _SYSTEM = re.compile(r"(?:/|/(?:etc|usr|bin|sbin|lib\w*|boot|sys|proc|var|opt|root|System|Library)(?:/.*)?)$")

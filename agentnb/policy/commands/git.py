@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentnb.policy.severity import Risk
 
 if TYPE_CHECKING:
-    from agentnb.policy.commands.options import Options
+    from agentnb.policy.commands.table import Options
 
 _TAKING = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
 _CONFIGURE = frozenset({"-c", "--config", "--config-env"})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from agentnb.policy.commands.mentions import named, secret, writes_files
 from agentnb.policy.commands.names import interprets
-from agentnb.policy.commands.paths import only_reads, places
+from agentnb.policy.commands.paths import named, only_reads, places, secret, writes_files
 from agentnb.policy.commands.streams import DOWNLOADS
 from agentnb.policy.commands.table import programs_of
 from agentnb.policy.sensitive import sensitive_pattern

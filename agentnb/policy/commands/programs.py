@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from agentnb.policy.commands import files
 from agentnb.policy.commands.code import rate_awk
 from agentnb.policy.commands.git import rate_git
-from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.table import is_in_table, rate_alone, rate_by_table, rate_unknown
+from agentnb.policy.commands.table import Options, is_in_table, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.severity import Risk, worst
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.disguise import removal
-from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.table import rate_by_table
+from agentnb.policy.commands.table import Options, rate_by_table
 from agentnb.policy.severity import Risk
 
 if TYPE_CHECKING:

@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING
 from agentnb.policy.commands.code import INLINE, rate_code
 from agentnb.policy.commands.disguise import insides, is_only_text, odd_name, removal, tails
 from agentnb.policy.commands.files import target
-from agentnb.policy.commands.mentions import quoted, secret
 from agentnb.policy.commands.named_files import NamedFiles
 from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
-from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.paths import NamedPath
+from agentnb.policy.commands.paths import NamedPath, quoted, secret
 from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program, rate_statements
 from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed, emptied, fed_text
-from agentnb.policy.commands.table import databases, known_programs, module_kind, programs_of
+from agentnb.policy.commands.table import Options, databases, known_programs, module_kind, programs_of
 from agentnb.policy.commands.variables import Values, decides
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN

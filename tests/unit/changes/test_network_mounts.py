@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.changes.network_mounts import CLOCK_NS, network_file_system
-from agentnb.changes.refusals import unavailable
+from agentnb.changes.store_folder import unavailable
 from tests.unit.changes.conftest import Opened
 
 MOUNTS = """\

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.policy.commands.options import Options
 from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.commands.table import known_programs, rate_by_table
+from agentnb.policy.commands.table import Options, known_programs, rate_by_table
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.rules import AccessRule, InForce
