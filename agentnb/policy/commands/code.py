@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from agentnb.policy.severity import Risk, together
-
-if TYPE_CHECKING:
-    from agentnb.policy.commands.table import Options
 
 INLINE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),
@@ -104,17 +100,3 @@ def rate_code(code: str, harmless: str = "Runs code given on the command line.")
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
     plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same
     return together(plain or found) or Risk("medium", harmless)
-
-
-def rate_awk(options: Options) -> Risk | None:
-    """Awk's own way to other programs and files."""
-    if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
-        return Risk("medium", "Runs an awk program of a file.")
-    for word in options.operands:
-        if re.search(r"\bENVIRON\b(?!\s*\[\s*\")", word):
-            return Risk("high", "The awk program shows the environment, in which keys may stand.")
-        if re.search(r"system\s*\(|\|\s*(?:getline|&)|print(?:(?!print)[^;}])*\|", word):
-            return Risk("high", "The awk program starts other programs.")
-        if re.search(r"print(?:(?!print)[^;}])*>", word):
-            return Risk("medium", "The awk program writes files.")
-    return None

@@ -80,17 +80,6 @@ def _chmod(options: Options) -> Risk:
     return Risk("medium" if recursive else "low", "Changes permissions.")
 
 
-def _sed(options: Options) -> Risk | None:
-    """``sed``: its script can run commands (``e``) and write files (``w``)."""
-    if any(re.search(r"(?:^|[;{}/\d])\s*e(?:\s|$)|/[gip\d]*e[gip\d]*$", word) for word in options.operands):
-        return Risk("high", "Runs commands from a sed script.")
-    if any(re.search(r"(?:^|[;{}/\d$])\s*[wW]\s+\S|/[gip\d]*w\s", word) for word in options.operands):
-        return Risk("medium", "The sed script writes files.")
-    if options.has("f", "--file"):
-        return Risk("medium", "Runs a sed script of a file.")
-    return Risk("medium", "Changes files in place.") if options.has("i", "--in-place") else None
-
-
 def _tar(options: Options) -> Risk | None:
     """``tar``: options that run programs, and unpacking to wherever the archive says."""
     programs = ("--to-com", "--checkpoint-a", "--use-c", "--rsh", "--info-s", "--new-v", "--rmt-c")
@@ -111,7 +100,6 @@ RATERS: dict[str, Callable[[Options], Risk | None]] = {
     "dd": _dd,
     "find": _find,
     "chmod": _chmod,
-    "sed": _sed,
     **dict.fromkeys(("tar", "bsdtar", "gtar"), _tar),
 }
 

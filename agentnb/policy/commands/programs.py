@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from agentnb.policy.commands import files
-from agentnb.policy.commands.code import rate_awk
-from agentnb.policy.commands.git import rate_git
 from agentnb.policy.commands.table import Options, is_in_table, rate_alone, rate_by_table, rate_unknown
 from agentnb.policy.severity import Risk, worst
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ADMIN = "The command asks for administrator rights."
 SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "gsudo", "runas", "run0", "sudoedit", "runuser"})
@@ -28,11 +21,6 @@ _SHOWS = re.compile(
     r"|ssh-keygen (?:\S+ )*-[yD]|keyring get|secret-tool|kwallet|lpass show|bw (?:get|list|export)",
     re.IGNORECASE,
 )
-_RATERS: dict[str, Callable[[Options], Risk | None]] = {
-    **files.RATERS,
-    "git": rate_git,
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), rate_awk),
-}
 
 
 def rate_program(program: str, options: Options) -> Risk | None:
@@ -46,8 +34,8 @@ def _rated_alone(program: str, options: Options) -> Risk | None:
     found = _gives_trust(line) or _shows_key(line) or rate_alone(program, options)
     if found is not None:
         return found
-    if program in _RATERS:
-        return _RATERS[program](options)
+    if program in files.RATERS:
+        return files.RATERS[program](options)
     if is_read(program):
         return files.prefixed(program)
     return rate_unknown(program, options) or Risk("low", f"Runs {program}, which agentnb does not know.")
@@ -63,7 +51,7 @@ def rate_statements(client: str, text: str | None) -> list[Risk]:
 
 def is_read(program: str) -> bool:
     """True if the arguments of *program* are read here, so that no other command is looked for in them."""
-    return program in _RATERS or is_in_table(program) or files.prefixed(program) is not None
+    return program in files.RATERS or is_in_table(program) or files.prefixed(program) is not None
 
 
 def _gives_trust(line: str) -> Risk | None:

@@ -130,7 +130,7 @@ def is_in_table(program: str) -> bool:
 
 def rate_alone(program: str, options: Options) -> Risk | None:
     """The first case of *program* that holds; None where it only looks."""
-    operands = _operands(options, frozenset())
+    operands = _operands(options, _read().taking.get(program, frozenset()))
     cases = _programs().get(program, ())
     return next((Risk(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None)
 
@@ -268,18 +268,6 @@ class Options(NamedTuple):
             elif any(name.startswith(given) and (len(given) > 3 or given == name) for given in self.long):  # noqa: PLR2004 - `--r`
                 return True
         return False
-
-    def verb(self, *taking: str) -> str:
-        """The first operand, in lower case, options and the values of those in *taking* passed over; else nothing."""
-        skip = False
-        for word in self.words:
-            if skip:
-                skip = False
-            elif word in taking:
-                skip = True
-            elif not word.startswith("-"):
-                return word.lower()
-        return ""
 
     def any(self, *words: str) -> bool:
         """Whether one of *words* is among the arguments, in whatever case."""
