@@ -13,7 +13,6 @@ import pytest
 from agentnb.changes.coverage import SnapshotLimits
 from agentnb.changes.model import Snapshot
 from agentnb.changes.store import ChangeStore
-from agentnb.changes.store_lock import StoreLock
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 
@@ -110,18 +109,6 @@ def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, work
             store.take()
         holder.communicate()
     assert store.take().coverage == "whole"
-
-
-def test_the_lock_can_be_held_again_by_the_one_who_holds_it(tmp_path: Path) -> None:
-    """And is free afterwards."""
-    lock, other = (StoreLock(tmp_path / "lock", seconds=0.05) for _ in range(2))
-    with lock.held():
-        with lock.held():
-            pass
-        with pytest.raises(ChangesUnavailable), other.held():
-            pass
-    with other.held():
-        pass
 
 
 @pytest.mark.parametrize("part", ["index", "HEAD", "objects", "config", "all"])
