@@ -63,11 +63,11 @@ class Agent(Peer):
         self.version: str | None = None
         self.capabilities: dict[str, Any] = {}
         self.steers = spec.steering
-        """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
+        """True if a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
         self.takes_pictures = False
-        """Whether prompts can have pictures (ACP ``promptCapabilities.image``)."""
+        """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
         self.takes_served_mcp = False
-        """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
+        """True if it connects to MCP servers on its own wire (:attr:`served`)."""
         self._prompt_capabilities: dict[str, Any] = {}
         self._mcp_capabilities: dict[str, Any] = {}
         self.stopped = False
@@ -149,7 +149,7 @@ class Agent(Peer):
         await super().stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
-        """Whether the agent can do something with sessions that not every agent can."""
+        """True if the agent can do something with sessions that not every agent can."""
         if ability == "load":
             return self.capabilities.get("loadSession") is True
         if ability == "logout":

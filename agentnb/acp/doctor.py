@@ -134,7 +134,6 @@ def _models(actions: Iterable[Action]) -> Iterator[str]:
 
 
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
-    """What is said of *version* where it is older than the catalogue wants."""
     if spec.min_version is None or not older(version, spec.min_version):
         return None
     message = f"Version {version} is older than {spec.min_version}, the first that works here."

@@ -117,7 +117,6 @@ def _read(root: Path, path: Path) -> str:
 
 
 def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
-    """What is in the file, and its mode."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = open_path(root, path, flags)

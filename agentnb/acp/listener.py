@@ -102,7 +102,7 @@ class Tap(Protocol):
 
     @property
     def takes_files(self) -> bool:
-        """Whether it is told which files a turn changed."""
+        """True if it is told which files a turn changed."""
         ...
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:

@@ -182,7 +182,7 @@ def _words(words: str, chat: ChatState, place: UpdateTarget) -> tuple[Action, ..
 
 
 def _echoes(words: str, place: UpdateTarget) -> bool:
-    """Whether *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
+    """True if *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
     prompt = place.message.text
     if place.late and place.parts:
         return False  # an old conversation, in which someone said the same again

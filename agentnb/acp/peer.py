@@ -103,7 +103,7 @@ class Peer:
 
     @property
     def closed(self) -> bool:
-        """Whether it is gone: stopped, dead, or no longer reading."""
+        """True if it is gone: stopped, dead, or no longer reading."""
         return self.connection.closed
 
     @property

@@ -152,12 +152,12 @@ class Sessions:
         return self._routes.pop(session, None)
 
     def holds(self, session: str, listener: SessionListener) -> bool:
-        """Whether *session* is open, and is *listener*'s: a new process may give an old id to another."""
+        """True if *session* is open, and is *listener*'s: a new process may give an old id to another."""
         route = self._routes.get(session)
         return route is not None and route.listener is listener
 
     def is_open(self, session: str) -> bool:
-        """Whether *session* is open, whoever's it is."""
+        """True if *session* is open, whoever's it is."""
         return session in self._routes
 
     async def lose(self, reason: AgentnbError) -> None:

@@ -261,7 +261,6 @@ def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
 
 
 def _by_shell(line: str, env: dict[str, str]) -> list[str]:
-    """How a line that the user wrote is executed."""
     shell = shutil.which("sh", path=env.get("PATH"))
     if shell is None:
         raise RpcError(INVALID_PARAMS, "There is no shell `sh` to run the changed command with.")

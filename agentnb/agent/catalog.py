@@ -274,7 +274,6 @@ def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | N
 
 
 def _own_runner(spec: AgentSpec) -> PackageRunner | None:
-    """How the snapshot runs *spec*, whatever a newer registry says."""
     for agent in registry.snapshot().agents:
         if agent.id in (spec.registry or (spec.name,)):
             return runner_of(agent, spec.python)
@@ -283,7 +282,6 @@ def _own_runner(spec: AgentSpec) -> PackageRunner | None:
 
 @functools.cache
 def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
-    """What is built in and what packages add, and what is wrong with the latter."""
     files = (file for file in Path(__file__).with_name("catalog").iterdir() if _is_toml(file.name))
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
     added, wrong = _from_packages()
@@ -345,7 +343,6 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
 
 
 def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, Any]:
-    """What *data* says, over the description of the agent that it is based on."""
     named = data.pop("based_on")
     base = bases.get(named) if isinstance(named, str) else None
     if base is None:

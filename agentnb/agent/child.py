@@ -148,7 +148,7 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def over(self) -> bool:
-        """Whether the program has ended, also where the loop has not been told yet: then it soon is."""
+        """True if the program has ended, also where the loop has not been told yet: then it soon is."""
         if self.returncode is not None:
             return True
         if BELOW_SUBREAPER:

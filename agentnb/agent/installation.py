@@ -215,7 +215,7 @@ def _environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[bool]:
-    """Whether no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
+    """True if no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
     descriptor = os.open(neutral_folder() / "lock", os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield try_lock(descriptor)

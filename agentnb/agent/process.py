@@ -184,7 +184,7 @@ class SpawnedAgent:
 
     @property
     def reaches_loopback(self) -> bool:
-        """Whether it can reach each port of this machine: its confinement leaves it the network."""
+        """True if it can reach each port of this machine: its confinement leaves it the network."""
         return self._confined is None or self._confined.network == "all"
 
     @property
@@ -215,7 +215,7 @@ class SpawnedAgent:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended; :attr:`exited` may still have to be set."""
+        """True if it has ended; :attr:`exited` may still have to be set."""
         return self._running.over
 
     @property

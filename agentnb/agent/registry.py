@@ -270,7 +270,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_inner_path(text: str) -> bool:
-    """Whether *text* is the relative path of a file, in plain characters, that stays in its folder."""
+    """True if *text* is the relative path of a file, in plain characters, that stays in its folder."""
     if not re.match(r"(?:\./)?[A-Za-z0-9_@+. -][A-Za-z0-9_@+./ -]*\Z", text):
         return False
     return ".." not in text.split("/") and not text.startswith(("-", "/"))
@@ -289,7 +289,7 @@ def _refuse(why: str) -> NoReturn:
 
 
 def older(version: str | None, least: str) -> bool:
-    """Whether *version* is known, and comes before *least*."""
+    """True if *version* is known, and comes before *least*."""
     said, wanted = _numbers(version or ""), _numbers(least)
     length = max(len(said), len(wanted))
     return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))

@@ -141,7 +141,7 @@ class Planner:
         return FileVersion(blob=blob, digest=blob, mode=entry.mode, size=len(entry.content))
 
     def is_at(self, version: FileVersion | None, path: str, entry: PathState | None) -> bool:
-        """Whether *version* is what is there."""
+        """True if *version* is what is there."""
         if version is None or entry is None:
             return version is None and entry is None
         if version.digest == UNKNOWN or version.mode != entry.mode:

@@ -78,7 +78,6 @@ def _whole(old: Manifest, new: Manifest, engine: Engine) -> Differences:
 
 
 def _named(old: Manifest, new: Manifest, engine: Engine) -> Differences:
-    """Where a snapshot has only named files, these are all that is compared."""
     wanted = {path_from_json(path) for each in (old, new) if not each.tree for path in each.named}
     sides = []
     for each in (old, new):
@@ -214,7 +213,6 @@ def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) ->
 
 
 def _share(one: Counter[bytes], other: Counter[bytes]) -> float:
-    """How much of the larger text, in bytes, the two have in common."""
     if not one or not other:
         return 0.0
     common = sum(len(line) * count for line, count in (one & other).items())

@@ -93,12 +93,12 @@ class TooSlow(ChangesUnavailable):
 
 
 def is_left_out(path: str) -> bool:
-    """Whether a part of *path* is named like an environment, a cache or a repository's own data."""
+    """True if a part of *path* is named like an environment, a cache or a repository's own data."""
     return any(map(is_left_out_name, path.split("/")))
 
 
 def is_left_out_name(name: str) -> bool:
-    """Whether a file or folder of that name is left out."""
+    """True if a file or folder of that name is left out."""
     return name in _NAMES or name.startswith(_BEGINNINGS)
 
 
@@ -108,7 +108,7 @@ def signature(state: os.stat_result) -> Signature:
 
 
 def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
-    """Whether a file that changed after it was read has another signature."""
+    """True if a file that changed after it was read has another signature."""
     changed = max(known[:2])
     margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
     return changed < read_at - max(margin, clock_ns)
@@ -148,7 +148,7 @@ class WorkspaceLook:
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
+        """Decides if the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
 
         What is behind a link is not in the workspace, whatever its name says: a folder may have become a link.
         """
@@ -163,7 +163,6 @@ class WorkspaceLook:
         return "skip" if self._is_left_out(path) else self._kind(path, state)
 
     def _is_behind_link(self, folder: str) -> bool:
-        """Whether *folder*, or one that it is in, is a link."""
         unknown: list[str] = []
         while folder and folder not in self._behind_links:
             unknown.append(folder)
@@ -238,7 +237,7 @@ class WorkspaceLook:
 
 
 def file_mode(state: os.stat_result) -> Literal["file", "executable"]:
-    """Whether its owner may run a file."""
+    """``executable`` if the owner of a file may run it, else ``file``."""
     return "executable" if state.st_mode & stat.S_IXUSR else "file"
 
 
@@ -269,7 +268,7 @@ _LONGEST_NAME = 4_096
 
 
 def is_file_name(path: str) -> bool:
-    r"""Whether a file may have the name *path*: agents name what they like, and programs refuse the rest."""
+    r"""True if a file may have the name *path*: agents name what they like, and programs refuse the rest."""
     try:
         name = os.fsencode(path)
         return 0 < len(name) <= _LONGEST_NAME and b"\0" not in name
@@ -278,7 +277,7 @@ def is_file_name(path: str) -> bool:
 
 
 def ignores_case(workspace: Path) -> bool:
-    """Whether the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
+    """True if the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
     name = workspace.name.swapcase()
     try:
         return name != workspace.name and workspace.with_name(name).samefile(workspace)

@@ -32,7 +32,7 @@ class IgnoreRules(NamedTuple):
     rules: tuple[IgnoreRule, ...]
 
     def ignores(self, path: str, *, is_folder: bool) -> bool:
-        """Whether *path*, whose folders are not ignored, is."""
+        """True if *path*, whose folders are not ignored, is."""
         here: IgnoreRules | None = self
         while here is not None:
             inside = path[len(here.folder) + 1 :] if here.folder else path
@@ -56,7 +56,7 @@ class Listed:
     has_rules: bool = False
     is_environment: bool = False
     is_cut: bool = False
-    """Whether it has more than were listed."""
+    """True if it has more than were listed."""
     rules: IgnoreRules | None = None
     rules_signature: Signature = ()
     kept: tuple[str, ...] | None = None

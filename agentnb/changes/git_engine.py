@@ -233,7 +233,7 @@ class GitEngine:
             self._young.update(path for path in some if self._is_young(path))
 
     def _is_young(self, path: str) -> bool:
-        """Whether a file may change again without git seeing it.
+        """True if a file may change again without git seeing it.
 
         Git reads a file again that was modified lately. A program may set that time back (``cp -p``, archives,
         ``touch -r``); then only its ``ctime`` shows that it was written, and git compares that in whole seconds.
@@ -321,7 +321,7 @@ def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> FileVersion |
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing in *folder*; also no, where it cannot be looked into."""
+    """True if there is nothing in *folder*; also no, where it cannot be looked into."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None

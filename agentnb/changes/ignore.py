@@ -44,7 +44,7 @@ def decide(rules: tuple[IgnoreRule, ...], path: str, *, is_folder: bool) -> bool
 
 
 def is_ignored(rules: tuple[IgnoreRule, ...], path: str) -> bool:
-    """Whether an ignore file alone ignores the file *path*, or a folder that it is in."""
+    """True if an ignore file alone ignores the file *path*, or a folder that it is in."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         if decide(rules, "/".join(parts[:count]), is_folder=True):
@@ -58,7 +58,7 @@ def literal(path: str) -> str:
 
 
 def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
-    """Whether a pattern's parts match a path's, where ``**`` stands for any number of folders."""
+    """True if a pattern's parts match a path's, where ``**`` stands for any number of folders."""
     at = begin = 0
     star = again = -1
     while begin < len(parts):

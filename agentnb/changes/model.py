@@ -16,7 +16,7 @@ Mode: TypeAlias = Literal["file", "executable", "link", "folder"]
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 
 Coverage: TypeAlias = Literal["whole", "named"]
-"""Whether a snapshot has every file of the workspace, or only those that were named."""
+"""A snapshot has every file of the workspace (``whole``), or only those that were named."""
 
 Why: TypeAlias = Literal[
     "large", "socket", "pipe", "device", "other file system", "unreadable", "submodule", "outside limit", "name"
@@ -48,7 +48,7 @@ class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_stored(self) -> bool:
-        """Whether the content can be had back."""
+        """True if the content can be had back."""
         return self.blob is not None or self.mode == "folder"
 
 
@@ -83,7 +83,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def undoable(self) -> bool:
-        """Whether both sides can be had back, so that undo loses nothing and redo works."""
+        """True if both sides can be had back, so that undo loses nothing and redo works."""
         return self.reason is None
 
     @property

@@ -115,5 +115,4 @@ class ObjectFolder:
 
 
 def _damaged(name: str) -> ChangesError:
-    """What to raise where the content *name* is not what it should be."""
     return ChangesError(f"The stored content {name} is damaged.", hint="It cannot be restored from here.")

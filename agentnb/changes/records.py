@@ -71,7 +71,7 @@ class SnapshotRecords:
 
     @property
     def is_there(self) -> bool:
-        """Whether nobody removed the folders."""
+        """True if nobody removed the folders."""
         return (self._users / self.owner).exists() and self._snapshots.is_dir() and self._undos.is_dir()
 
     def name(self, paths: Iterable[str]) -> None:

@@ -67,7 +67,7 @@ _SYSTEM_FILES = re.compile(
 
 
 def is_harmless_to_read(path: str) -> bool:
-    """Whether *path* says what everybody may know: where programs are kept, and what machine this is."""
+    """True if *path* says what everybody may know: where programs are kept, and what machine this is."""
     return _SYSTEM_FILES.fullmatch(path) is not None or any(
         path == folder or path.startswith(f"{folder}/") for folder in _program_folders()
     )

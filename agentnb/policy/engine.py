@@ -53,7 +53,7 @@ def judge(request: PolicyRequest, situation: Situation) -> Verdict:
 
 
 def acts(request: PolicyRequest) -> bool:
-    """Whether *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
+    """True if *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
     return request.kind != "read" and (request.command is not None or request.tool not in READING)
 
 
@@ -82,7 +82,7 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """Whether a rule of the user's allows *path*, which is outside the workspace."""
+    """True if a rule of the user's allows *path*, which is outside the workspace."""
     subject = PolicySubject(agent=situation.agent, tool=tool, path=path)
     found = _last(subject, situation)
     return found is not None and found.rule.action != "deny" and bool(found.rule.path)
@@ -100,7 +100,6 @@ _FLOORS = {
 
 
 def _stopping(subject: PolicySubject, situation: Situation) -> _Said | None:
-    """What a rule says against a command that reaches the file *subject*."""
     folder = msgspec.structs.replace(subject, inside=f"{subject.inside}/") if subject.inside is not None else subject
 
     def about(each: InForce) -> bool:
@@ -116,7 +115,6 @@ def _stopping(subject: PolicySubject, situation: Situation) -> _Said | None:
 
 
 def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
-    """Whether what the user's settings allow, wherever it may be, counts here."""
     return situation.trusted or not acts(request)
 
 
@@ -220,7 +218,7 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
 
 
 def _opened(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> bool:
-    """Whether a rule of the user's allows a file outside the workspace that a command names."""
+    """True if a rule of the user's allows a file outside the workspace that a command names."""
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 
@@ -249,7 +247,6 @@ def _why(verdict: Verdict) -> str:
 
 
 def _hint(verdict: Verdict) -> str:
-    """What to do about a denial where nobody is there."""
     if verdict.floor is not None or verdict.rule is not None:
         return f"{NOBODY}; run it yourself, or in an open notebook"
     return HEADLESS

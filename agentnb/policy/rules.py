@@ -68,12 +68,12 @@ class PolicySubject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> bool:
-        """Whether it is a file outside the workspace."""
+        """True if it is a file outside the workspace."""
         return self.path is not None and self.inside is None
 
 
 def matches(rule: AccessRule, subject: PolicySubject) -> bool:
-    """Whether *rule* speaks about *subject*."""
+    """True if *rule* speaks about *subject*."""
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
     tools = (subject.tool,) if rule.action == "allow" else (subject.tool, *subject.also)
@@ -94,7 +94,7 @@ def _lines(rule: AccessRule, subject: PolicySubject) -> tuple[str, ...]:
 
 
 def _reaches(rule: AccessRule, subject: PolicySubject) -> bool:
-    """Whether an ``allow`` reaches as far as *subject*."""
+    """True if an ``allow`` reaches as far as *subject*."""
     if rank(subject.severity) > rank(rule.severity) and not (rule.sensitive and subject.sensitive):
         return False
     return not subject.outside or any(_absolute(pattern) for pattern in rule.path)

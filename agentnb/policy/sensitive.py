@@ -113,7 +113,7 @@ def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 
 def holds_secrets(path: str) -> bool:
-    """Whether what stands in *path* is likely a secret, so that reading it matters as well."""
+    """True if what stands in *path* is likely a secret, so that reading it matters as well."""
     shown = spelled(path)
     return any_path_matches(_HOLD_SECRETS, shown) and not any_path_matches(_HOLD_NONE, shown)
 

@@ -52,7 +52,7 @@ class PolicyFiles:
         return self._load(workspace / PROJECT, "project")
 
     def trusts(self, workspace: Path) -> bool:
-        """Whether the user trusts the folder *workspace*, or one that it is in."""
+        """True if the user trusts the folder *workspace*, or one that it is in."""
         return trusting(self.user.trusted, workspace) is not None
 
     def remember(self, rule: AccessRule, *, trusted: Path | None = None) -> Path:

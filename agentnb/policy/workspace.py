@@ -47,7 +47,7 @@ class WorkspaceBoundary:
         return real
 
     def holds(self, real: Path) -> bool:
-        """Whether *real*, a path without links, is in the workspace."""
+        """True if *real*, a path without links, is in the workspace."""
         return self.root_of(real) is not None
 
     def root_of(self, real: Path) -> Path | None:

@@ -23,7 +23,7 @@ _MOST = 64
 
 
 def removal(text: str) -> bool:
-    """Whether in *text*, whatever language it is in, stands a command that removes without a question."""
+    """True if in *text*, whatever language it is in, stands a command that removes without a question."""
     return _REMOVES.search(text) is not None
 
 

@@ -42,7 +42,6 @@ def _copy(options: Options) -> Risk:
 
 
 def _copy_last(options: Options) -> Risk:
-    """Of the files only the last is written, unless an option names the folder."""
     written = options.operands if options.has("t", "--target-directory") else options.operands[-1:]
     return _copy(options._replace(operands=written))
 

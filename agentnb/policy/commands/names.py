@@ -38,7 +38,7 @@ def innermost(words: Sequence[Field]) -> tuple[str, list[Field]]:
 
 
 def gives(word: str, option: str) -> bool:
-    """Whether *word* is *option*, alone or at the end of a cluster such as ``-Ic``."""
+    """True if *word* is *option*, alone or at the end of a cluster such as ``-Ic``."""
     cluster = (
         word.startswith("-") and not word.startswith("--") and option.startswith("-") and not option.startswith("--")
     )
@@ -61,21 +61,21 @@ def module_of(words: Sequence[str]) -> tuple[int, str]:
 
 
 def interprets(program: str) -> bool:
-    """Whether *program* runs scripts."""
+    """True if *program* runs scripts."""
     return (
         program in SHELLS or program in {"source", "."} or program in INLINE or program.rstrip("0123456789.") in INLINE
     )
 
 
 def writes(redirect: Redirect) -> bool:
-    """Whether *redirect* writes a file."""
+    """True if *redirect* writes a file."""
     return redirect.operator in _WRITES or (
         redirect.operator == ">&" and not (redirect.target.plain or "x").strip("-").isdigit()
     )
 
 
 def calls_itself(function: Function) -> bool:
-    """Whether a function starts itself in a pipeline or in the background."""
+    """True if a function starts itself in a pipeline or in the background."""
 
     def calls(script: ShellScript, *, forks: bool) -> bool:
         for at, command in enumerate(script.commands):

@@ -81,7 +81,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
 
 
 def _lists(program: str, words: Sequence[Field]) -> bool:
-    """Whether *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
+    """True if *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
     return program in programs_of("listing") or (
         program in _FILE_SHELLS and len(words) > 1 and words[1].text in _FILE_SHELLS[program] and not words[1].dynamic
     )
@@ -99,13 +99,12 @@ def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
 
 
 def only_reads(program: str, words: Sequence[Field]) -> bool:
-    """Whether *program*, that can change the files it names, only reads them with the arguments *words*."""
+    """True if *program*, that can change the files it names, only reads them with the arguments *words*."""
     option = _CHANGES.get(program)
     return option is not None and not any(word.text.startswith(option) for word in words)
 
 
 def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> int | None:
-    """Where the pattern, the script or the filter stands that is no file."""
     if program not in programs_of("patterns"):
         return None
     for at, word in enumerate(words):
@@ -145,7 +144,7 @@ def _is_path(text: str) -> bool:
 
 
 def _plain(path: str) -> bool:
-    """Whether *path* can be one: what has spaces in it is mostly prose."""
+    """True if *path* can be one: what has spaces in it is mostly prose."""
     return "\n" not in path and (" " not in path.strip() or path.startswith(_LEADS) or "/../" in path)
 
 
@@ -155,7 +154,7 @@ _QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
 
 
 def writes_files(program: str) -> bool:
-    """Whether what *program* names may be what it writes."""
+    """True if what *program* names may be what it writes."""
     return program in programs_of("writers")
 
 
@@ -168,7 +167,7 @@ def named(word: str) -> list[str]:
 
 
 def secret(path: str) -> bool:
-    """Whether *path*, or what is below it, or what it may match as a pattern, holds secrets."""
+    """True if *path*, or what is below it, or what it may match as a pattern, holds secrets."""
     if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):
         return True
     name = path.rstrip("/").rpartition("/")[2]

@@ -65,5 +65,4 @@ def _gives_trust(line: str) -> Risk | None:
 
 
 def _shows_key(line: str) -> Risk | None:
-    """What is to be said of a command whose output is a credential."""
     return Risk("high", "Shows a credential.") if _SHOWS.match(line) else None

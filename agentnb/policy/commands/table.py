@@ -183,7 +183,6 @@ def module_kind(name: str) -> str | None:
 
 
 def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
-    """What is no option and no option's value."""
     found: list[str] = []
     skip = False
     for word in options.words:
@@ -197,7 +196,6 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
 
 
 def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]) -> bool:
-    """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
     words |= {name for name, _, version in (each.rpartition("@") for each in words) if name and version}
     if not rule.unless.isdisjoint(words):
@@ -216,7 +214,7 @@ def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]
 
 
 def _spelled(wanted: tuple[str, ...], options: Options) -> bool:
-    """Whether a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
+    """True if a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
     return any(each in options.words for each in wanted if each.startswith(("-", "+")))
 
 
@@ -260,7 +258,7 @@ class Options(NamedTuple):
         return cls(words, frozenset(short), frozenset(long), tuple(operands))
 
     def has(self, *names: str) -> bool:
-        """Whether one of *names* is given: a letter, or a ``--long`` option, abbreviated or not."""
+        """True if one of *names* is given: a letter, or a ``--long`` option, abbreviated or not."""
         for name in names:
             if not name.startswith("-"):
                 if name in self.short:
@@ -270,5 +268,5 @@ class Options(NamedTuple):
         return False
 
     def any(self, *words: str) -> bool:
-        """Whether one of *words* is among the arguments, in whatever case."""
+        """True if one of *words* is among the arguments, in whatever case."""
         return any(word.lower() in words for word in self.words)

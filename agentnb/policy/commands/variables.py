@@ -128,7 +128,7 @@ _HARMLESS = re.compile(
 
 
 def decides(name: str) -> bool:
-    """Whether the variable *name* decides what is run."""
+    """True if the variable *name* decides what is run."""
     return _DECIDES.fullmatch(name) is not None and _HARMLESS.fullmatch(name) is None
 
 
@@ -148,7 +148,7 @@ _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano",
 
 
 def runs_programs(name: str, value: str | None) -> bool:
-    """Whether the variable *name* with *value* makes other programs run or load what it names."""
+    """True if the variable *name* with *value* makes other programs run or load what it names."""
     if name == "PATH":
         return value is not None and value.startswith((".", *ANYBODYS))
     if name in _MODULES:  # of the workspace it is everyday

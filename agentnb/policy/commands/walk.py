@@ -447,19 +447,18 @@ class Walk:
 
 
 def _is_waited_for(script: ShellScript) -> bool:
-    """Whether what *script* sends to the background is waited for, or ended, by a later command of it."""
+    """True if what *script* sends to the background is waited for, or ended, by a later command of it."""
     later = script.commands[min(script.background) + 1 :]
     names = {each.words[0].fixed for each in later if isinstance(each, Simple) and each.words}
     return bool(names & {"wait", "kill", "fg"}) and max(script.background) < len(script.commands) - 1
 
 
 def _is_script(word: Field) -> bool:
-    """Whether *word* is a Python file by its name, not something that is fed."""
     return word.text.endswith((".py", ".ipy", ".pyz")) and not word.dynamic and not word.text.startswith(("-", "/dev/"))
 
 
 def _only_reads_text(command: Command) -> bool:
-    """Whether a command of a pipeline shows what it is fed, and neither runs nor writes it."""
+    """True if a command of a pipeline shows what it is fed, and neither runs nor writes it."""
     return (
         isinstance(command, Simple)
         and bool(command.words)
