@@ -85,7 +85,7 @@ class AgentFailures:
             if not self.started:
                 return AgentStartFailed(self.process.failure, hint="Start the session without it, or mend it.")
             return AgentDied(self.process.failure, hint=RESTARTS)
-        how = _ending(self.process.agent.returncode if self.process is not None else None)
+        how = _ending(self.process.agent.child.returncode if self.process is not None else None)
         if not self.started:
             return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())
         hint = " ".join(filter(None, [RESTARTS, root_hint(self.spec)])) + self._last_output()

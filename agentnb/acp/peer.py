@@ -170,9 +170,9 @@ class Peer:
         await self._spawned.wait()
         if self._process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._process.agent.exited.wait(), _EXIT_SECONDS)
-            if self._process.agent.over:  # on a busy machine its exit code arrives later
-                await self._process.agent.exited.wait()
+                await asyncio.wait_for(self._process.agent.child.exited.wait(), _EXIT_SECONDS)
+            if self._process.agent.child.over:  # on a busy machine its exit code arrives later
+                await self._process.agent.child.exited.wait()
         self.connection.close(self.failures.death())
 
     def _closed(self, reason: Exception | None) -> None:

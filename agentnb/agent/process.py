@@ -21,7 +21,6 @@ from agentnb.errors import AgentNotFound, AgentStartFailed
 from agentnb.ports import AgentStart
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
@@ -172,9 +171,10 @@ class SpawnedAgent:
         return self
 
     @property
-    def _running(self) -> Child:
+    def child(self) -> Child:
+        """Its process."""
         if self._child is None:
-            raise RuntimeError("spawn() makes an AgentProcess")
+            raise RuntimeError("spawn() makes a SpawnedAgent")
         return self._child
 
     @property
@@ -206,22 +206,7 @@ class SpawnedAgent:
     @property
     def pid(self) -> int:
         """Its process id, which is its group's as well."""
-        return self._running.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """How it ended (negative: the signal's number), or None while it runs."""
-        return self._running.returncode
-
-    @property
-    def over(self) -> bool:
-        """True if it has ended; :attr:`exited` may still have to be set."""
-        return self._running.over
-
-    @property
-    def exited(self) -> asyncio.Event:
-        """Set when it has ended."""
-        return self._running.exited
+        return self.child.pid
 
     @property
     def stderr_tail(self) -> str:
@@ -240,32 +225,11 @@ class SpawnedAgent:
 
     def write(self, data: bytes) -> None:
         """Hand *data* to its stdin."""
-        self._running.write(data)
-
-    def close_stdin(self) -> None:
-        """Tell it that nothing more comes; what was written before is handed over first."""
-        self._running.close_stdin()
-
-    @property
-    def unwritten(self) -> int:
-        """How many bytes for its stdin it has not read."""
-        return self._running.unwritten
-
-    def when_full(self, on_full: Callable[[bool], None]) -> None:
-        """Call *on_full* with True when it reads its stdin too slowly, with False when it has caught up."""
-        self._running.on_full = on_full
-
-    def pause(self) -> None:
-        """Read no output until :meth:`resume`; it will wait when the pipe is full."""
-        self._running.pause()
-
-    def resume(self) -> None:
-        """Read output again."""
-        self._running.resume()
+        self.child.write(data)
 
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time."""
-        await self._running.stop(patience)
+        await self.child.stop(patience)
 
 
 def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:

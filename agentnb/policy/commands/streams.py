@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agentnb.policy.commands.names import program_name
 from agentnb.policy.severity import Risk
 from agentnb.policy.shell.expand import fields
+from agentnb.policy.shell.words import ESCAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,18 +80,7 @@ def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
 
 
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|(.))", re.DOTALL)
-_LETTERS = {
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-}
+_LETTERS = {**ESCAPES, "\\": "\\"}
 
 
 def _escapes(text: str) -> str:

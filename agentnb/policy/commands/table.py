@@ -12,7 +12,7 @@ import re
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -61,15 +61,11 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Expressions for programs that the table does not have: what a whole word, option or name of one looks like."""
+    """What words of a program mean that the table does not have."""
 
-    deleting: str
-    statement: str
-    staying: str
-    source: str
-    account: str
-    publishing: str
-    name: str
+    on: Literal["verbs", "words", "operands", "first operand", "name"]
+    pattern: str
+    reason: str
 
 
 class _Fed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,7 +79,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     kinds: dict[str, frozenset[str]]
     taking: dict[str, frozenset[str]]
     modules: dict[str, str]
-    unknown: _Unknown
+    unknown: tuple[_Unknown, ...]
     fed: _Fed
 
 
@@ -147,22 +143,16 @@ def rate_by_table(program: str, options: Options) -> Risk | None:
 
 def rate_unknown(program: str, options: Options) -> Risk | None:
     """The effect that the words of an unknown *program* name: it deletes, publishes or goes on by itself."""
-    kinds = _read().unknown
-    deleting = _expression(kinds.deleting)
-    if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):
-        return Risk("high", f"{program} is told to delete something.")
-    if any(map(_expression(kinds.statement).fullmatch, options.words)):
-        return Risk("high", f"{program} is given a statement that deletes data.")
-    if any(map(_expression(kinds.source).fullmatch, options.words)):
-        return Risk("high", f"{program} takes code from elsewhere.")
-    if any(map(_expression(kinds.account).fullmatch, options.operands[:2])):
-        return Risk("high", f"{program} sets a password.")
-    if any(map(_expression(kinds.publishing).fullmatch, options.operands[:1])):
-        return Risk("high", f"{program} sends what is here to others.")
-    if _expression(kinds.name).fullmatch(program):
-        return Risk("high", f"{program} says by its name that it deletes.")
-    if any(map(_expression(kinds.staying).fullmatch, options.words)):
-        return Risk("high", "Leaves something running when the command is over.")
+    texts = {
+        "verbs": (*options.operands[:2], *options.long),
+        "words": options.words,
+        "operands": options.operands[:2],
+        "first operand": options.operands[:1],
+        "name": (program,),
+    }
+    for row in _read().unknown:
+        if any(map(_expression(row.pattern).fullmatch, texts[row.on])):
+            return Risk("high", row.reason.replace("{program}", program))
     return None
 
 

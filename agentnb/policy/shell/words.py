@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 1_000
 """The words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
-_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANSI = re.compile(
     r"\\(?:x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
@@ -254,7 +254,7 @@ def _unquoted(text: str, *, operator: bool) -> list[Part]:
 def _decoded(found: re.Match[str]) -> str:
     """The character that an escape in ``$'…'`` is."""
     if found[6] is not None:
-        return _ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
+        return ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
     if found[5] is not None:
         return chr(ord(found[5]) & 0x1F)
     number = int(found[4], 8) & 0xFF if found[4] else int(found[1] or found[2] or found[3], 16)

@@ -66,7 +66,7 @@ async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path
     """By itself, with status 0."""
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await process.stop()
-    assert (process.returncode, group_alive(process.pid)) == (0, False)
+    assert (process.child.returncode, group_alive(process.pid)) == (0, False)
 
 
 async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path
     process.write(json.dumps(request).encode() + b"\n")
     await asyncio.wait_for(answered.wait(), PATIENCE)  # before it ignores signals, the second would end it
     await process.stop(patience=0.2)
-    assert (process.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
+    assert (process.child.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
 
 
 async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await asyncio.gather(process.stop(), process.stop())
     await process.stop()
-    assert process.returncode == 0
+    assert process.child.returncode == 0
 
 
 @pytest.mark.parametrize("step", range(24))
@@ -241,7 +241,7 @@ async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> 
         name="x", title="x", command=(sys.executable, "-c", code), env={"SPEC": "s", "MINE": "no"}
     )
     process = await SpawnedAgent.spawn(spec, tmp_path, {"MINE": "yes"}, on_output=output.append)
-    await process.exited.wait()
+    await process.child.exited.wait()
     await process.stop()
     assert b"".join(output) == b"True yes s\n"
 

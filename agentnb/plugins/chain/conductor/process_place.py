@@ -95,7 +95,7 @@ class ProcessPlace(Place):
             )
         except AgentError as error:
             raise type(error)(sentence(f"{self.name} cannot be started. {error.message}"), hint=error.hint) from error
-        self.process.when_full(lambda is_full: self.chain.full(self.index, is_full=is_full))
+        self.process.child.on_full = lambda is_full: self.chain.full(self.index, is_full=is_full)
         if self._ended_at_start:
             self._output_ended()
 
@@ -109,7 +109,7 @@ class ProcessPlace(Place):
         """See :meth:`Place.finish`: its stdin is closed, and its output read until it ends, or says nothing more."""
         if self.process is None:
             return
-        self.process.close_stdin()
+        self.process.child.close_stdin()
         while not self.ended.is_set() and (left := deadline - self.chain.loop.time()) > 0:
             reads = self._reads
             with contextlib.suppress(asyncio.TimeoutError):
@@ -121,13 +121,13 @@ class ProcessPlace(Place):
         """See :meth:`Place.pause`."""
         self._paused = True
         if self.process is not None:
-            self.process.pause()
+            self.process.child.pause()
 
     def resume(self) -> None:
         """See :meth:`Place.resume`."""
         self._paused = False
         if self.process is not None:
-            self.process.resume()
+            self.process.child.resume()
 
     def initialize_methods(self) -> tuple[str, ...]:
         """See :meth:`Place.initialize_methods`."""
@@ -170,7 +170,7 @@ class ProcessPlace(Place):
         if self.process is None:
             return
         self.process.write(message.line())
-        if self.process.unwritten > UNREAD_LIMIT:
+        if self.process.child.unwritten > UNREAD_LIMIT:
             self.chain.fail(self.index, sentence(f"{self.name} has stopped reading what it is sent."))
 
     def _received(self, data: bytes) -> None:
@@ -220,9 +220,9 @@ class ProcessPlace(Place):
         """It closed its output or ended: wait a moment for its exit code, then say so."""
         if self.process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.process.exited.wait(), _EXIT_SECONDS)
-            if self.process.over:
-                await self.process.exited.wait()
+                await asyncio.wait_for(self.process.child.exited.wait(), _EXIT_SECONDS)
+            if self.process.child.over:
+                await self.process.child.exited.wait()
             for line in [] if self._stopping else self._lines.rest():
                 self._take_line(line)
         self.ended.set()
@@ -231,7 +231,7 @@ class ProcessPlace(Place):
 
     def death(self) -> str:
         """How it ended, in words."""
-        code = self.process.returncode if self.process is not None else None
+        code = self.process.child.returncode if self.process is not None else None
         how = "it closed its output"
         if code is not None:
             how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
