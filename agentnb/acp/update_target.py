@@ -1,4 +1,4 @@
-"""A place: the turn that an update belongs to, what is in it, and whether it is over already."""
+"""Finds the target of an update: the turn that it belongs to, what is in it, and whether it is over already."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import (
-    Signature,
+    KnownFile,
     TooSlow,
     file_mode,
     first_spellings,
@@ -40,14 +40,6 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20_000
 """Files of a workspace; with more, only named files are covered."""
-
-
-class Known(msgspec.Struct, frozen=True, array_like=True):
-    """A file as it was stored last."""
-
-    version: FileVersion
-    signature: Signature
-    read_at: int
 
 
 class CopyEngine:
@@ -79,7 +71,7 @@ class CopyEngine:
         if not tracked_only:
             paths |= dict.fromkeys(self._scan.files(look, read_rules(excludes)))
         forced = look.named - paths.keys()
-        now: dict[str, Known] = {}
+        now: dict[str, KnownFile] = {}
         until = time.monotonic() + look.limits.seconds
         names = [*paths, *sorted(forced)]
         for path in first_spellings(names) if self._ignores_case else names:
@@ -133,7 +125,7 @@ class CopyEngine:
             if name not in kept:
                 self.objects.remove(name)
 
-    def _look_at(self, path: str, look: WorkspaceLook) -> Known | None:
+    def _look_at(self, path: str, look: WorkspaceLook) -> KnownFile | None:
         """The version of one file, read only where the file system says that it changed."""
         full = f"{self._root}/{path}"
         try:
@@ -156,7 +148,7 @@ class CopyEngine:
         if known is None or known.version.blob != name:
             self.objects.write(content)
         mode = "link" if stat.S_ISLNK(state.st_mode) else file_mode(state)
-        return Known(FileVersion(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
+        return KnownFile(FileVersion(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
 
     def _tree(self, name: str) -> dict[str, FileVersion]:
         if self._cache[0] != name:
@@ -164,9 +156,9 @@ class CopyEngine:
             self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
         return self._cache[1]
 
-    def _read_index(self) -> dict[str, Known]:
+    def _read_index(self) -> dict[str, KnownFile]:
         try:
-            found = read_record(self._index.read_bytes(), dict[str, Known])
+            found = read_record(self._index.read_bytes(), dict[str, KnownFile])
         except (FileNotFoundError, ValueError):
             return {}
         return {path_from_json(path): each for path, each in found.items()}

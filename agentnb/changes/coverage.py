@@ -12,7 +12,9 @@ import stat
 import time
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
 
 from agentnb.changes.ignore import IgnoreRule, is_ignored
 from agentnb.changes.model import FileVersion, NotCovered, Why, path_to_json
@@ -114,11 +116,11 @@ def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
     return changed < read_at - max(margin, clock_ns)
 
 
-class HashedFile(NamedTuple):
-    """A sensitive file that was hashed."""
+class KnownFile(msgspec.Struct, frozen=True, array_like=True):
+    """A file as it was read last."""
 
-    signature: Signature
     version: FileVersion
+    signature: Signature
     read_at: int
 
 
@@ -133,7 +135,7 @@ class WorkspaceLook:
     named: frozenset[str] = frozenset()
     clock_ns: int = 0
     own: tuple[IgnoreRule, ...] = ()
-    known: dict[str, HashedFile] = field(default_factory=dict)
+    known: dict[str, KnownFile] = field(default_factory=dict)
     extras: dict[str, FileVersion] = field(default_factory=dict)
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
@@ -231,7 +233,7 @@ class WorkspaceLook:
             except OSError as error:
                 return self.unreadable(path, error)
             version = FileVersion(digest=self.digest(content), mode=file_mode(state), size=len(content))
-            self.known[path] = seen = HashedFile(signature(state), version, read_at)
+            self.known[path] = seen = KnownFile(version, signature(state), read_at)
         self.extras[path] = seen.version
         return "skip"
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from agentnb.changes.coverage import HashedFile
+    from agentnb.changes.coverage import KnownFile
     from agentnb.changes.model import Choice
     from agentnb.changes.store_folder import EngineName
 
@@ -70,7 +70,7 @@ class ChangeStore:
         self._is_sensitive = (lambda _: False) if keep_sensitive else is_sensitive
         self._own_lines, self._own = own, read_rules(own)
         self._network = network_file_system(self._workspace, mounts)
-        self._hashed: dict[str, HashedFile] = {}
+        self._hashed: dict[str, KnownFile] = {}
         self._folder = StoreFolder(folder, self._workspace, lock_seconds=self._limits.lock_seconds, engine=engine)
         self._too_wide = too_wide(self._workspace)
         self._transaction = Transaction(self._workspace, folder, files or FileOperations())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -15,6 +16,8 @@ from agentnb.policy.places import PROJECT, audit_log, user_policy
 from agentnb.policy.rules import AccessRule
 from agentnb.policy.settings import load, parse, tightened
 from agentnb.policy.store import PolicyFiles
+
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/settings.json").read_text("utf-8"))
 
 FULL = """\
 headless = "allow"
@@ -56,31 +59,7 @@ def test_everything_that_a_file_can_say_is_read() -> None:
     assert settings.sensitive == (("**/*.csv", True), ("**/package.json", False))
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[[rule]]\naction = allow", ["policy.toml is not TOML", "line 2", "Correct that line"]),
-        ("rules = []", ["line 1: 'rules' is not known", "Did you mean 'rule'?"]),
-        ("[[rule]]\npath = 'a'", ["line 1 in rule 1: 'action' is missing"]),
-        (
-            "[[rule]]\naction = 'ask'\n[[rule]]\naction = 'alow'",
-            ["line 4 in rule 2: 'action' is 'alow'", "Did you mean 'allow'?"],
-        ),
-        ("[[rule]]\naction = 'ask'\n\ncomand = 'x'", ["line 4 in rule 1: 'comand' is not known", "'command'"]),
-        ("[[rule]]\naction = 'ask'\ntool = 'exec'", ["line 3 in rule 1: 'tool' is 'exec'", "'execute'"]),
-        ("[[rule]]\naction = 'ask'\npath = 3", ["line 3 in rule 1: 'path' is neither text nor a list"]),
-        ("[[rule]]\naction = 'ask'\nseverity = 'bad'", ["line 3 in rule 1: 'severity' is 'bad'", "'critical'"]),
-        ("[[rule]]\naction = 'ask'\nsensitive = 'yes'", ["line 3 in rule 1: 'sensitive' is 'yes'", "true or false"]),
-        ("[rule]\naction = 'ask'", ["line 1: 'rule' is not a list of tables", "[[rule]]"]),
-        ("[agents.claude]\nbypas = true", ["line 2 in agents.claude: 'bypas' is not known", "'bypass'"]),
-        ("[agents.claude]\nbypass = 1", ["line 2 in agents.claude: 'bypass' is 1"]),
-        ("[agents.claude]\nconfine = 1", ["line 2 in agents.claude: confine is 1", '"no network"']),
-        ("[agents.claude]\nconfine = ['a b']", ["line 2 in agents.claude: 'a b' in network is no host"]),
-        ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),
-        ("[sensitive]\n'**/x' = 'no'", ["line 2 in sensitive: '**/x' is 'no'"]),
-        ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'deny', 'allow'"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), CASES["a mistake is said with file line key and what to do"])
 def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
     """Every kind of mistake."""
     with pytest.raises(PolicyError) as failure:

@@ -44,28 +44,19 @@ def commands(script: ShellScript) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    CASES["bash"],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["bash"])
 def test_bash_is_read(text: str, expected: list[list[str]]) -> None:
     """Words, lists, pipelines, compound commands, substitutions, here-documents."""
     assert commands(parse(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    CASES["posix"],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["posix"])
 def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[list[str]]) -> None:
     """The same text, another script."""
     assert commands(parse(text, "posix")) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    CASES["no script"],
-)
+@pytest.mark.parametrize("text", CASES["no script"])
 @pytest.mark.parametrize("dialect", ["bash", "posix"])
 def test_what_is_no_script_is_said_to_be_none(text: str, dialect: Dialect) -> None:
     """Never another error, never a guess."""
