@@ -28,63 +28,71 @@ _LONGEST_CREDENTIAL = 4_096
 _NAME_END = 64
 _OPEN, _CLOSE = "⟦", "⟧"  # a cassette's marks: what is taken out already
 
-SHAPES: dict[str, str] = {
-    "private key": r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\Z)",
-    "AWS key id": r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
-    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{30,255}",
-    "GitHub fine-grained token": r"\bgithub_pat_[A-Za-z0-9_]{22,255}",
-    "GitLab token": r"\bgl(?:pat|dt|rt|ptt|oas|cbt|soat|ft|imt|agent)-[A-Za-z0-9_-]{20,}",
-    "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    "Slack app token": r"\bxapp-\d-[A-Za-z0-9-]{10,}",
-    "Slack webhook": r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}",
-    "Discord webhook": r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}",
-    "Anthropic key": r"\bsk-ant-[A-Za-z0-9_-]{16,}",
-    "OpenRouter key": r"\bsk-or-[A-Za-z0-9_-]{16,}",
-    "OpenAI key": r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}",
-    "Stripe key": r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}",
-    "Stripe webhook secret": r"\bwhsec_[A-Za-z0-9+/=]{16,}",
-    "Google API key": r"\bAIza[0-9A-Za-z_-]{35}",
-    "Google OAuth token": r"\bya29\.[0-9A-Za-z_-]{20,}",
-    "Google OAuth secret": r"\bGOCSPX-[0-9A-Za-z_-]{20,}",
-    "Google refresh token": r"\b1//0[0-9A-Za-z_-]{30,}",
-    "Hugging Face token": r"\b(?:hf|api_org)_[A-Za-z]{30,}",
-    "npm token": r"\bnpm_[A-Za-z0-9]{36}",
-    "PyPI token": r"\bpypi-[A-Za-z0-9_-]{50,}",
-    "JSON web token": (
-        r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})(?:[A-Za-z0-9_-]*?-)??"
-        r"(?P<key>eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+SHAPES: dict[str, tuple[str, ...]] = {
+    "private key": (
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\Z)",
+        "PRIVATE KEY",
     ),
-    "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
-    "Twilio key": r"\b(?:SK|AC)[0-9a-f]{32}\b",
-    "Mailgun key": r"\bkey-[0-9a-f]{32}\b",
-    "Mailchimp key": r"\b[0-9a-f]{32}-us\d{1,2}\b",
-    "Telegram bot token": r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}",
-    "Discord bot token": r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-    "DigitalOcean token": r"\bdo[opr]_v1_[0-9a-f]{64}",
-    "Databricks token": r"\bdapi[0-9a-f]{32}(?:-\d)?\b",
-    "Azure storage key": r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}",
-    "Azure signature": r"(?<=[?&])sig=[A-Za-z0-9%+/]{30,}=*",
-    "Shopify token": r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
-    "Square token": r"\b(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{56,})",
-    "Linear key": r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}",
-    "Notion token": r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})",
-    "Vault token": r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}",
-    "Doppler token": r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,}",
-    "Docker token": r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}",
-    "New Relic key": r"\bNR(?:AK|JS|AA|RA)-[A-Z0-9a-f-]{19,}",
-    "Grafana token": r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/=]{32,})",
-    "Sentry token": r"\bsntry[su]_[A-Za-z0-9+/=_-]{30,}",
-    "Atlassian token": r"\bATATT3[A-Za-z0-9_=-]{50,}",
-    "Figma token": r"\bfig[dour]_[A-Za-z0-9_-]{30,}",
-    "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
-    "xAI key": r"\bxai-[A-Za-z0-9]{40,}",
-    "Replicate token": r"\br8_[A-Za-z0-9]{30,}",
-    "Perplexity key": r"\bpplx-[A-Za-z0-9]{32,}",
-    "Age key": r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
-    "password in an address": r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)",
-    "authorization": r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",
+    "AWS key id": (r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", "AKIA", "ASIA", "ABIA", "ACCA"),
+    "GitHub token": (r"\bgh[pousr]_[A-Za-z0-9]{30,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    "GitHub fine-grained token": (r"\bgithub_pat_[A-Za-z0-9_]{22,255}", "github_pat_"),
+    "GitLab token": (r"\bgl(?:pat|dt|rt|ptt|oas|cbt|soat|ft|imt|agent)-[A-Za-z0-9_-]{20,}", "gl"),
+    "Slack token": (r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}", "xox"),
+    "Slack app token": (r"\bxapp-\d-[A-Za-z0-9-]{10,}", "xapp-"),
+    "Slack webhook": (r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}", "hooks.slack.com"),
+    "Discord webhook": (r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}", "/api/webhooks/"),
+    "Anthropic key": (r"\bsk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-"),
+    "OpenRouter key": (r"\bsk-or-[A-Za-z0-9_-]{16,}", "sk-or-"),
+    "OpenAI key": (r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}", "sk-"),
+    "Stripe key": (r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}", "k_live_", "k_test_"),
+    "Stripe webhook secret": (r"\bwhsec_[A-Za-z0-9+/=]{16,}", "whsec_"),
+    "Google API key": (r"\bAIza[0-9A-Za-z_-]{35}", "AIza"),
+    "Google OAuth token": (r"\bya29\.[0-9A-Za-z_-]{20,}", "ya29."),
+    "Google OAuth secret": (r"\bGOCSPX-[0-9A-Za-z_-]{20,}", "GOCSPX-"),
+    "Google refresh token": (r"\b1//0[0-9A-Za-z_-]{30,}", "1//0"),
+    "Hugging Face token": (r"\b(?:hf|api_org)_[A-Za-z]{30,}", "hf_", "api_org_"),
+    "npm token": (r"\bnpm_[A-Za-z0-9]{36}", "npm_"),
+    "PyPI token": (r"\bpypi-[A-Za-z0-9_-]{50,}", "pypi-"),
+    "JSON web token": (
+        (
+            r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})(?:[A-Za-z0-9_-]*?-)??"
+            r"(?P<key>eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"
+        ),
+        "eyJ",
+    ),
+    "SendGrid key": (r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}", "SG."),
+    "Twilio key": (r"\b(?:SK|AC)[0-9a-f]{32}\b", "SK", "AC"),
+    "Mailgun key": (r"\bkey-[0-9a-f]{32}\b", "key-"),
+    "Mailchimp key": (r"\b[0-9a-f]{32}-us\d{1,2}\b", "-us"),
+    "Telegram bot token": (r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}", ":AA"),
+    "Discord bot token": (r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", "M", "N", "O"),
+    "DigitalOcean token": (r"\bdo[opr]_v1_[0-9a-f]{64}", "_v1_"),
+    "Databricks token": (r"\bdapi[0-9a-f]{32}(?:-\d)?\b", "dapi"),
+    "Azure storage key": (r"\bAccountKey=[A-Za-z0-9+/]{80,}={0,2}", "AccountKey="),
+    "Azure signature": (r"(?<=[?&])sig=[A-Za-z0-9%+/]{30,}=*", "sig="),
+    "Shopify token": (r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "shp"),
+    "Square token": (r"\b(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{56,})", "sq0", "EAAA"),
+    "Linear key": (r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}", "lin_"),
+    "Notion token": (r"\b(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})", "ntn_", "secret_"),
+    "Vault token": (r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}", "hvs.", "hvb.", "hvr."),
+    "Doppler token": (r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,}", "dp."),
+    "Docker token": (r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}", "dckr_"),
+    "New Relic key": (r"\bNR(?:AK|JS|AA|RA)-[A-Z0-9a-f-]{19,}", "NR"),
+    "Grafana token": (r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/=]{32,})", "glsa_", "glc_"),
+    "Sentry token": (r"\bsntry[su]_[A-Za-z0-9+/=_-]{30,}", "sntry"),
+    "Atlassian token": (r"\bATATT3[A-Za-z0-9_=-]{50,}", "ATATT3"),
+    "Figma token": (r"\bfig[dour]_[A-Za-z0-9_-]{30,}", "fig"),
+    "Groq key": (r"\bgsk_[A-Za-z0-9]{40,}", "gsk_"),
+    "xAI key": (r"\bxai-[A-Za-z0-9]{40,}", "xai-"),
+    "Replicate token": (r"\br8_[A-Za-z0-9]{30,}", "r8_"),
+    "Perplexity key": (r"\bpplx-[A-Za-z0-9]{32,}", "pplx-"),
+    "Age key": (r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}", "AGE-SECRET-KEY-1"),
+    "password in an address": (r"(?<=://)[^\s/:@⟦]*:[^\s/@⟦]{3,}(?=@)", "://"),
+    "authorization": (r"(?i)\b(?:bearer|basic|token)\s+(?=[A-Za-z0-9._~+/=-]*\d)[A-Za-z0-9._~+/-]{16,}=*",),
 }
-"""How credentials look, by what they are; where there is a group ``key``, that is the credential."""
+"""How credentials look, by what they are; where there is a group ``key``, that is the credential. Behind the expression
+stands what a text has to hold for it to be looked for at all: most texts hold none of it, and finding that out is
+cheap. A shape with nothing there is looked for always."""
 
 _KINDS = ("api", "access", "secret", "private", "auth", "signing", "encryption", "account", "session", "client")
 _NAME = (
@@ -155,61 +163,7 @@ _IN_COMMANDS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"), HIDDEN),
 )
-_SHAPES = {name: re.compile(shape) for name, shape in SHAPES.items()}
-LITERALS: dict[str, tuple[str, ...]] = {
-    "private key": ("PRIVATE KEY",),
-    "AWS key id": ("AKIA", "ASIA", "ABIA", "ACCA"),
-    "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    "GitHub fine-grained token": ("github_pat_",),
-    "GitLab token": ("gl",),
-    "Slack token": ("xox",),
-    "Slack app token": ("xapp-",),
-    "Slack webhook": ("hooks.slack.com",),
-    "Discord webhook": ("/api/webhooks/",),
-    "Anthropic key": ("sk-ant-",),
-    "OpenRouter key": ("sk-or-",),
-    "OpenAI key": ("sk-",),
-    "Stripe key": ("k_live_", "k_test_"),
-    "Stripe webhook secret": ("whsec_",),
-    "Google API key": ("AIza",),
-    "Google OAuth token": ("ya29.",),
-    "Google OAuth secret": ("GOCSPX-",),
-    "Google refresh token": ("1//0",),
-    "Hugging Face token": ("hf_", "api_org_"),
-    "npm token": ("npm_",),
-    "PyPI token": ("pypi-",),
-    "JSON web token": ("eyJ",),
-    "SendGrid key": ("SG.",),
-    "Twilio key": ("SK", "AC"),
-    "Mailgun key": ("key-",),
-    "Mailchimp key": ("-us",),
-    "Telegram bot token": (":AA",),
-    "Discord bot token": ("M", "N", "O"),
-    "DigitalOcean token": ("_v1_",),
-    "Databricks token": ("dapi",),
-    "Azure storage key": ("AccountKey=",),
-    "Azure signature": ("sig=",),
-    "Shopify token": ("shp",),
-    "Square token": ("sq0", "EAAA"),
-    "Linear key": ("lin_",),
-    "Notion token": ("ntn_", "secret_"),
-    "Vault token": ("hvs.", "hvb.", "hvr."),
-    "Doppler token": ("dp.",),
-    "Docker token": ("dckr_",),
-    "New Relic key": ("NR",),
-    "Grafana token": ("glsa_", "glc_"),
-    "Sentry token": ("sntry",),
-    "Atlassian token": ("ATATT3",),
-    "Figma token": ("fig",),
-    "Groq key": ("gsk_",),
-    "xAI key": ("xai-",),
-    "Replicate token": ("r8_",),
-    "Perplexity key": ("pplx-",),
-    "Age key": ("AGE-SECRET-KEY-1",),
-    "password in an address": ("://",),
-}
-"""What a text has to hold for a shape to be looked for at all: most texts hold none of it, and finding that out is
-cheap. A shape that is not here is looked for always."""
+_SHAPES = {name: (re.compile(shape), literals or ("",)) for name, (shape, *literals) in SHAPES.items()}
 _HARMLESS = frozenset({"", "none", "null", "fake", "***"})
 
 
@@ -283,8 +237,8 @@ def shapes(text: str) -> list[Span]:
     """Where *text* holds what looks like a credential, as (start, end, what it is)."""
     found: list[Span] = [
         (*match.span("key" if "key" in shape.groupindex else 0), name)
-        for name, shape in _SHAPES.items()
-        if any(literal in text for literal in LITERALS.get(name, ("",)))
+        for name, (shape, literals) in _SHAPES.items()
+        if any(literal in text for literal in literals)
         for match in shape.finditer(text)
         if _OPEN not in match[0]
     ]

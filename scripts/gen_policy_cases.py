@@ -133,12 +133,12 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
     import msgspec
 
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import InForce, Rule
-    from agentnb.policy.settings import Settings
+    from agentnb.policy.rules import AccessRule, InForce
+    from agentnb.policy.settings import PolicySettings
     from agentnb.policy.situation import Situation
 
     def rules(source: Any) -> tuple[InForce, ...]:
-        return tuple(InForce(msgspec.convert(fields, Rule), source) for fields in row.get(source, ()))
+        return tuple(InForce(msgspec.convert(fields, AccessRule), source) for fields in row.get(source, ()))
 
     path = row.get("path")
     request = PolicyRequest(
@@ -150,7 +150,7 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         paths=(path,) if path and row["kind"] in {"permission", "move"} else (),
         vague=row.get("vague", False),
     )
-    user = Settings(
+    user = PolicySettings(
         rules=rules("user"),
         bypass=frozenset({AGENT} if row.get("bypass") else ()),
         headless=row.get("file", "deny"),
@@ -162,7 +162,7 @@ def asked(row: dict[str, Any]) -> tuple[PolicyRequest, Situation]:
         attached=row.get("attached", True),
         root=PurePosixPath(WORKSPACE),
         user=user,
-        project=Settings(rules=rules("project")),
+        project=PolicySettings(rules=rules("project")),
         grants=rules("session"),
         headless=row.get("headless"),
         trusted=row.get("trusted", False),

@@ -1,7 +1,7 @@
 """The agent: one process that speaks ACP, launched, initialized and shared by sessions.
 
-Everything here runs on one loop. What the agent says goes to the :class:`agentnb.acp.listener.Listener` of its session;
-what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
+Everything here runs on one loop. What the agent says goes to the :class:`agentnb.acp.listener.SessionListener` of its
+session; what it wants of us is answered by the services (:mod:`agentnb.acp.services`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentnb.acp import failure
 from agentnb.acp.client_info import own_info
 from agentnb.acp.fields import mapping, objects, text
 from agentnb.acp.listing import Page, read_page
-from agentnb.acp.login import ways_of
+from agentnb.acp.login import login_ways
 from agentnb.acp.mcp import METHODS, Served, described
 from agentnb.acp.opening import Opening, OpenRequest, SessionOpened
 from agentnb.acp.peer import PATIENCE, Peer
@@ -26,15 +26,15 @@ from agentnb.acp.prompt import PromptResult, left_out, prompt_blocks, read_answe
 from agentnb.acp.services import client_capabilities, serve
 from agentnb.acp.session_words import map_session
 from agentnb.acp.sessions import Sessions
-from agentnb.agent.process import AgentProcess, startable
+from agentnb.agent.process import SpawnedAgent, startable
 from agentnb.clock import now_ms
 from agentnb.errors import AgentDied, AgentnbError, AgentStartFailed, NotOffered, UsageError
 from agentnb.events.kinds import AGENT_INITIALIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from agentnb.acp.listener import Listener, Tap
+    from agentnb.acp.listener import SessionListener, Tap
     from agentnb.acp.login import LoginWay
     from agentnb.acp.peer import Spawn
     from agentnb.agent.catalog import AgentSpec
@@ -57,14 +57,24 @@ _ABILITIES = {
 class Agent(Peer):
     """A launched agent; made by :meth:`launch`."""
 
-    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = AgentProcess.spawn) -> None:
-        self.info: dict[str, Any] = {}
+    def __init__(self, spec: AgentSpec, tap: Tap | None = None, spawn: Spawn = SpawnedAgent.spawn) -> None:
+        self.name = spec.title
+        """What it calls itself, else what the catalogue calls it."""
+        self.version: str | None = None
         self.capabilities: dict[str, Any] = {}
+        self.steers = spec.steering
+        """True if a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
+        self.takes_pictures = False
+        """True if prompts can have pictures (ACP ``promptCapabilities.image``)."""
+        self.takes_served_mcp = False
+        """True if it connects to MCP servers on its own wire (:attr:`served`)."""
+        self._prompt_capabilities: dict[str, Any] = {}
+        self._mcp_capabilities: dict[str, Any] = {}
         self.stopped = False
         self.since = 0.0
         self.served = Served()
         self.patience = PATIENCE
-        self._sessions = sessions = Sessions(self.confined_command)
+        self.sessions = sessions = Sessions(self._confined_command)
         super().__init__(
             spec,
             on_notifications=sessions.deliver,
@@ -84,7 +94,7 @@ class Agent(Peer):
         client_info: Mapping[str, str] | None = None,
         initialize_timeout: float | None = None,
         tap: Tap | None = None,
-        spawn: Spawn = AgentProcess.spawn,
+        spawn: Spawn = SpawnedAgent.spawn,
     ) -> Agent:
         """Start the agent's process and agree on the protocol (ACP ``initialize``)."""
         path = {**os.environ, **spec.env, **(env or {})}.get("PATH")
@@ -98,29 +108,9 @@ class Agent(Peer):
         return agent
 
     @property
-    def name(self) -> str:
-        """What it calls itself, else what the catalogue calls it."""
-        return text(self.info.get("title")) or text(self.info.get("name")) or self.spec.title
-
-    @property
-    def version(self) -> str | None:
-        """Its version, if it says."""
-        return text(self.info.get("version"))
-
-    @property
     def login_ways(self) -> tuple[LoginWay, ...]:
         """The logins that it offers (ACP ``authMethods``)."""
-        return ways_of(self.spec, self.auth_methods)
-
-    @property
-    def takes_pictures(self) -> bool:
-        """Whether prompts can have pictures (ACP ``promptCapabilities.image``)."""
-        return bool(self._prompt_capabilities.get("image"))
-
-    @property
-    def takes_served_mcp(self) -> bool:
-        """Whether it connects to MCP servers on its own wire (:attr:`served`)."""
-        return mapping(self.capabilities.get("mcpCapabilities")).get("acp") is True
+        return login_ways(self.failures.auth_methods, self.spec.command)
 
     def asked_aside(
         self, server_id: str, method: str, params: dict[str, Any]
@@ -131,19 +121,8 @@ class Agent(Peer):
         answered = self.tap.served({"serverId": server_id, "method": method, "params": params})
         return lambda result, error: answered(result, None if error is None else failure.answered(error).to_json())
 
-    @property
-    def steers(self) -> bool:
-        """Whether a prompt sent while another runs goes into that turn, as the catalogue or the agent says."""
-        own = mapping(self.capabilities.get("_meta")).values()
-        return self.spec.steering or any(mapping(each).get("promptQueueing") is True for each in own)
-
-    @property
-    def unaddressed(self) -> tuple[tuple[str, Any], ...]:
-        """The last notifications that named no session, ``(method, params)`` as sent."""
-        return tuple(self._sessions.unaddressed)
-
     async def authenticate(self, method_id: str, timeout: float | None = None) -> None:
-        """Log in with one of :attr:`auth_methods` (ACP ``authenticate``)."""
+        """Log in with one of :attr:`login_ways` (ACP ``authenticate``)."""
         await self.request("authenticate", {"methodId": method_id}, timeout)
 
     async def logout(self) -> None:
@@ -161,7 +140,7 @@ class Agent(Peer):
     def tell(self, session_id: str, method: str, params: dict[str, Any]) -> None:
         """As :meth:`extend`, for a notification: nobody answers."""
         if self.closed:
-            raise AgentDied(f"{self.spec.title} is gone.", hint="The agent restarts with your next message.")
+            raise AgentDied(f"{self.spec.title} is gone.", hint=failure.RESTARTS)
         self.notify(extension(method), {"sessionId": session_id, **params})
 
     async def stop(self, patience: float | None = None) -> None:
@@ -170,7 +149,7 @@ class Agent(Peer):
         await super().stop(self.patience if patience is None else patience)
 
     def offers(self, ability: str) -> bool:
-        """Whether the agent can do something with sessions that not every agent can."""
+        """True if the agent can do something with sessions that not every agent can."""
         if ability == "load":
             return self.capabilities.get("loadSession") is True
         if ability == "logout":
@@ -178,12 +157,8 @@ class Agent(Peer):
         name = "additionalDirectories" if ability == "directories" else ability
         return mapping(self.capabilities.get("sessionCapabilities")).get(name) is not None
 
-    def demand(self, ability: str) -> None:
-        """Insist on what :meth:`offers` tells of."""
-        self.demand_any(ability)
-
-    def demand_any(self, *abilities: str) -> None:
-        """As :meth:`demand`, where one of several will do."""
+    def demand(self, *abilities: str) -> None:
+        """Insist on one of the abilities that :meth:`offers` tells of."""
         if not any(map(self.offers, abilities)):
             what, instead = _ABILITIES[abilities[-1]]
             raise NotOffered(f"{self.spec.title} does not offer to {what}.", hint=instead)
@@ -191,7 +166,7 @@ class Agent(Peer):
     # --- its sessions ---
 
     async def open_session(
-        self, request: OpenRequest, listener: Listener, timeout: float | None = None
+        self, request: OpenRequest, listener: SessionListener, timeout: float | None = None
     ) -> SessionOpened:
         """Open a session (ACP ``session/new``, ``session/load``, ``session/resume``, ``session/fork``).
 
@@ -199,7 +174,7 @@ class Agent(Peer):
         """
         if request.way == "fork":
             self.demand("fork")
-        able = mapping(self.capabilities.get("mcpCapabilities"))
+        able = self._mcp_capabilities
         on_stdio = self.spec.mcp_transport == "stdio"
         cwd = Path(request.cwd)
         servers, unreachable, missing = described(request.mcp_servers, able, cwd, request.path, on_stdio=on_stdio)
@@ -208,7 +183,7 @@ class Agent(Peer):
         takes_directories = self.offers("directories")
         if request.directories and takes_directories:
             params["additionalDirectories"] = list(request.directories)
-        opening = Opening(self, self._sessions, request, params, listener, on_unwanted=self._dismiss)
+        opening = Opening(self, self.sessions, request, params, listener, on_unwanted=self._dismiss)
         return replace(
             await opening.run(timeout),
             unreachable=unreachable,
@@ -249,7 +224,7 @@ class Agent(Peer):
 
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> tuple[Action, ...]:
         """Choose a config option (ACP ``session/set_config_option``, or ``session/set_model`` for older agents)."""
-        if config_id == "model" and session_id in self._sessions.with_models:
+        if config_id == "model" and session_id in self.sessions.with_models:
             await self.request("session/set_model", {"sessionId": session_id, "modelId": value})
             return ()
         params: dict[str, Any] = {"sessionId": session_id, "configId": config_id, "value": value}
@@ -259,7 +234,7 @@ class Agent(Peer):
 
     async def close_session(self, session_id: str) -> None:
         """Free a session: its terminals end, nothing more is delivered, and the agent is told if it can be."""
-        route = self._sessions.forget(session_id)
+        route = self.sessions.forget(session_id)
         if route is not None:
             await route.terminals.close()
         if self.offers("close") and not self.closed:
@@ -267,10 +242,6 @@ class Agent(Peer):
                 await self.request("session/close", {"sessionId": session_id}, _CLOSE_TIMEOUT)
 
     # --- inside ---
-
-    @property
-    def _prompt_capabilities(self) -> dict[str, Any]:
-        return mapping(self.capabilities.get("promptCapabilities"))
 
     def _dismiss(self, session_id: str) -> None:
         """Close a session that came too late; whether that works is nobody's concern."""
@@ -288,18 +259,29 @@ class Agent(Peer):
         if version != PROTOCOL:
             message = f"{self.spec.title} speaks version {version!r} of the Agent Client Protocol, not {PROTOCOL}."
             raise AgentStartFailed(message, hint="Install a version of the agent that does.")
-        self.info = mapping(answer.get("agentInfo"))
+        info = mapping(answer.get("agentInfo"))
+        self.name = text(info.get("title")) or text(info.get("name")) or self.name
+        self.version = text(info.get("version"))
         self.capabilities = mapping(answer.get("agentCapabilities"))
-        self.auth_methods = tuple(objects(answer.get("authMethods")))
-        self.started = True
+        self._prompt_capabilities = mapping(self.capabilities.get("promptCapabilities"))
+        self._mcp_capabilities = mapping(self.capabilities.get("mcpCapabilities"))
+        self.takes_pictures = bool(self._prompt_capabilities.get("image"))
+        self.takes_served_mcp = self._mcp_capabilities.get("acp") is True
+        own = mapping(self.capabilities.get("_meta")).values()
+        self.steers = self.steers or any(mapping(each).get("promptQueueing") is True for each in own)
+        self.failures.auth_methods = tuple(objects(answer.get("authMethods")))
+        self.failures.started = True
         AGENT_INITIALIZED.tell(agent=self.spec.name, pid=self.pid, version=self.version)
         self.since = asyncio.get_running_loop().time()
+
+    def _confined_command(self, command: Sequence[str]) -> list[str]:
+        return list(command) if self.process is None else self.process.confined_command(command)
 
     async def _serve(self, method: str, params: Any) -> Any:
         params = mapping(params)
         if method in METHODS:
             return await self.served.serve(method, params)
-        return await serve(method, params, self._sessions, self.spec.capabilities)
+        return await serve(method, params, self.sessions, self.spec.capabilities)
 
 
 def extension(method: str) -> str:

@@ -58,7 +58,6 @@ def _changed(where: str, old: str, new: str) -> tuple[ToolContent, ...]:
 
 
 def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines the two begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

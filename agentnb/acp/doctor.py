@@ -18,7 +18,7 @@ from agentnb.acp.elicitation import ElicitationAnswer
 from agentnb.acp.fields import objects, text
 from agentnb.acp.opening import OpenRequest
 from agentnb.agent.catalog import installed, root_hint, run_by
-from agentnb.agent.child import Child, inherited
+from agentnb.agent.child import inherited, output_of
 from agentnb.agent.process import find_program, missing_installer
 from agentnb.agent.registry import older
 from agentnb.errors import AgentError, AgentnbError, AgentNotFound, AuthenticationRequired, PermissionDenied
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.elicitation import ElicitationQuestion
     from agentnb.acp.login import LoginWay
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.agent.catalog import AgentSpec
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action
@@ -39,8 +39,6 @@ AT_ONCE = 2
 
 VERSION_SECONDS = 20.0
 """How long ``--version`` may take; it is asked only of an agent that does not start."""
-
-VERSION_BYTES = 10_000
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +134,6 @@ def _models(actions: Iterable[Action]) -> Iterator[str]:
 
 
 def _too_old(spec: AgentSpec, version: str | None) -> Checkup | None:
-    """What is said of *version* where it is older than the catalogue wants."""
     if spec.min_version is None or not older(version, spec.min_version):
         return None
     message = f"Version {version} is older than {spec.min_version}, the first that works here."
@@ -153,23 +150,13 @@ async def _too_old_to_start(spec: AgentSpec, env: Mapping[str, str] | None) -> C
 
 async def said_version(spec: AgentSpec, folder: Path, env: Mapping[str, str] | None = None) -> str | None:
     """The version that ``PROGRAM --version`` says; None where it says none within :data:`VERSION_SECONDS`."""
-    output, ended = bytearray(), asyncio.Event()
-
-    def received(descriptor: int, data: bytes) -> None:
-        if descriptor == 1 and len(output) < VERSION_BYTES:
-            output.extend(data)
-
     whole = inherited({**spec.env, **(env or {})})
     try:
         command = [find_program(spec, folder, whole.get("PATH")), "--version"]
-        child = await Child.spawn(command, cwd=folder, env=whole, on_output=received, on_end=ended.set)
+        output = await output_of(command, folder, whole, VERSION_SECONDS)
     except (AgentError, OSError):
         return None
-    child.close_stdin()
-    with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(ended.wait(), VERSION_SECONDS)
-    await child.stop(patience=0)
-    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output.decode("utf-8", "replace"))
+    found = re.search(r"(?<!\d)\d+(?:\.\d+)+", output)
     return found[0] if found else None
 
 
@@ -207,7 +194,7 @@ class _Nobody:
     def actions(self, actions: Sequence[Action]) -> None:
         """Pass over it."""
 
-    async def permission(self, question: PermissionQuestion) -> None:
+    async def permission(self, question: AcpPermissionRequest) -> None:
         """Nobody is there."""
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:

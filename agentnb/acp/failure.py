@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.login import login_ways
+from agentnb.agent.catalog import root_hint
+from agentnb.agent.refused_access import kept_from
 from agentnb.errors import (
+    AgentDied,
     AgentError,
     AgentnbError,
     AgentRefused,
+    AgentStartFailed,
     AuthenticationRequired,
     CassetteBroken,
     CassetteMismatch,
@@ -17,16 +21,20 @@ from agentnb.errors import (
     ProtocolError,
     UsageError,
 )
+from agentnb.events.kinds import CASSETTE_MISMATCHED
 from agentnb.rpc_message import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from agentnb.agent.catalog import AgentSpec
+    from agentnb.agent.process import RunningProcess
 
 AUTHENTICATION_REQUIRED = -32000
 DENIED = -32001
 NOT_FOUND = -32002
 CASSETTE = -32090  # of agentnb's own replay
 PROMPT = "session/prompt"
+RESTARTS = "The agent restarts with your next message."
+_OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 
 
 def answered(error: BaseException) -> RpcError:
@@ -42,38 +50,100 @@ def answered(error: BaseException) -> RpcError:
     return RpcError(INTERNAL_ERROR, f"The client failed: {type(error).__name__}.")
 
 
-def refused(
-    title: str,
-    method: str,
-    error: RpcError,
-    *,
-    methods: Sequence[dict[str, Any]],
-    login: str | None,
-    program: Sequence[str] = (),
-) -> AgentError:
-    """The exception for the user when the agent called *title* answered *method* with *error*."""
-    if error.code == AUTHENTICATION_REQUIRED:
-        return AuthenticationRequired(
-            f"Sign in to {title} to continue.", hint=_how(methods, error.data, login, program)
-        )
-    if error.code == CASSETTE:
-        broken = isinstance(error.data, dict) and error.data.get("kind") == CassetteBroken.__name__
-        return (CassetteBroken if broken else CassetteMismatch)(error.message)
-    reason = error.message.rstrip(".") + _details(error.data)
-    # A prompt is what users send; any other method is named, as its error may need the agent's developers.
-    where = "" if method == PROMPT else f" for {method}"
-    return AgentRefused(f"{title} returned an error{where}: {reason}.", code=error.code, data=error.data)
+class AgentFailures:
+    """Makes the exceptions for users of what goes wrong with one agent."""
+
+    def __init__(self, spec: AgentSpec, process: RunningProcess | None = None) -> None:
+        self.spec = spec
+        self.process = process
+        self.started = False
+        self.auth_methods: tuple[dict[str, Any], ...] = ()
+
+    def no_answer(self, method: str, limit: float) -> AgentError:
+        """The exception for a *method* that was not answered within *limit* seconds."""
+        if not self.started:
+            message = f"{self.spec.title} did not answer within {limit:g} s of its start."
+            return AgentStartFailed(message, hint=self._try())
+        return AgentError(f"{self.spec.title} did not answer {method} within {limit:g} s.", hint="Restart the agent.")
+
+    def refused(self, method: str, error: RpcError) -> AgentError:
+        """The exception where the agent answered *method* with *error*."""
+        failure = self._read(method, error)
+        message = failure.message if self.process is None else self.process.agent.redact(failure.message)
+        if isinstance(failure, CassetteMismatch):
+            CASSETTE_MISMATCHED.tell(error=message)
+        if not isinstance(failure, AgentRefused):
+            return type(failure)(message, hint=failure.hint)
+        if not self.started:
+            return AgentStartFailed(message, hint=self._try())
+        hint = self._opening_hint() if method in _OPENING and error.code == INTERNAL_ERROR else failure.hint
+        return AgentRefused(message, code=failure.code, data=failure.data, hint=hint)
+
+    def death(self) -> AgentError:
+        """The exception for an agent that has ended by itself."""
+        if self.process is not None and self.process.failure is not None:  # a component of the chain ended it
+            if not self.started:
+                return AgentStartFailed(self.process.failure, hint="Start the session without it, or mend it.")
+            return AgentDied(self.process.failure, hint=RESTARTS)
+        how = _ending(self.process.agent.child.returncode if self.process is not None else None)
+        if not self.started:
+            return AgentStartFailed(f"{self.spec.title} stopped while starting ({how}).", hint=self._try())
+        hint = " ".join(filter(None, [RESTARTS, root_hint(self.spec)])) + self._last_output()
+        return AgentDied(f"{self.spec.title} stopped unexpectedly ({how}).", hint=hint)
+
+    def _read(self, method: str, error: RpcError) -> AgentError:
+        title = self.spec.title
+        if error.code == AUTHENTICATION_REQUIRED:
+            return AuthenticationRequired(f"Sign in to {title} to continue.", hint=self._how_to_sign_in(error.data))
+        if error.code == CASSETTE:
+            broken = isinstance(error.data, dict) and error.data.get("kind") == CassetteBroken.__name__
+            return (CassetteBroken if broken else CassetteMismatch)(error.message)
+        reason = error.message.rstrip(".") + _details(error.data)
+        # A prompt is what users send; any other method is named, as its error may need the agent's developers.
+        where = "" if method == PROMPT else f" for {method}"
+        return AgentRefused(f"{title} returned an error{where}: {reason}.", code=error.code, data=error.data)
+
+    def _how_to_sign_in(self, data: Any) -> str:
+        sent = data.get("authMethods") if isinstance(data, dict) else None
+        offered = login_ways(sent if isinstance(sent, list) and sent else self.auth_methods, self.spec.command)
+        names = [f"{way.name} ({way.what_to_do})" if way.what_to_do else way.name for way in offered]
+        ways = f"Ways to sign in: {'; '.join(names)}." if names else ""
+        typed = f"Type `{self.spec.login}` in a terminal, then try again." if self.spec.login else ""
+        return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."
+
+    def _try(self) -> str:
+        return self._hint(f"Run `{' '.join(self.spec.command)}` in a terminal to see why.")
+
+    def _opening_hint(self) -> str:
+        """What to do where it runs and opens no session: often it has started another program, which ended."""
+        known = self.spec.origin != "command"
+        doctor = f"`agentnb doctor {self.spec.name}` tries it alone." if known else ""
+        return self._hint(doctor, 'components=["log"] writes all its messages into a file.')
+
+    def _hint(self, *words: str) -> str:
+        node = self.process.agent.node_problem if self.process is not None else ""
+        return " ".join(filter(None, [node, *words, self._confined(), root_hint(self.spec)])) + self._last_output()
+
+    def _confined(self) -> str:
+        """That it was confined, which it is not in a terminal, and what that kept it from, as far as is known."""
+        if self.process is None or not self.process.agent.confined:
+            return ""
+        agent = self.process.agent
+        free = "There it is not confined; here it was. If that is why, start it with confine=False"
+        free += ", or switch Confine agents off in the settings."
+        return kept_from(agent.refused_accesses(agent.stderr_tail)) or free
+
+    def _last_output(self) -> str:
+        tail = self.process.agent.stderr_tail if self.process is not None else ""
+        return f" Last output:\n{tail}" if tail else ""
+
+
+def _ending(code: int | None) -> str:
+    if code is None:
+        return "it closed its output"
+    return f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
 
 
 def _details(data: Any) -> str:
     details = data.get("details") or data.get("message") if isinstance(data, dict) else data
     return f" ({details.strip().rstrip('.')})" if isinstance(details, str) and details.strip() else ""
-
-
-def _how(methods: Sequence[dict[str, Any]], data: Any, login: str | None, program: Sequence[str]) -> str:
-    sent = data.get("authMethods") if isinstance(data, dict) else None
-    offered = login_ways(sent if isinstance(sent, list) and sent else methods, program)
-    names = [f"{way.name} ({way.what_to_do})" if way.what_to_do else way.name for way in offered]
-    ways = f"Ways to sign in: {'; '.join(names)}." if names else ""
-    typed = f"Type `{login}` in a terminal, then try again." if login else ""
-    return " ".join(filter(None, (ways, typed))) or "Sign in with the agent's own program, then try again."

@@ -21,8 +21,8 @@ from agentnb.rpc_message import INVALID_PARAMS, RpcError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentnb.acp.listener import Listener
-    from agentnb.policy.workspace import Workspace
+    from agentnb.acp.listener import SessionListener
+    from agentnb.policy.workspace import WorkspaceBoundary
 
 LIMIT = 64 * 1024 * 1024
 """The largest file, in bytes, that is read for an agent."""
@@ -33,7 +33,7 @@ TIMES = 5
 class Files:
     """The files of one session."""
 
-    def __init__(self, workspace: Workspace, listener: Listener) -> None:
+    def __init__(self, workspace: WorkspaceBoundary, listener: SessionListener) -> None:
         self._workspace = workspace
         self._listener = listener
 
@@ -117,7 +117,6 @@ def _read(root: Path, path: Path) -> str:
 
 
 def _bytes(root: Path, path: Path) -> tuple[bytes, int]:
-    """What is in the file, and its mode."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = open_path(root, path, flags)

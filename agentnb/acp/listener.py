@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.changes.model import FileChange
     from agentnb.errors import AgentnbError
     from agentnb.policy.request import PolicyRequest
     from agentnb.state import Action, ChatState
 
 
-class Listener(Protocol):
+class SessionListener(Protocol):
     """One session's host side; every method is called on the loop of the agent."""
 
     @property
@@ -31,7 +31,7 @@ class Listener(Protocol):
     def actions(self, actions: Sequence[Action]) -> None:
         """Accept what the agent said or a terminal of its did; empty where that changes nothing."""
 
-    async def permission(self, question: PermissionQuestion) -> str | None:
+    async def permission(self, question: AcpPermissionRequest) -> str | None:
         """Answer a permission request with the id of one of its options; None: the turn was cancelled."""
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
@@ -44,7 +44,7 @@ class Listener(Protocol):
         """A notification of no session and of a method that we do not know, kept as it came."""
 
     def answers(self, method: str) -> bool:
-        """Whether :meth:`extended` knows *method*."""
+        """True if :meth:`extended` knows *method*."""
 
     async def extended(self, method: str, params: dict[str, Any]) -> Any:
         """Answer a request that the protocol leaves to the two sides (ACP extension methods, ``_name/method``)."""
@@ -56,7 +56,7 @@ class Listener(Protocol):
         """*request* was refused because it is outside the workspace; the agent gets *error*."""
 
     def opens(self, path: str, tool: str) -> bool:
-        """Whether a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
+        """True if a rule of the user's allows *path*, an absolute one outside the workspace, to *tool*."""
 
     def unsaved(self, path: str) -> Unsaved | None:
         """What an editor holds of the file *path*, absolute and resolved, and has not saved; None: nothing known."""
@@ -102,7 +102,7 @@ class Tap(Protocol):
 
     @property
     def takes_files(self) -> bool:
-        """Whether it is told which files a turn changed."""
+        """True if it is told which files a turn changed."""
         ...
 
     def changed_files(self, session_id: str, files: Sequence[ChangedFile], is_own: Callable[[str], bool]) -> None:

@@ -12,8 +12,6 @@ from agentnb.acp.fields import mapping, objects, text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentnb.agent.catalog import AgentSpec
-
 
 class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
     """One way to log in."""
@@ -36,11 +34,6 @@ class LoginWay(msgspec.Struct, frozen=True, kw_only=True):
 def login_ways(methods: Iterable[Any], program: Sequence[str] = ()) -> tuple[LoginWay, ...]:
     """Read ``authMethods``; what cannot be read is ignored."""
     return tuple(_way(method, program) for method in objects(list(methods)) if text(method.get("id")))
-
-
-def ways_of(spec: AgentSpec, methods: Iterable[Any]) -> tuple[LoginWay, ...]:
-    """As :func:`login_ways`, for the agent *spec*."""
-    return login_ways(methods, spec.command)
 
 
 def _way(method: dict[str, Any], program: Sequence[str]) -> LoginWay:

@@ -10,11 +10,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp import session_words
-from agentnb.acp.agent_terminals import terminal_actions
 from agentnb.acp.fields import mapping, objects, text
-from agentnb.acp.place import Place, find, of_call, own
 from agentnb.acp.session_words import map_session
-from agentnb.acp.tool_calls import details_of, known, merged, tool_call_actions, tool_input, tool_name
+from agentnb.acp.tool_calls import details_of, known, merged, terminal_actions, tool_call_actions, tool_input, tool_name
+from agentnb.acp.update_target import UpdateTarget, find, of_call, own
 from agentnb.state import (
     ChatDelta,
     ChatReasoning,
@@ -37,7 +36,10 @@ from agentnb.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentnb.state import Action, ChatState
+
 
 __all__ = ["keep_raw", "map_permission", "map_session", "map_update", "merge", "permission_outcome"]
 
@@ -48,43 +50,39 @@ _READING = frozenset({"read", "search"})
 """The kinds of calls that change nothing."""
 
 
+_OF_TURN: dict[str, Callable[[dict[str, Any], ChatState, UpdateTarget], tuple[Action, ...] | None]] = {
+    "agent_message_chunk": lambda update, _, place: _said(update, place, MarkdownResponsePart, ChatDelta),
+    "agent_thought_chunk": lambda update, _, place: _said(update, place, ReasoningResponsePart, ChatReasoning),
+    "user_message_chunk": lambda update, chat, place: _repeated(update, place, chat),
+    "tool_call": lambda update, chat, place: _tool_call(update, chat, place, anew=True),
+    "tool_call_update": lambda update, chat, place: _tool_call(update, chat, place, anew=False),
+    "plan": lambda update, _, place: _plan(update, None, place),
+    "plan_update": lambda update, _, place: _plan_update(mapping(update.get("plan")), place),
+    "plan_removed": lambda update, _, place: _plan_removed(update, place),
+}
+"""The updates that belong to a turn, and what reads each."""
+
+HISTORY = frozenset(_OF_TURN) | {"prompt_suggestions_update"}
+"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
+suggested in an old conversation is as old, so it is among them."""
+
+
 def map_update(update: dict[str, Any], chat: ChatState, turn_id: str | None, time: int) -> tuple[Action, ...]:
     """The actions for one ACP ``session/update``."""
-    actions = _session_action(update, time)
-    if actions is not None:
+    name = text(update.get("sessionUpdate")) or "update"
+    if name in session_words.UPDATES and (actions := session_words.UPDATES[name](update, time)) is not None:
         return actions
     place = find(chat, turn_id, time)
-    match update.get("sessionUpdate"):
-        case "agent_message_chunk":
-            actions = _said(update, place, MarkdownResponsePart, ChatDelta)
-        case "agent_thought_chunk":
-            actions = _said(update, place, ReasoningResponsePart, ChatReasoning)
-        case "user_message_chunk":
-            actions = _repeated(update, chat, place)
-        case "tool_call":
-            actions = _tool_call(update, chat, place, anew=True)
-        case "tool_call_update":
-            actions = _tool_call(update, chat, place, anew=False)
-        case "plan":
-            actions = _plan(update, None, place)
-        case "plan_update":
-            plan = mapping(update.get("plan"))
-            actions = _plan(plan, text(plan.get("planId")), place)
-        case "plan_removed":
-            actions = _plan_removed(update, place)
-    return _raw(update, place) if actions is None else actions
+    actions = _OF_TURN[name](update, chat, place) if name in _OF_TURN else None
+    if actions is not None:
+        return actions
+    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
 
 
 def keep_raw(name: str, payload: Any, chat: ChatState, time: int) -> tuple[Action, ...]:
     """The actions that keep *payload*, which cannot be understood, as a part of the running turn."""
     place = find(chat, None, time)
     return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=payload))
-
-
-def _session_action(update: dict[str, Any], time: int) -> tuple[Action, ...] | None:
-    name = update.get("sessionUpdate")
-    read = session_words.UPDATES.get(name) if isinstance(name, str) else None
-    return None if read is None else read(update, time)
 
 
 def map_permission(
@@ -141,7 +139,7 @@ def _option(option: dict[str, Any]) -> ConfirmationOption:
 
 def _said(
     update: dict[str, Any],
-    place: Place,
+    place: UpdateTarget,
     part_type: type[MarkdownResponsePart | ReasoningResponsePart],
     delta_type: type[ChatDelta | ChatReasoning],
 ) -> tuple[Action, ...] | None:
@@ -160,7 +158,7 @@ def _said(
             return None
 
 
-def _repeated(update: dict[str, Any], chat: ChatState, place: Place) -> tuple[Action, ...] | None:
+def _repeated(update: dict[str, Any], place: UpdateTarget, chat: ChatState) -> tuple[Action, ...] | None:
     """The user's words: an echo of the prompt, an old conversation replayed, or words put in by someone else."""
     match update.get("content"):
         case {"type": "text", "text": str(words)}:
@@ -173,7 +171,7 @@ def _repeated(update: dict[str, Any], chat: ChatState, place: Place) -> tuple[Ac
             return None
 
 
-def _words(words: str, chat: ChatState, place: Place) -> tuple[Action, ...]:
+def _words(words: str, chat: ChatState, place: UpdateTarget) -> tuple[Action, ...]:
     last = place.last
     if isinstance(last, UserMessageResponsePart):
         delta = XUserMessageDelta(turn_id=place.turn_id, part_id=last.id, content=words, time=place.time)
@@ -183,15 +181,17 @@ def _words(words: str, chat: ChatState, place: Place) -> tuple[Action, ...]:
     return _part(place, UserMessageResponsePart(id=place.part_id(), content=words))
 
 
-def _echoes(words: str, place: Place) -> bool:
-    """Whether *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
+def _echoes(words: str, place: UpdateTarget) -> bool:
+    """True if *words* only repeat the prompt, whole or (before the answer begins) piece by piece."""
     prompt = place.message.text
     if place.late and place.parts:
         return False  # an old conversation, in which someone said the same again
     return words.strip() == prompt.strip() or (not place.parts and words in prompt)
 
 
-def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: bool) -> tuple[Action, ...] | None:
+def _tool_call(
+    update: dict[str, Any], chat: ChatState, place: UpdateTarget, *, anew: bool
+) -> tuple[Action, ...] | None:
     call_id = text(update.get("toolCallId"))
     if call_id is None:
         return None
@@ -204,7 +204,7 @@ def _tool_call(update: dict[str, Any], chat: ChatState, place: Place, *, anew: b
     return (*place.act(*tool_call_actions(update, call_id, call, place, terminals)), *printed)
 
 
-def _plan(plan: dict[str, Any], plan_id: str | None, place: Place) -> tuple[Action, ...] | None:
+def _plan(plan: dict[str, Any], plan_id: str | None, place: UpdateTarget) -> tuple[Action, ...] | None:
     listed = plan.get("entries")
     if not isinstance(listed, list):
         return None
@@ -221,6 +221,10 @@ def _plan(plan: dict[str, Any], plan_id: str | None, place: Place) -> tuple[Acti
     )
 
 
+def _plan_update(plan: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...] | None:
+    return _plan(plan, text(plan.get("planId")), place)
+
+
 def _entry(entry: dict[str, Any]) -> PlanEntry:
     return PlanEntry(
         content=text(entry.get("content")) or "",
@@ -229,29 +233,24 @@ def _entry(entry: dict[str, Any]) -> PlanEntry:
     )
 
 
-def _plan_part(place: Place, plan_id: str | None) -> PlanResponsePart | None:
+def _plan_part(place: UpdateTarget, plan_id: str | None) -> PlanResponsePart | None:
     at = place.parts.find_plan(plan_id)
     part = place.parts[at] if at >= 0 else None
     return part if isinstance(part, PlanResponsePart) else None
 
 
-def _plan_removed(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+def _plan_removed(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     there = _plan_part(place, text(update.get("planId")))
     if there is None:
         return ()
     return place.act(XPartRemoved(turn_id=place.turn_id, part_id=there.id, time=place.time))
 
 
-def _block(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
+def _block(update: dict[str, Any], place: UpdateTarget) -> tuple[Action, ...]:
     return _part(place, ContentResponsePart(id=place.part_id(), block=update["content"]))
 
 
-def _raw(update: dict[str, Any], place: Place) -> tuple[Action, ...]:
-    name = text(update.get("sessionUpdate")) or "update"
-    return _part(place, RawResponsePart(id=place.part_id(), name=name, payload=update))
-
-
-def _part(place: Place, part: Any) -> tuple[Action, ...]:
+def _part(place: UpdateTarget, part: Any) -> tuple[Action, ...]:
     return place.act(ChatResponsePart(turn_id=place.turn_id, part=part, time=place.time))
 
 
@@ -298,3 +297,30 @@ def _mergeable(update: dict[str, Any]) -> tuple[Any, Any] | None:
     ):
         return update["sessionUpdate"], message
     return None
+
+
+def begun_call(
+    chat: ChatState, turn_id: str, call_id: str, name: str, *, title: str, kind: str, arguments: Any, time: int
+) -> tuple[Action, ...]:
+    """The actions for a call that begins."""
+    update = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": call_id,
+        "title": title,
+        "name": name,
+        "kind": kind,
+        "status": "pending",
+        "rawInput": arguments if isinstance(arguments, dict) else {},
+    }
+    return map_update(update, chat, turn_id, time)
+
+
+def ended_call(chat: ChatState, turn_id: str, call_id: str, result: dict[str, Any], time: int) -> tuple[Action, ...]:
+    """The actions for a call that has ended."""
+    update = {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call_id,
+        "status": "failed" if result["isError"] else "completed",
+        "content": [{"type": "content", "content": block} for block in result["content"]],
+    }
+    return map_update(update, chat, turn_id, time)

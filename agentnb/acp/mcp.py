@@ -71,7 +71,7 @@ def _pairs(values: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-class Server(Protocol):
+class McpConnection(Protocol):
     """Answers the requests of one connection."""
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
@@ -82,10 +82,10 @@ class Served:
     """The servers that one agent's process is served, and its connections to them."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, Callable[[], Server]] = {}
-        self._connections: dict[str, tuple[str, Server]] = {}
+        self._servers: dict[str, Callable[[], McpConnection]] = {}
+        self._connections: dict[str, tuple[str, McpConnection]] = {}
 
-    def offer(self, server_id: str, make: Callable[[], Server]) -> None:
+    def offer(self, server_id: str, make: Callable[[], McpConnection]) -> None:
         """From now on let the agent connect to *server_id*; *make* makes what answers on a connection."""
         self._servers[server_id] = make
 

@@ -18,7 +18,7 @@ from agentnb.state import Action
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.acp.peer import Peer
     from agentnb.acp.sessions import Route, Sessions
 
@@ -55,7 +55,7 @@ class Opening:
         sessions: Sessions,
         request: OpenRequest,
         params: dict[str, Any],
-        listener: Listener,
+        listener: SessionListener,
         *,
         on_unwanted: Callable[[str], None],
     ) -> None:
@@ -134,7 +134,7 @@ class Opening:
 
     def _too_late(self, limit: float) -> None:
         if not self._opened.done():
-            self._opened.set_exception(self._peer.no_answer(self._method, limit))
+            self._opened.set_exception(self._peer.failures.no_answer(self._method, limit))
 
     def _give_up(self) -> None:
         """Nobody wants the session any more; an answer that comes all the same is seen to by :meth:`_done`."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, ChatState
 
 
-class PermissionQuestion:
+class AcpPermissionRequest:
     """One permission request of an agent."""
 
     def __init__(self, params: dict[str, Any]) -> None:

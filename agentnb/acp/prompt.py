@@ -114,7 +114,6 @@ def _embedded(label: str, data: str, mime: str, capabilities: Mapping[str, Any])
 
 
 def _text(data: str) -> str | None:
-    """What base64 *data* says as UTF-8 text, if it does."""
     try:
         return base64.b64decode(data, validate=True).decode("utf-8")
     except ValueError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.elicitation import map_elicitation
 from agentnb.acp.mapper import keep_raw, permission_outcome
-from agentnb.acp.permission import PermissionQuestion
+from agentnb.acp.permission import AcpPermissionRequest
 from agentnb.clock import now_ms
 from agentnb.rpc import answer_nothing
 from agentnb.rpc_message import RpcError
@@ -14,7 +14,7 @@ from agentnb.rpc_message import RpcError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.acp.sessions import Sessions
     from agentnb.agent.catalog import Capabilities
 
@@ -49,7 +49,7 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
         return await _elicit(params, await sessions.listener(params))
     route = await sessions.route(params)
     if method == "session/request_permission":
-        return permission_outcome(await route.listener.permission(PermissionQuestion(params)))
+        return permission_outcome(await route.listener.permission(AcpPermissionRequest(params)))
     services: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
         "fs/read_text_file": route.files.read,
         "fs/write_text_file": route.files.write,
@@ -62,7 +62,7 @@ async def serve(method: str, params: dict[str, Any], sessions: Sessions, offered
     return await services[method](params)
 
 
-async def _elicit(params: dict[str, Any], listener: Listener) -> dict[str, Any]:
+async def _elicit(params: dict[str, Any], listener: SessionListener) -> dict[str, Any]:
     """Answer ``elicitation/create``; a request that cannot be shown is kept as it is in the running turn."""
     try:
         question = map_elicitation(params)

@@ -151,7 +151,7 @@ def map_session(new: dict[str, Any], time: int | None = None) -> tuple[Action, .
 
 
 def has_legacy_models_only(new: dict[str, Any]) -> bool:
-    """Whether the model is chosen with ``session/set_model``: there are ``models``, and no config option for them."""
+    """True if the model is chosen with ``session/set_model``: there are ``models``, and no config option for them."""
     options = objects(new.get("configOptions"))
     has_option = any("model" in (option.get("category"), option.get("id")) for option in options)
     return isinstance(new.get("models"), dict) and not has_option

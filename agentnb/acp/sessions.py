@@ -6,23 +6,22 @@ Updates are routed by session id at any time: some agents send them before they 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.files import Files
-from agentnb.acp.mapper import map_update, merge
+from agentnb.acp.mapper import HISTORY, map_update, merge
 from agentnb.acp.mcp import MESSAGE
 from agentnb.acp.terminals import Terminals
 from agentnb.clock import now_ms
 from agentnb.credentials import logger
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.errors import AgentnbError
 
 log = logger("agentnb.acp")
@@ -30,27 +29,8 @@ log = logger("agentnb.acp")
 EARLY = 10_000
 """How many updates for sessions not known yet are kept."""
 
-UNADDRESSED = 100
-"""How many notifications that name no session are kept."""
 
-_HISTORY = frozenset(
-    {
-        "user_message_chunk",
-        "agent_message_chunk",
-        "agent_thought_chunk",
-        "tool_call",
-        "tool_call_update",
-        "plan",
-        "plan_update",
-        "plan_removed",
-        "prompt_suggestions_update",
-    }
-)
-"""The kinds of update that a replayed conversation is made of; the others say how the session is now. What an agent
-suggested in an old conversation is as old, so it is among them."""
-
-
-def deliver(updates: list[dict[str, Any]], listener: Listener) -> None:
+def deliver(updates: list[dict[str, Any]], listener: SessionListener) -> None:
     """Tell *listener* what ACP *updates* say, in order; consecutive chunks of one text are one."""
     for update in merge(updates):
         listener.actions(map_update(update, listener.chat, listener.speaking, now_ms()))
@@ -61,12 +41,12 @@ class Route:
 
     def __init__(
         self,
-        listener: Listener,
+        listener: SessionListener,
         cwd: str | Path,
         directories: Iterable[str] = (),
         confined: Callable[[Sequence[str]], list[str]] = list,
     ) -> None:
-        workspace = Workspace(Path(cwd), directories)
+        workspace = WorkspaceBoundary(Path(cwd), directories)
         self.listener = listener
         self.files = Files(workspace, listener)
         self.terminals = Terminals(workspace, listener, confined)
@@ -82,7 +62,7 @@ class Route:
     def release(self, *, history: bool = True) -> None:
         """The host knows its session: hand over what was held, and hold no more."""
         held, self.held = self.held or [], None
-        self.deliver([update for update in held if history or update.get("sessionUpdate") not in _HISTORY])
+        self.deliver([update for update in held if history or update.get("sessionUpdate") not in HISTORY])
 
 
 class Sessions:
@@ -94,9 +74,8 @@ class Sessions:
         self._early: dict[str, list[dict[str, Any]]] = {}
         self._opening = 0
         self._changed: asyncio.Future[None] | None = None
-        self.asking: dict[int, Listener] = {}
+        self.asking: dict[int, SessionListener] = {}
         self.with_models: set[str] = set()
-        self.unaddressed: deque[tuple[str, Any]] = deque(maxlen=UNADDRESSED)
 
     def deliver(self, notifications: list[tuple[str, Any]]) -> None:
         """Route the notifications of one read, those of one session together and in order.
@@ -113,7 +92,8 @@ class Sessions:
             elif isinstance(session, str):
                 by_session.setdefault(session, []).append(_update(method, params))
             else:
-                self._unaddressed(method, params)
+                for listener in self.listeners():
+                    listener.extension(method, params)
         for session, updates in by_session.items():
             self._deliver(session, updates)
 
@@ -122,12 +102,7 @@ class Sessions:
             for listener in self.listeners():
                 listener.elicited(elicitation_id)
 
-    def _unaddressed(self, method: str, params: Any) -> None:
-        self.unaddressed.append((method, params))
-        for listener in self.listeners():
-            listener.extension(method, params)
-
-    def listeners(self) -> list[Listener]:
+    def listeners(self) -> list[SessionListener]:
         """Everyone who listens now, those included whose session is being opened."""
         listeners = [*(route.listener for route in self._routes.values()), *self.asking.values()]
         return list({id(listener): listener for listener in listeners}.values())
@@ -152,7 +127,7 @@ class Sessions:
         self._opening -= 1
         asyncio.get_running_loop().call_soon(self._settle)
 
-    def open(self, session: str, listener: Listener, cwd: str | Path, directories: Iterable[str] = ()) -> Route:
+    def open(self, session: str, listener: SessionListener, cwd: str | Path, directories: Iterable[str] = ()) -> Route:
         """The session is known; its updates are held until the host has its answer."""
         route = self._routes[session] = Route(listener, cwd, directories, self._confined)
         route.deliver(self._early.pop(session, []))
@@ -169,20 +144,20 @@ class Sessions:
             self._early.clear()
         self._change()
 
-    def forget(self, session: str, listener: Listener | None = None) -> Route | None:
+    def forget(self, session: str, listener: SessionListener | None = None) -> Route | None:
         """The session is closed: nothing more is delivered. With *listener*, only where it is that listener's."""
         if listener is not None and not self.holds(session, listener):
             return None
         self.with_models.discard(session)
         return self._routes.pop(session, None)
 
-    def holds(self, session: str, listener: Listener) -> bool:
-        """Whether *session* is open, and is *listener*'s: a new process may give an old id to another."""
+    def holds(self, session: str, listener: SessionListener) -> bool:
+        """True if *session* is open, and is *listener*'s: a new process may give an old id to another."""
         route = self._routes.get(session)
         return route is not None and route.listener is listener
 
     def is_open(self, session: str) -> bool:
-        """Whether *session* is open, whoever's it is."""
+        """True if *session* is open, whoever's it is."""
         return session in self._routes
 
     async def lose(self, reason: AgentnbError) -> None:
@@ -196,7 +171,7 @@ class Sessions:
                 log.exception("a listener failed")
         await asyncio.gather(*(route.terminals.close() for route in routes))
 
-    async def listener(self, params: dict[str, Any]) -> Listener:
+    async def listener(self, params: dict[str, Any]) -> SessionListener:
         """Whom the request with *params* concerns: its session's listener, or whoever asked the request it names."""
         request = params.get("requestId")
         if "sessionId" in params or request is None:
@@ -207,7 +182,7 @@ class Sessions:
             raise RpcError(INVALID_PARAMS, f"There is no request {request!r}.")
         return found
 
-    async def extender(self, method: str, params: dict[str, Any]) -> Listener:
+    async def extender(self, method: str, params: dict[str, Any]) -> SessionListener:
         """Who answers the extension *method*: its session's listener, or the first that knows it."""
         there = [(await self.route(params)).listener] if "sessionId" in params else self.listeners()
         found = next((listener for listener in there if listener.answers(method)), None)

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.failure import NOT_FOUND
 from agentnb.agent.child import Child, inherited
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.programs import script_of
 from agentnb.policy.request import PolicyRequest
+from agentnb.policy.shell.split import script_of
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.state import TerminalView, XTerminalData, XTerminalExited, XTerminalOpened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentnb.acp.listener import Listener
-    from agentnb.policy.workspace import Workspace
+    from agentnb.acp.listener import SessionListener
+    from agentnb.policy.workspace import WorkspaceBoundary
 
 DEFAULT_LIMIT = 1024 * 1024
 """Bytes kept when the agent names no limit."""
@@ -40,7 +40,7 @@ _BURST = 256 * 1024
 class Terminal:
     """One command, running or ended."""
 
-    def __init__(self, limit: int, listener: Listener) -> None:
+    def __init__(self, limit: int, listener: SessionListener) -> None:
         self.id = f"term-{uuid.uuid4().hex[:12]}"
         self.ended = asyncio.Event()
         self.truncated = False
@@ -148,8 +148,8 @@ class Terminals:
 
     def __init__(
         self,
-        workspace: Workspace,
-        listener: Listener,
+        workspace: WorkspaceBoundary,
+        listener: SessionListener,
         confined: Callable[[Sequence[str]], list[str]] = list,
     ) -> None:
         self._confined = confined
@@ -261,7 +261,6 @@ def _command(words: list[str], cwd: Path, env: dict[str, str]) -> list[str]:
 
 
 def _by_shell(line: str, env: dict[str, str]) -> list[str]:
-    """How a line that the user wrote is executed."""
     shell = shutil.which("sh", path=env.get("PATH"))
     if shell is None:
         raise RpcError(INVALID_PARAMS, "There is no shell `sh` to run the changed command with.")

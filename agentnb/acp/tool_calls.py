@@ -17,6 +17,8 @@ from agentnb.state import (
     ChatToolCallConfirmed,
     ChatToolCallReady,
     ChatToolCallStart,
+    TerminalView,
+    TerminalViews,
     ToolBlockContent,
     ToolCallDetails,
     ToolCallError,
@@ -29,14 +31,17 @@ from agentnb.state import (
     ToolRawContent,
     ToolTerminalContent,
     ToolTextContent,
+    XTerminalData,
+    XTerminalExited,
+    XTerminalOpened,
     XToolCallDetailsChanged,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentnb.acp.place import Place
-    from agentnb.state import Action, TerminalView, ToolCallState, ToolContent
+    from agentnb.acp.update_target import UpdateTarget
+    from agentnb.state import Action, ChatState, ToolCallState, ToolContent
 
 _ERROR_CHARACTERS = 500
 _FIELDS = ("kind", "locations", "raw_input", "raw_output", "content")
@@ -47,10 +52,10 @@ def tool_call_actions(
     update: dict[str, Any],
     call_id: str,
     call: ToolCallState | None,
-    place: Place,
+    place: UpdateTarget,
     terminals: Sequence[TerminalView] = (),
 ) -> list[Action]:
-    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`Place.act`.
+    """The actions for ACP ``tool_call`` and ``tool_call_update``, before :meth:`UpdateTarget.act`.
 
     The status follows the outcome: a call whose command ended with an exit code other than 0, or by a signal, has
     failed, also where the agent calls it completed.
@@ -69,7 +74,7 @@ def tool_call_actions(
 
 
 def known(
-    update: dict[str, Any], call_id: str, call: ToolCallState | None, place: Place, details: ToolCallDetails
+    update: dict[str, Any], call_id: str, call: ToolCallState | None, place: UpdateTarget, details: ToolCallDetails
 ) -> tuple[Action, ...]:
     """Announce the call if it is new, else take over what *update* says anew (its *details* are read already)."""
     title, meta = text(update.get("title")), _meta(update)
@@ -145,7 +150,7 @@ def tool_input(details: ToolCallDetails) -> str | None:
     return raw if isinstance(raw, str) else _json(raw)
 
 
-def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> ChatToolCallReady:
+def _ready(place: UpdateTarget, call_id: str, title: str, details: ToolCallDetails) -> ChatToolCallReady:
     return ChatToolCallReady(
         turn_id=place.turn_id,
         tool_call_id=call_id,
@@ -157,7 +162,13 @@ def _ready(place: Place, call_id: str, title: str, details: ToolCallDetails) -> 
 
 
 def _end(
-    place: Place, call_id: str, call: ToolCallState | None, title: str, details: ToolCallDetails, *, failure: str | None
+    place: UpdateTarget,
+    call_id: str,
+    call: ToolCallState | None,
+    title: str,
+    details: ToolCallDetails,
+    *,
+    failure: str | None,
 ) -> list[Action]:
     success = failure is None
     error = None if failure is None else ToolCallError(message=failure)
@@ -264,3 +275,26 @@ def _json(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
         return repr(value)
+
+
+def terminal_actions(update: dict[str, Any], chat: ChatState, time: int) -> tuple[Action, ...]:
+    """The actions for what a tool call's ``_meta`` says about terminals; usually none."""
+    meta = mapping(update.get("_meta"))
+    if not meta:
+        return ()
+    info, output, end = (mapping(meta.get(f"terminal_{name}")) for name in ("info", "output", "exit"))
+    if not (info or output or end):
+        return ()
+    actions: list[Action] = []
+    terminal_id = next((name for each in (info, output, end) if (name := text(each.get("terminal_id")))), None)
+    if terminal_id is None:
+        return ()
+    if TerminalViews.of(chat.terminals).find(terminal_id) < 0:
+        view = TerminalView(id=terminal_id, command=text(update.get("title")) or "", cwd=text(info.get("cwd")))
+        actions.append(XTerminalOpened(terminal=view, time=time))
+    if data := text(output.get("data")):
+        actions.append(XTerminalData(terminal_id=terminal_id, data=data, time=time))
+    if end:
+        code, signal = count(end.get("exit_code")), text(end.get("signal"))
+        actions.append(XTerminalExited(terminal_id=terminal_id, exit_code=code, signal=signal, time=time))
+    return tuple(actions)

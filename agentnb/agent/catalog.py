@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -20,10 +21,9 @@ from agentnb.agent import registry
 from agentnb.agent.asks import Asks
 from agentnb.agent.confinement import Needs
 from agentnb.agent.confinement_choice import checked_confining
-from agentnb.agent.description_problem import problem
 from agentnb.agent.mcp import mcp_servers
 from agentnb.agent.programs import find_on_path
-from agentnb.agent.registry import Runner, older, runner_of
+from agentnb.agent.registry import PackageRunner, older, runner_of
 from agentnb.errors import AgentnbError, UnknownAgent, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import parsed
@@ -146,7 +146,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     confinement: Needs | None = None
     confine: bool | str | tuple[str, ...] | None = None
     asks: Asks | None = None
-    runner: Runner | None = None
+    runner: PackageRunner | None = None
     origin: str = "command"
 
 
@@ -184,7 +184,7 @@ def installed(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_
     return find(spec.command[0], path)
 
 
-def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> Runner | None:
+def run_by(spec: AgentSpec, path: str | None = None, *, find: Find = find_on_path) -> PackageRunner | None:
     """How *spec* is run from a package index where it is not installed; None where the program for that is missing."""
     return spec.runner if spec.runner is not None and find(spec.runner.kind, path) else None
 
@@ -266,15 +266,14 @@ def _with_registry(shipped: dict[str, AgentSpec]) -> dict[str, AgentSpec]:
     return specs
 
 
-def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> Runner | None:
+def _runner(spec: AgentSpec, agent: registry.RegistryAgent) -> PackageRunner | None:
     """How the registry runs *spec*; None where that is a version that does not work here."""
     if spec.min_version is not None and older(agent.version, spec.min_version):
         return None
     return runner_of(agent, spec.python)
 
 
-def _own_runner(spec: AgentSpec) -> Runner | None:
-    """How the snapshot runs *spec*, whatever a newer registry says."""
+def _own_runner(spec: AgentSpec) -> PackageRunner | None:
     for agent in registry.snapshot().agents:
         if agent.id in (spec.registry or (spec.name,)):
             return runner_of(agent, spec.python)
@@ -283,7 +282,6 @@ def _own_runner(spec: AgentSpec) -> Runner | None:
 
 @functools.cache
 def _shipped() -> tuple[dict[str, AgentSpec], list[str]]:
-    """What is built in and what packages add, and what is wrong with the latter."""
     files = (file for file in Path(__file__).with_name("catalog").iterdir() if _is_toml(file.name))
     specs = [_from(read(file.read_text("utf-8")), "built in") for file in files]
     added, wrong = _from_packages()
@@ -345,7 +343,6 @@ def read(text: str, bases: Bases | None = None) -> AgentSpec:
 
 
 def _on_base(data: dict[str, Any], bases: Mapping[str, AgentSpec]) -> dict[str, Any]:
-    """What *data* says, over the description of the agent that it is based on."""
     named = data.pop("based_on")
     base = bases.get(named) if isinstance(named, str) else None
     if base is None:
@@ -372,3 +369,49 @@ def _from_packages() -> tuple[list[AgentSpec], list[str]]:
         else:
             wrong.append(f"The entry point {point.name!r} in {GROUP!r} is not an AgentSpec.")
     return specs, wrong
+
+
+_NAME, _INDEX = re.compile(r"[\w-]+"), re.compile(r"\[[^\[\]]*\]")
+_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_PATH = re.compile(r" - at `\$([^`]*)`$")
+_UNKNOWN_FIELD = re.compile(r"unknown field `([^`]+)`")
+_KEY_IN_LINE = re.compile(r"\A[\s\[]*[\"']?([\w.-]+)[\"']?\s*(?:=|\])")
+_WORDS = {
+    "array": "a list",
+    "object": "a table",
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+}
+_TYPE = re.compile(rf"`({'|'.join(_WORDS)})`")
+
+
+def problem(text: str, error: Exception, key: str = "") -> str:
+    r"""What *error* says of the TOML *text*, behind the line and the key."""
+    said = str(error).removesuffix(".")
+    if (syntax := _LINE.search(said)) is not None:
+        lines = text.splitlines() or [""]
+        number = int(syntax[1] or len(lines))
+        found = _KEY_IN_LINE.match(lines[min(number, len(lines)) - 1])
+        return f"{_place(number, found[1] if found else '')}{said[: syntax.start()]}"
+    if (path := _PATH.search(said)) is not None:
+        keys = _NAME.findall(_INDEX.sub("", path[1]))
+        key, said = (keys[-1] if keys else key), said[: path.start()]
+    if (unknown := _UNKNOWN_FIELD.search(said)) is not None:
+        key, said = unknown[1], "there is no such key"
+    said = _TYPE.sub(lambda match: _WORDS[match[1]], said.replace("Object missing required field", "it lacks"))
+    return f"{_place(_line_of(text, key), key)}{said}"
+
+
+def _place(line: int, key: str) -> str:
+    words = [f"line {line}"] if line else []
+    return ", ".join([*words, key] if key else words) + (": " if words or key else "")
+
+
+def _line_of(text: str, key: str) -> int:
+    if not key:
+        return 0
+    wanted = re.compile(rf"\s*(?:\[+\s*(?:[\w-]+\s*\.\s*)*)?[\"']?{re.escape(key)}[\"']?\s*(?:[=.\]])")
+    return next((number for number, each in enumerate(text.splitlines(), 1) if wanted.match(each)), 0)

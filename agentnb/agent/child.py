@@ -10,17 +10,17 @@ Agents and the terminals they ask for are children. Everything here happens on t
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentnb.agent import subreaper
+from agentnb.agent.group_end import GroupEnd
 from agentnb.agent.guard import GUARD
-from agentnb.agent.watchdog import MARK, ROUNDS, STEP, group_alive, is_running, marked, signal_group, signal_marked
+from agentnb.agent.subreaper_link import SubreaperLink, until_set
+from agentnb.agent.watchdog import MARK, is_running, signal_group
 from agentnb.events.kinds import PROCESS_ENDED, PROCESS_STARTED
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ MOST_DRAINS = 20
 """How often these seconds begin anew because there was output; while nobody reads it, they always do."""
 ONE_DRAIN = 1
 """For a program that is of no use without its own process, as an agent behind a launcher (npx) is."""
+MOST_OUTPUT = 10_000
+"""Bytes that :func:`output_of` reads."""
 
 _OF_JUPYTER_SERVER = re.compile(
     r"JPY_.*|JUPYTERHUB_.*|JUPYTER_(?:TOKEN|PASSWORD|SERVER_.*|GATEWAY_.*)|(?:NB|NOTEBOOK|CONFIGPROXY|BINDER)_.*TOKEN.*"
 )
-
-PROMPTLY = 0.05
-"""Seconds in which the subreaper of a program that has ended, and has left nothing behind, ends as well."""
 
 
 class Child(asyncio.SubprocessProtocol):
@@ -61,11 +60,9 @@ class Child(asyncio.SubprocessProtocol):
         self._on_end: Callable[[], None] | None = on_end
         self._transport: asyncio.SubprocessTransport | None = None
         self._stopping: asyncio.Task[None] | None = None
-        self._link: socket.socket | None = None
-        self._pending = b""
-        self._started: asyncio.Future[int] | None = None
+        self._link = SubreaperLink(self._began, self._record_end)
+        self.reaped = self._link.ended
         self._status: int | None = None
-        self.reaped = asyncio.Event()
         self._paused = False
         self._reads = 0
         self._drains = MOST_DRAINS
@@ -107,81 +104,40 @@ class Child(asyncio.SubprocessProtocol):
 
     async def _give_up(self) -> None:
         """End what was given up while it came up."""
-        if self._started is not None and not self._started.cancel() and not self._started.cancelled():
-            self._started.exception()
+        self._link.give_up()
         try:
             if self.pid:
                 await self.kill()
-            self._close_link()
-            await self._until_subreaper_ends(2.0)
+            self._link.close()
+            await self._link.wait_ended(2.0)
         finally:
-            self._close_link()
+            self._link.close()
             if self._transport is not None:
                 self._transport.close()
 
     async def _spawn_below_subreaper(
         self, command: Sequence[str], env: Mapping[str, str], options: Mapping[str, Any]
     ) -> None:
-        loop = asyncio.get_running_loop()
-        self._started = loop.create_future()
-        self._link, theirs = socket.socketpair()
-        self._link.setblocking(False)
-        loop.add_reader(self._link.fileno(), self._read_link)
-        arguments = [str(theirs.fileno()), str(os.getpid()), f"{MARK}={self._mark}", *command]
-        with theirs:
-            starting = loop.subprocess_exec(
+        with self._link.opened() as theirs:
+            arguments = [str(theirs), str(os.getpid()), f"{MARK}={self._mark}", *command]
+            starting = asyncio.get_running_loop().subprocess_exec(
                 lambda: self,
                 *(sys.executable, "-I", "-S", subreaper.__file__, *arguments),
                 **options,
                 env=dict(env),
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(theirs,),
                 start_new_session=True,
             )
             await _unbroken(starting)  # asyncio forgets the pipes of a program that is given up while it connects them
         self.pause()  # no output is handed over before the caller has the child
-        failed = await self._started
+        failed = await self._link.started()
         if failed:
             raise OSError(failed, os.strerror(failed), command[0])
         self.resume()
         GUARD.add(self.pid)
 
-    def _read_link(self) -> None:
-        """The subreaper says that the program runs, why it does not, or how it ended."""
-        data = b""
-        with contextlib.suppress(OSError):
-            data = self._link.recv(4096) if self._link is not None else b""
-        if not data:
-            self._close_link()
-        *lines, self._pending = (self._pending + data).split(b"\n")
-        for line in lines:
-            word, _, value = line.decode().partition(" ")
-            if word == "pid":
-                self.pid = int(value)
-            if word == "status":
-                self._record_end(int(value))
-            elif self._started is not None and not self._started.done():
-                self._started.set_result(int(value) if word == "error" else 0)
-
-    def _tell_subreaper(self, word: bytes) -> None:
-        if self._link is not None:
-            with contextlib.suppress(OSError):
-                self._link.send(word)
-
-    def _close_link(self) -> None:
-        """Close the socket; a subreaper that still runs then ends everything below it, and itself."""
-        link, self._link = self._link, None
-        if link is not None:
-            asyncio.get_running_loop().remove_reader(link.fileno())
-            link.close()
-
-    @property
-    def _subreaper_runs(self) -> bool:
-        return BELOW_SUBREAPER and self._transport is not None and self._transport.get_returncode() is None
-
-    async def _until_subreaper_ends(self, seconds: float) -> None:
-        if self._subreaper_runs:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.reaped.wait(), seconds)
+    def _began(self, pid: int) -> None:
+        self.pid = pid
 
     @property
     def returncode(self) -> int | None:
@@ -192,7 +148,7 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def over(self) -> bool:
-        """Whether the program has ended, also where the loop has not been told yet: then it soon is."""
+        """True if the program has ended, also where the loop has not been told yet: then it soon is."""
         if self.returncode is not None:
             return True
         if BELOW_SUBREAPER:
@@ -251,63 +207,21 @@ class Child(asyncio.SubprocessProtocol):
     async def _stop(self, patience: float) -> None:
         try:
             self.close_stdin()
-            await self._wait(patience)
+            await until_set(self.exited, patience)
             if sys.platform == "win32":
-                await self._terminate()
+                if self._transport is not None and self.returncode is None:
+                    self._transport.terminate()
+                    await until_set(self.exited, 1.0)
+                    if self.returncode is None:
+                        self._transport.kill()
             else:
-                await self._end_group()
-            await self._wait(1.0)
+                await GroupEnd(self.pid, self._mark, self._link, lambda: self.returncode is not None).end()
+            await until_set(self.exited, 1.0)
             self._ended()
         finally:  # also where the loop ends meanwhile: the subreaper then ends what is left
             if self._transport is not None:
                 self._transport.close()
-            self._close_link()
-
-    async def _terminate(self) -> None:
-        if self._transport is not None and self.returncode is None:
-            self._transport.terminate()
-            await self._wait(1.0)
-            if self.returncode is None:
-                self._transport.kill()
-
-    async def _end_group(self) -> None:
-        if self.returncode is not None:  # left by itself: with nothing below it, the subreaper ends, too
-            await self._until_subreaper_ends(PROMPTLY)
-        if await self._left():
-            await self._end_left()
-        GUARD.discard(self.pid)
-
-    async def _end_left(self) -> None:
-        signal_group(self.pid, signal.SIGTERM)
-        self._tell_subreaper(b"t")
-        await _aside(signal_marked, self._mark, signal.SIGTERM)
-        await self._until_gone(0.7)
-        self._tell_subreaper(b"k")  # first: it still knows what it started
-        await self._until_subreaper_ends(2.0)
-        if await self._left():
-            signal_group(self.pid, signal.SIGKILL)
-        for _ in range(ROUNDS):  # some fork while they are killed
-            if not await _aside(signal_marked, self._mark, signal.SIGKILL):
-                break
-            await asyncio.sleep(STEP)
-        await self._until_gone(1.0)
-
-    async def _until_gone(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        while loop.time() < deadline and await self._left():  # noqa: ASYNC110 - as in _left
-            await asyncio.sleep(STEP)
-
-    async def _left(self) -> bool:
-        """Whether anything of the child still runs: no system tells when a group ends, so one has to look."""
-        if self.returncode is None or self._subreaper_runs:
-            return True
-        return await _aside(lambda: group_alive(self.pid) or bool(marked(self._mark)))
-
-    async def _wait(self, seconds: float) -> None:
-        if seconds > 0:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.exited.wait(), seconds)
+            self._link.close()
 
     def _pipe(self, descriptor: int) -> Any:
         return None if self._transport is None else self._transport.get_pipe_transport(descriptor)
@@ -318,6 +232,7 @@ class Child(asyncio.SubprocessProtocol):
         """The program runs."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if BELOW_SUBREAPER:
+            self._link.runs = True
             return  # its own id comes over the socket
         self.pid = self._transport.get_pid()
         if sys.platform != "win32":
@@ -343,11 +258,8 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """It ended, or its subreaper: with that killed, the program is as well."""
-        self.reaped.set()
         if BELOW_SUBREAPER:
-            self._read_link()
-            if self._started is not None and not self._started.done():
-                self._started.set_exception(OSError("the program that starts it was killed"))
+            self._link.record_end()
             if self._status is not None:
                 return
         status = self._transport.get_returncode() if self._transport is not None else None
@@ -361,7 +273,7 @@ class Child(asyncio.SubprocessProtocol):
         PROCESS_ENDED.tell(pid=self.pid, status=status)
         if status < 0 and sys.platform != "win32":  # killed, so it ended none of its children
             signal_group(self.pid, signal.SIGTERM)
-            self._tell_subreaper(b"t")
+            self._link.send(b"t")
         self._drain(self._drains)
 
     def _drain(self, rounds: int, reads: int = -1) -> None:
@@ -379,6 +291,22 @@ class Child(asyncio.SubprocessProtocol):
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
             on_end()
+
+
+async def output_of(command: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float) -> str:
+    """The beginning of what *command* prints within *seconds*, read with its stdin closed."""
+    output, ended = bytearray(), asyncio.Event()
+
+    def received(descriptor: int, data: bytes) -> None:
+        if descriptor == 1 and len(output) < MOST_OUTPUT:
+            output.extend(data)
+
+    child = await Child.spawn(
+        command, cwd=cwd, env=env, on_output=received, on_end=ended.set, stdin=asyncio.subprocess.DEVNULL
+    )
+    await until_set(ended, seconds)
+    await child.stop(patience=0)
+    return output.decode("utf-8", "replace")
 
 
 def inherited(extra: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -405,11 +333,3 @@ async def _unbroken(work: Coroutine[Any, Any, T]) -> T:
     if not task.cancelled():
         task.exception()  # it counts as seen
     raise cancelled
-
-
-async def _aside(function: Callable[..., T], *args: Any) -> T:
-    """What *function* returns, run on another thread; on this one where an ending interpreter makes no more threads."""
-    try:
-        return await asyncio.to_thread(function, *args)
-    except RuntimeError:
-        return function(*args)

@@ -88,7 +88,7 @@ def demand_confiner() -> Confiner:
 
 
 def is_confined_unasked(needs: Needs | None) -> bool:
-    """Whether an agent is confined where nobody has said anything about it."""
+    """True if an agent is confined where nobody has said anything about it."""
     return needs is not None and not needs.objection() and way_here()[0] in TRIED
 
 

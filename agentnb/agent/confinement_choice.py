@@ -1,4 +1,4 @@
-"""Whether an agent is confined: which of the places that say something about it counts.
+"""Decides if an agent is confined: which of the places that say something about it counts.
 
 The argument of ``agentnb.start`` counts first, then ``[agents.NAME]`` of the user's policy file, then the setting where
 it is on or off, then the key ``confine`` of the agent's description. Where none of them says anything (the setting is
@@ -33,7 +33,7 @@ class ConfinementChoice(NamedTuple):
 def confinement_choice(
     said: Iterable[Confining | None], project: Confining | None = None, *, unasked: bool
 ) -> ConfinementChoice:
-    """Whether an agent is confined."""
+    """The network that an agent is confined to, if it is confined."""
     places = [*said]
     is_unasked = unasked and not project and all(each is None for each in places)
     return ConfinementChoice("all" if is_unasked else network_left(places, project), is_unasked)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from agentnb.agent.child import Child, inherited
+from agentnb.agent.child import Child, inherited, output_of
 from agentnb.agent.process import INSTALLERS
 from agentnb.agent.programs import find_on_path, neutral_folder, remember_folder, search_path
 from agentnb.errors import AgentnbError
@@ -196,24 +196,8 @@ class Installation:
     async def _folder(self) -> Path | None:
         """The folder that npm or uv puts programs into; None where it does not say."""
         words = ("prefix", "-g") if self._words[0] == "npm" else ("tool", "dir", "--bin")
-        said, ended = bytearray(), asyncio.Event()
-
-        def received(descriptor: int, data: bytes) -> None:
-            if descriptor == 1 and len(said) < _TAIL:
-                said.extend(data)
-
-        child = await Child.spawn(
-            [self._program, *words],
-            cwd=neutral_folder(),
-            env=_environment(),
-            on_output=received,
-            on_end=ended.set,
-            stdin=asyncio.subprocess.DEVNULL,
-        )
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(ended.wait(), _FOLDER_SECONDS)
-        await child.stop(patience=0)
-        line = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        output = await output_of([self._program, *words], neutral_folder(), _environment(), _FOLDER_SECONDS)
+        line = output.strip().rpartition("\n")[2]
         if not Path(line).is_absolute():
             return None
         is_prefix = self._words[0] == "npm" and sys.platform != "win32"
@@ -231,7 +215,7 @@ def _environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[bool]:
-    """Whether no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
+    """True if no other kernel or terminal of this user installs an agent meanwhile; a killed one lets go."""
     descriptor = os.open(neutral_folder() / "lock", os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield try_lock(descriptor)

@@ -42,7 +42,7 @@ def host_and_port(text: str, default: int | None = None) -> tuple[str, int | Non
 
 
 def is_allowed(hosts: Iterable[str], host: str, port: int) -> bool:
-    """Whether *hosts* name *host* and *port*."""
+    """True if *hosts* name *host* and *port*."""
     for each in hosts:
         name, only = host_and_port(each.removeprefix("*."))
         fits = host.endswith(f".{name}") if each.startswith("*.") else host == name
@@ -60,7 +60,7 @@ def address_of(host: str) -> Address | None:
 
 
 def is_here(host: str) -> bool:
-    """Whether *host* is written as this machine: ``localhost`` or an address of the loopback."""
+    """True if *host* is written as this machine: ``localhost`` or an address of the loopback."""
     address = address_of(host)
     return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 
@@ -77,7 +77,7 @@ def servers_here(hosts: Iterable[str]) -> dict[tuple[str, int], str]:
 
 
 def leads_astray(host: str, address: Address) -> bool:
-    """Whether *host* is a name, not meant for this machine, and leads to it or to its link.
+    """True if *host* is a name, not meant for this machine, and leads to it or to its link.
 
     Whoever owns a name decides where it leads: to a server on the user's own machine, too, or to the address from
     which a cloud's machine gets its keys.

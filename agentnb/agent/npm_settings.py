@@ -6,12 +6,11 @@ below that folder. A confined agent does not read ``~/.npmrc``, which holds logi
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentnb.agent.child import Child
+from agentnb.agent.child import output_of
 from agentnb.agent.programs import find_on_path, neutral_folder
 from agentnb.agent.registry import PREFIX_OPTION
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 GLOBAL, USER = "npm_config_globalconfig", "npm_config_userconfig"
 _SECONDS = 10.0
-_MOST = 4000
 _ASKED: dict[tuple[str | None, ...], str] = {}
 _NAMED = ("PREFIX", "DESTDIR", "HOME", "npm_config_prefix", "NPM_CONFIG_PREFIX", USER, USER.upper())
 """What decides where npm looks for the machine's settings."""
@@ -39,7 +37,8 @@ async def machine_settings(command: Sequence[str], env: Mapping[str, str]) -> di
         return {}
     key = (npm, *(env.get(name) for name in _NAMED))
     if key not in _ASKED:
-        _ASKED[key] = await _told(npm, env)
+        output = await output_of([npm, "config", "get", "globalconfig"], neutral_folder(), dict(env), _SECONDS)
+        _ASKED[key] = output.strip().rpartition("\n")[2]
     return {GLOBAL: _ASKED[key]} if Path(_ASKED[key]).is_absolute() else {}
 
 
@@ -83,27 +82,3 @@ def _certificates(file: Path, home: Path) -> list[str]:
     values = [value.strip().strip("\"'") for name, _, value in pairs if name.strip() in {"cafile", "cert"}]
     named = [value.replace("${HOME}", str(home)).replace("~", str(home), 1) for value in values]
     return [each for each in named if Path(each).is_absolute() and Path(each).is_file()]
-
-
-async def _told(npm: str, env: Mapping[str, str]) -> str:
-    said, ended = bytearray(), asyncio.Event()
-
-    def received(descriptor: int, data: bytes) -> None:
-        if descriptor == 1 and len(said) < _MOST:
-            said.extend(data)
-
-    child = await Child.spawn(
-        [npm, "config", "get", "globalconfig"],
-        cwd=neutral_folder(),
-        env=dict(env),
-        on_output=received,
-        on_end=ended.set,
-        stdin=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        await asyncio.wait_for(ended.wait(), _SECONDS)
-    except asyncio.TimeoutError:
-        return ""
-    finally:
-        await child.stop(patience=0)
-    return said.decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -85,7 +85,7 @@ def command_words(line: str) -> tuple[str, ...]:
 
 
 def has_program(words: tuple[str, ...]) -> bool:
-    """Whether the command's program is on this machine."""
+    """True if the command's program is on this machine."""
     return words[0] == "{python}" or find_on_path(words[0]) is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,15 +13,14 @@ from msgspec.structs import replace
 from agentnb.agent.catalog import run_by
 from agentnb.agent.child import ONE_DRAIN, Child, inherited
 from agentnb.agent.confinement import demand_confiner
-from agentnb.agent.node_version import node_problem
 from agentnb.agent.npm_settings import machine_settings
 from agentnb.agent.programs import find_on_path, neutral_folder, search_path
+from agentnb.agent.registry import older
 from agentnb.credentials import Credentials
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from agentnb.ports import AgentStart
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Mapping, Sequence
 
     from agentnb.agent.catalog import AgentSpec
@@ -82,10 +82,10 @@ class Ring:
 
 
 class RunningProcess(Protocol):
-    """What runs for a client: an agent's process (:class:`AgentProcess`), or a chain that looks like one."""
+    """What runs for a client: an agent's process (:class:`SpawnedAgent`), or a chain that looks like one."""
 
     @property
-    def agent(self) -> AgentProcess:
+    def agent(self) -> SpawnedAgent:
         """The agent's own process."""
         ...
 
@@ -101,7 +101,7 @@ class RunningProcess(Protocol):
         """End it and everything it started."""
 
 
-class AgentProcess:
+class SpawnedAgent:
     """A running agent."""
 
     def __init__(self, spec: AgentSpec, env: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ class AgentProcess:
         confine: Confine | None = None,
         on_output: Callable[[bytes], None] = lambda _: None,
         on_end: Callable[[], None] = lambda: None,
-    ) -> AgentProcess:
+    ) -> SpawnedAgent:
         """Start the agent in a process group of its own."""
         said = {**spec.env, **(env or {})}
         whole = inherited(said)
@@ -166,14 +166,15 @@ class AgentProcess:
         return process
 
     @property
-    def agent(self) -> AgentProcess:
+    def agent(self) -> SpawnedAgent:
         """It: what runs is the agent alone (:class:`RunningProcess`)."""
         return self
 
     @property
-    def _running(self) -> Child:
+    def child(self) -> Child:
+        """Its process."""
         if self._child is None:
-            raise RuntimeError("spawn() makes an AgentProcess")
+            raise RuntimeError("spawn() makes a SpawnedAgent")
         return self._child
 
     @property
@@ -183,7 +184,7 @@ class AgentProcess:
 
     @property
     def reaches_loopback(self) -> bool:
-        """Whether it can reach each port of this machine: its confinement leaves it the network."""
+        """True if it can reach each port of this machine: its confinement leaves it the network."""
         return self._confined is None or self._confined.network == "all"
 
     @property
@@ -205,22 +206,7 @@ class AgentProcess:
     @property
     def pid(self) -> int:
         """Its process id, which is its group's as well."""
-        return self._running.pid
-
-    @property
-    def returncode(self) -> int | None:
-        """How it ended (negative: the signal's number), or None while it runs."""
-        return self._running.returncode
-
-    @property
-    def over(self) -> bool:
-        """Whether it has ended; :attr:`exited` may still have to be set."""
-        return self._running.over
-
-    @property
-    def exited(self) -> asyncio.Event:
-        """Set when it has ended."""
-        return self._running.exited
+        return self.child.pid
 
     @property
     def stderr_tail(self) -> str:
@@ -239,32 +225,11 @@ class AgentProcess:
 
     def write(self, data: bytes) -> None:
         """Hand *data* to its stdin."""
-        self._running.write(data)
-
-    def close_stdin(self) -> None:
-        """Tell it that nothing more comes; what was written before is handed over first."""
-        self._running.close_stdin()
-
-    @property
-    def unwritten(self) -> int:
-        """How many bytes for its stdin it has not read."""
-        return self._running.unwritten
-
-    def when_full(self, on_full: Callable[[bool], None]) -> None:
-        """Call *on_full* with True when it reads its stdin too slowly, with False when it has caught up."""
-        self._running.on_full = on_full
-
-    def pause(self) -> None:
-        """Read no output until :meth:`resume`; it will wait when the pipe is full."""
-        self._running.pause()
-
-    def resume(self) -> None:
-        """Read output again."""
-        self._running.resume()
+        self.child.write(data)
 
     async def stop(self, patience: float = 2.5) -> None:
         """End it and everything it started: stdin closed, then terminated, then killed, each for a bounded time."""
-        await self._running.stop(patience)
+        await self.child.stop(patience)
 
 
 def find_program(spec: AgentSpec, cwd: Path, path: str | None) -> str:
@@ -307,3 +272,23 @@ def missing_installer(spec: AgentSpec, path: str | None = None, *, find: Find = 
     if program not in INSTALLERS or find(program, path) is not None:
         return None
     return INSTALLERS[program]
+
+
+_NEEDED = re.compile(r"Node (\d+(?:\.\d+)*)")
+_SECONDS = 5.0
+
+
+def node_problem(spec: AgentSpec, env: Mapping[str, str]) -> str:
+    """What Node *spec* needs and which is here, in a sentence; empty where that is not why it fails."""
+    needed = _NEEDED.match(spec.requires or "")
+    program = find_on_path("node", env.get("PATH")) if needed else None
+    if needed is None or program is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False, env=dict(env)
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    version = done.stdout.strip()
+    return f"It needs {spec.requires}; here is Node {version.lstrip('v')}." if older(version, needed[1]) else ""

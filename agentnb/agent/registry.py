@@ -98,7 +98,7 @@ PREFIX_OPTION = "--prefix="
 """How npx is told where it looks for packages and settings of a project."""
 
 
-class Runner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PackageRunner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Runs an agent from a package index without an install."""
 
     kind: Literal["npx", "uvx"]
@@ -161,19 +161,19 @@ def read_registry(data: bytes) -> Registry:
     return registry
 
 
-def runner_of(agent: RegistryAgent, python: str | None = None) -> Runner | None:
+def runner_of(agent: RegistryAgent, python: str | None = None) -> PackageRunner | None:
     """How *agent* is run from a package index, with its version; None where it is a program to download."""
     said = agent.distribution
     if said.npx is not None:
         found = _NPM.match(said.npx.package)
         name, version = (found["name"], found["version"]) if found is not None else (said.npx.package, None)
         package = f"{name}@{version or agent.version}"
-        return Runner(kind="npx", package=package, args=said.npx.args, env=said.npx.env)
+        return PackageRunner(kind="npx", package=package, args=said.npx.args, env=said.npx.env)
     if said.uvx is not None:
         found = _PYTHON.match(said.uvx.package)
         name, version = (found["name"], found["version"]) if found is not None else (said.uvx.package, None)
         package = f"{name}=={version or agent.version}"
-        return Runner(kind="uvx", package=package, args=said.uvx.args, env=said.uvx.env, python=python)
+        return PackageRunner(kind="uvx", package=package, args=said.uvx.args, env=said.uvx.env, python=python)
     return None
 
 
@@ -270,7 +270,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_inner_path(text: str) -> bool:
-    """Whether *text* is the relative path of a file, in plain characters, that stays in its folder."""
+    """True if *text* is the relative path of a file, in plain characters, that stays in its folder."""
     if not re.match(r"(?:\./)?[A-Za-z0-9_@+. -][A-Za-z0-9_@+./ -]*\Z", text):
         return False
     return ".." not in text.split("/") and not text.startswith(("-", "/"))
@@ -289,7 +289,7 @@ def _refuse(why: str) -> NoReturn:
 
 
 def older(version: str | None, least: str) -> bool:
-    """Whether *version* is known, and comes before *least*."""
+    """True if *version* is known, and comes before *least*."""
     said, wanted = _numbers(version or ""), _numbers(least)
     length = max(len(said), len(wanted))
     return bool(said) and said + (0,) * (length - len(said)) < wanted + (0,) * (length - len(wanted))

@@ -54,7 +54,7 @@ def _environment(pid: int) -> bytes:
 
 
 def group_alive(group: int) -> bool:
-    """Whether a process of *group* is still running (a dead one that nobody has waited for does not count)."""
+    """True if a process of *group* is still running (a dead one that nobody has waited for does not count)."""
     if not group:
         return False
     try:
@@ -65,7 +65,7 @@ def group_alive(group: int) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether process *pid* is there and has not ended (Linux)."""
+    """True if process *pid* is there and has not ended (Linux)."""
     return _stat(pid)[0] not in "ZX"
 
 

@@ -20,7 +20,7 @@ from agentnb.errors import FileUnavailable, OutsideWorkspace, PermissionDenied
 from agentnb.host.files import workspace_files as files
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.sensitive import secret_pattern
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import INVALID_PARAMS
 from agentnb.state import ToolTextContent
 
@@ -210,7 +210,7 @@ class ResourceRequests:
     def _place(self, uri: str, *, follow: bool = True) -> tuple[Conversation, files.Place]:
         """The conversation in whose workspace a file is, and where."""
         conversation, path = within(self._seen(), uri)
-        return conversation, files.place_of(Workspace(conversation.cwd), path, follow=follow)
+        return conversation, files.place_of(WorkspaceBoundary(conversation.cwd), path, follow=follow)
 
 
 def placed(before: bytes, data: bytes, mode: str, position: int) -> bytes:

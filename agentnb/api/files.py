@@ -10,7 +10,7 @@ from agentnb.api.columns import Table, line_counts, moment, on_one_line
 from agentnb.errors import UsageError
 from agentnb.host.files.changes import FileChange, changes, relative
 from agentnb.host.files.workspace_files import LARGEST, Entry, Snippet, listed, snippet
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
     import os
@@ -142,8 +142,8 @@ class SessionFiles:
         return next((each.diff for each in changes(parts, cwd) if each.path == wanted), "")
 
     @property
-    def _workspace(self) -> Workspace:
-        return Workspace(self._conversation.cwd)
+    def _workspace(self) -> WorkspaceBoundary:
+        return WorkspaceBoundary(self._conversation.cwd)
 
     def __repr__(self) -> str:
         return f"<Files of {self._conversation.cwd}>"

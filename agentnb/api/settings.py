@@ -15,7 +15,7 @@ from agentnb.configuration.table import setting
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.configuration.write import change_setting
 from agentnb.errors import PolicyError, UsageError
-from agentnb.policy.rules import Rule
+from agentnb.policy.rules import AccessRule
 from agentnb.policy.store import PolicyFiles
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Settings(Table, Rows[SettingValue]):
         said = {"action": action, "severity": severity, "sensitive": sensitive, "note": note}
         said |= {name: (value,) if isinstance(value, str) else tuple(value) for name, value in fields.items()}
         try:
-            rule = msgspec.convert(said, Rule)
+            rule = msgspec.convert(said, AccessRule)
         except msgspec.ValidationError as error:
             raise PolicyError(
                 f"This is no rule: {error}.", hint="docs/reference/policy.md has what there is."

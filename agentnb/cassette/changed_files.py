@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agentnb.acp.listener import ChangedFile
     from agentnb.cassette.marks import SessionMarks
-    from agentnb.changes.model import Version
+    from agentnb.changes.model import FileVersion
 
 MOST_BYTES = 4 * 1024**2
 """Bytes of a file whose content is stored."""
@@ -154,7 +154,7 @@ def comparable(files: Sequence[RecordedFile], ruled: Callable[[Any], Any]) -> An
     return ruled(msgspec.to_builtins(list(files)))
 
 
-def _state(version: Version | None, content: bytes | None, *, is_sensitive: bool) -> FileState | None:
+def _state(version: FileVersion | None, content: bytes | None, *, is_sensitive: bool) -> FileState | None:
     """A version as it is kept until it is cleaned."""
     if version is None:
         return None

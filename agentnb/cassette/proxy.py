@@ -21,7 +21,7 @@ from agentnb.cassette.changed_files import keeps_files, recorded_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
 from agentnb.cassette.recorder import CassetteRecorder, check_place
 from agentnb.cassette.report import say
-from agentnb.changes.coverage import Limits
+from agentnb.changes.coverage import SnapshotLimits
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.temporary_folder import TemporaryFolder
 from agentnb.errors import AgentnbError, CassetteBroken, ChangesError, UsageError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from agentnb.cassette.recording import RecordedExchange, RecordedFile
-    from agentnb.changes.model import FileChange, Snapshot, Version
+    from agentnb.changes.model import FileChange, FileVersion, Snapshot
 
 NOT_FOUND = 127
 
@@ -183,7 +183,7 @@ class TurnFiles:
             self._stores[workspace] = ChangeStore(
                 self._folder.path / str(len(self._stores)),
                 workspace,
-                limits=Limits(seconds=FIRST_SECONDS),
+                limits=SnapshotLimits(seconds=FIRST_SECONDS),
                 is_sensitive=lambda path: secret_pattern(path) is not None,
             )
         return self._stores[workspace]
@@ -199,7 +199,7 @@ def _changed_file(store: ChangeStore, change: FileChange) -> ChangedFile:
     return ChangedFile(change, _content(store, change.before), _content(store, change.after), is_sensitive)
 
 
-def _content(store: ChangeStore, version: Version | None) -> bytes | None:
+def _content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
     """The content of *version*; None where it is not stored."""
     try:
         return None if version is None or version.blob is None else store.content(version)

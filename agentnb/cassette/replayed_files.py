@@ -27,7 +27,7 @@ from agentnb.cassette.marks import escaped
 from agentnb.changes.apply import Planner
 from agentnb.changes.file_operations import FileOperations
 from agentnb.changes.journal import FileChanged, Transaction
-from agentnb.changes.model import Step, Version, path_from_json
+from agentnb.changes.model import FileVersion, Step, path_from_json
 from agentnb.changes.objects import blob_id
 from agentnb.changes.text_diff import text_of
 from agentnb.errors import AgentnbError, CassetteBroken
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from agentnb.cassette.marks import SessionMarks
     from agentnb.cassette.recording import FileState, RecordedExchange, RecordedFile
-    from agentnb.changes.apply import Entry
+    from agentnb.changes.apply import PathState
     from agentnb.errors import CassetteMismatch
 
 MOST_READ = 256 * 1024**2
@@ -70,7 +70,7 @@ class ReplayedFiles:
         self._runs = runs_again(exchange)
         self._written = written_by_requests(exchange)
         self._contents: dict[str, bytes] = {}
-        self._seen: dict[str, Version | None] = {}
+        self._seen: dict[str, FileVersion | None] = {}
         self._workspace = Path(marks.cwd or ".").resolve()
         self._planner = Planner(
             self._workspace,
@@ -154,24 +154,24 @@ class ReplayedFiles:
         steps.append(Step(path=path_from_json(was), base=base))
         steps.append(Step(path=path_from_json(row.path), base=self._version(row.path, there), target=target))
 
-    def _may_change(self, path: str, entry: Entry | None, before: FileState | None) -> bool:
+    def _may_change(self, path: str, entry: PathState | None, before: FileState | None) -> bool:
         """Whether what is at *path* is known to the recording, so that nothing of anybody else is lost."""
         if not self._has_changed(path, entry):
             return self._is_expected(path, entry, before)
         written = (self._marks.fill(text) for name, text in self._written.items() if self._names(name, path))
         return entry is not None and entry.content in {text.encode("utf-8", "replace") for text in written}
 
-    def _is_expected(self, path: str, entry: Entry | None, before: FileState | None) -> bool:
+    def _is_expected(self, path: str, entry: PathState | None, before: FileState | None) -> bool:
         if before is not None and before.missing == "unknown" and entry is None:
             return True  # it may not have existed, and nothing is lost
         if before is not None and before.missing == "large" and not before.digest:
             return entry is not None and (entry.mode, entry.state.st_size) == (before.mode, before.size)
         return any(self._is_at(entry, each) for each in (before, *self._later.get(path, ())))
 
-    def _has_changed(self, path: str, entry: Entry | None) -> bool:
+    def _has_changed(self, path: str, entry: PathState | None) -> bool:
         return self._planner.version(path, entry) != self._seen.get(path)
 
-    def _is_at(self, entry: Entry | None, state: FileState | None) -> bool:
+    def _is_at(self, entry: PathState | None, state: FileState | None) -> bool:
         """Whether *state* is what was found."""
         if state is None or entry is None:
             return state is None and (entry is None or entry.has_entries)
@@ -191,19 +191,19 @@ class ReplayedFiles:
     def _comparable(self, text: str) -> Any:
         return self._ruled(self._marks.clean_text(escaped(text)))
 
-    def _target(self, path: str, state: FileState | None) -> Version | None:
+    def _target(self, path: str, state: FileState | None) -> FileVersion | None:
         if state is None:
             return None
         if state.mode == "folder":
-            return Version(mode="folder")
+            return FileVersion(mode="folder")
         content = content_of(state, self._marks.fill)
         if state.mode == "link" and leads_outside(path, os.fsdecode(content), str(self._workspace)):
             message = f"{path} is a link that leads out of the workspace."
             raise CassetteBroken(message, hint="No recording has such a link: do not use this cassette.")
         blob = self._remember(content)
-        return Version(blob=blob, digest=blob, mode=state.mode, size=len(content))
+        return FileVersion(blob=blob, digest=blob, mode=state.mode, size=len(content))
 
-    def _version(self, path: str, entry: Entry | None) -> Version | None:
+    def _version(self, path: str, entry: PathState | None) -> FileVersion | None:
         if entry is not None and entry.content is not None:
             self._remember(entry.content)
         return self._planner.version(path, entry)
@@ -223,7 +223,7 @@ class ReplayedFiles:
                 why = error.strerror or type(error).__name__
                 raise self._mismatch([f"The turn's files cannot be written: {why}. Nothing was written."]) from error
 
-    def _entry(self, path: str) -> Entry | None:
+    def _entry(self, path: str) -> PathState | None:
         try:
             return self._planner.entry(path_from_json(path))
         except AgentnbError as error:
@@ -231,7 +231,7 @@ class ReplayedFiles:
         except OSError as error:
             raise self._mismatch([f"{path} cannot be read: {error.strerror}."]) from error
 
-    def _other(self, path: str, before: FileState | None, entry: Entry | None, when: str) -> str:
+    def _other(self, path: str, before: FileState | None, entry: PathState | None, when: str) -> str:
         """What is at *path* in the place of *before*, with a difference where both are texts."""
         if before is not None and before.missing and entry is not None:
             return f"{path} cannot be changed as in the recorded turn: {_WHY[before.missing]}."

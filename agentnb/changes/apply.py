@@ -18,8 +18,8 @@ from agentnb.changes.model import (
     UNKNOWN,
     Conflict,
     FileChange,
+    FileVersion,
     Mode,
-    Version,
     folders_above,
     path_to_json,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agentnb.changes.model import Choice, Step
 
 
-class Entry(NamedTuple):
+class PathState(NamedTuple):
     """The file, link or folder at a path, as it is now."""
 
     mode: Mode
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class Plan:
+class ApplyPlan:
     """What to do, and what came of it."""
 
     operations: list[Operation] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Wish(NamedTuple):
     """What a path shall be, and what it is."""
 
     path: str
-    entry: Entry | None
+    entry: PathState | None
     mode: Mode | None
     content: bytes
 
@@ -75,7 +75,7 @@ class Planner:
         self,
         workspace: Path,
         *,
-        read: Callable[[Version], bytes],
+        read: Callable[[FileVersion], bytes],
         write: Callable[[bytes], str],
         is_stored: Callable[[str], bool],
         digest: Callable[[bytes], str],
@@ -88,7 +88,7 @@ class Planner:
         self._digest = digest
         self._most = most
 
-    def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> Plan:
+    def plan(self, steps: Sequence[Step], choices: Mapping[str, Choice]) -> ApplyPlan:
         """The operations that bring each path to its step's target."""
         wishes: list[Wish] = []
         conflicts: list[Conflict] = []
@@ -113,7 +113,7 @@ class Planner:
             raise conflict(conflicts)
         return self._operations(wishes, folders)
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> PathState | None:
         """What is at *path* now; None where nothing is, or where a link or file stands for one of its folders."""
         try:
             *above, name = path.split("/")
@@ -123,29 +123,29 @@ class Planner:
             return None
         if stat.S_ISDIR(state.st_mode):
             with os.scandir(self._workspace / path) as entries:
-                return Entry("folder", state, has_entries=any(entries))
+                return PathState("folder", state, has_entries=any(entries))
         if stat.S_ISLNK(state.st_mode):
-            return Entry("link", state, content)
+            return PathState("link", state, content)
         if stat.S_ISREG(state.st_mode):
-            return Entry(file_mode(state), state, content)
+            return PathState(file_mode(state), state, content)
         raise ChangesError(f"{path} is no file any more.", hint="Remove it, and try again.")
 
-    def version(self, path: str, entry: Entry | None) -> Version | None:
-        """What is at a path, as a version whose content is not stored yet."""
+    def version(self, path: str, entry: PathState | None, name: Callable[[bytes], str] = blob_id) -> FileVersion | None:
+        """The version that is at a path; *name* gives a content's name, and may store it."""
         if entry is None:
             return None
         if entry.mode == "folder":
             return FOLDER
         size = entry.state.st_size
         if entry.content is None:
-            return Version(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
+            return FileVersion(digest=f"unread:{size}:{entry.state.st_mtime_ns}", mode=entry.mode, size=size)
         if not self._is_stored(path):
-            return Version(digest=self._digest(entry.content), mode=entry.mode, size=size)
-        name = blob_id(entry.content)
-        return Version(blob=name, digest=name, mode=entry.mode, size=len(entry.content))
+            return FileVersion(digest=self._digest(entry.content), mode=entry.mode, size=size)
+        blob = name(entry.content)
+        return FileVersion(blob=blob, digest=blob, mode=entry.mode, size=len(entry.content))
 
-    def is_at(self, version: Version | None, path: str, entry: Entry | None) -> bool:
-        """Whether *version* is what is there."""
+    def is_at(self, version: FileVersion | None, path: str, entry: PathState | None) -> bool:
+        """True if *version* is what is there."""
         if version is None or entry is None:
             return version is None and entry is None
         if version.digest == UNKNOWN or version.mode != entry.mode:
@@ -159,14 +159,14 @@ class Planner:
 
     # ------------------------------------------------------------ deciding
 
-    def _is_done(self, step: Step, entry: Entry | None) -> bool:
+    def _is_done(self, step: Step, entry: PathState | None) -> bool:
         if step.target == FOLDER:  # one that is there stays: others may want it gone
             return entry is None and step.base == FOLDER
         if step.target is not None:
             return self.is_at(step.target, step.path, entry)
         return entry is None or (entry.mode == "folder") != (step.base == FOLDER)
 
-    def _decide(self, step: Step, entry: Entry | None) -> Wish | Conflict | None:
+    def _decide(self, step: Step, entry: PathState | None) -> Wish | Conflict | None:
         """What one step does: a wish, a conflict, or nothing since it is done.
 
         A folder holds no content, so it is as good a base as nothing: what lies in it decides (:meth:`_in_the_way`).
@@ -183,7 +183,7 @@ class Planner:
             return self._merged(step, base, target, entry)
         return self._conflict(step, entry)
 
-    def _merged(self, step: Step, base: Version, target: Version, entry: Entry) -> Wish | Conflict:
+    def _merged(self, step: Step, base: FileVersion, target: FileVersion, entry: PathState) -> Wish | Conflict:
         mode = target.mode if entry.mode == base.mode else entry.mode
         try:
             before, wanted = self._read(base), self._read(target)
@@ -200,19 +200,16 @@ class Planner:
             return Wish(step.path, entry, mode, merged)
         return self._conflict(step, entry, merged)
 
-    def _conflict(self, step: Step, entry: Entry | None, merged: bytes | None = None) -> Conflict:
-        current = self.version(step.path, entry)
-        if current is not None and current.blob is not None and entry is not None and entry.content is not None:
-            self._write(entry.content)  # so that it can be shown
+    def _conflict(self, step: Step, entry: PathState | None, merged: bytes | None = None) -> Conflict:
         return Conflict(
             path=step.path,
             base=step.base,
             target=step.target,
-            current=current,
+            current=self.version(step.path, entry, self._write),  # stored, so that it can be shown
             merged=None if merged is None else merged.decode("utf-8"),
         )
 
-    def _target(self, step: Step, entry: Entry | None) -> Wish:
+    def _target(self, step: Step, entry: PathState | None) -> Wish:
         target = step.target
         if target is None:
             return Wish(step.path, entry, None, b"")
@@ -265,8 +262,8 @@ class Planner:
 
     # ------------------------------------------------------------ the plan
 
-    def _operations(self, wishes: list[Wish], folders: set[str]) -> Plan:
-        plan = Plan()
+    def _operations(self, wishes: list[Wish], folders: set[str]) -> ApplyPlan:
+        plan = ApplyPlan()
         going = [each for each in wishes if each.is_going]
         removed = [each for each in going if each.entry is not None and each.entry.mode != "folder"]
         written = [each for each in wishes if each.mode not in {None, "folder"}]
@@ -274,12 +271,13 @@ class Planner:
         needed |= {each.path for each in wishes if each.mode == "folder"}
         emptied = self._emptied({each.path for each in going}, {each.path for each in removed}, needed)
         made = self._missing(needed, {each.path for each in removed})
-        plan.changes += self._changes([*removed, *written], emptied, made)
-        there = {
-            each.path
-            for each in wishes
-            if each.path in folders and each.entry is not None and each.entry.mode == "folder"
-        }
+        before: dict[str, FileVersion | None] = dict.fromkeys(emptied, FOLDER)
+        before |= {each.path: self._before(each) for each in [*removed, *written] if each.path not in before}
+        after = {each.path: self._after(each) for each in written}
+        for path in sorted(before.keys() | after.keys() | set(made)):
+            version = after.get(path, FOLDER if path in made else None)
+            plan.changes.append(FileChange(path=path, before=before.get(path), after=version))
+        there = {each.path for each in wishes if each.entry is not None and each.entry.mode == "folder"} & folders
         staying = {*self._filled(needed, made), *there.difference(emptied, made)}
         plan.changes += [FileChange(path=each, before=FOLDER, after=FOLDER) for each in sorted(staying)]
         for each in removed:
@@ -292,40 +290,24 @@ class Planner:
         for folder in made:
             plan.operations.append(Operation(kind="make folder", path=path_to_json(folder)))
         for each in written:
-            self._write_one(plan, each)
+            like = each.entry.state if each.entry is not None else None
+            plan.contents[len(plan.operations)] = Content(each.content, like, each.mode == "executable")
+            path, blob = path_to_json(each.path), after[each.path].digest
+            plan.operations.append(Operation(kind="write", path=path, blob=blob, link=each.mode == "link"))
         return plan
 
-    def _write_one(self, plan: Plan, wish: Wish) -> None:
-        number = len(plan.operations)
-        blob, is_link = blob_id(wish.content), wish.mode == "link"
-        like = wish.entry.state if wish.entry is not None else None
-        plan.contents[number] = Content(wish.content, like, wish.mode == "executable")
-        plan.operations.append(Operation(kind="write", path=path_to_json(wish.path), blob=blob, link=is_link))
-
-    def _changes(self, wishes: list[Wish], emptied: list[str], made: list[str]) -> list[FileChange]:
-        """All that changes, folders with files in them too; contents are stored."""
-        before: dict[str, Version | None] = dict.fromkeys(emptied, FOLDER)
-        before |= {each.path: self._before(each) for each in wishes if each.path not in before}
-        after: dict[str, Version | None] = dict.fromkeys(made, FOLDER)
-        after |= {each.path: self._after(each) for each in wishes if each.mode not in {None, "folder"}}
-        return [
-            FileChange(path=path, before=before.get(path), after=after.get(path))
-            for path in sorted(before.keys() | after.keys())
-        ]
-
-    def _before(self, wish: Wish) -> Version | None:
-        before = self.version(wish.path, wish.entry)
+    def _before(self, wish: Wish) -> FileVersion | None:
+        """The version that goes; its content is stored."""
+        before = self.version(wish.path, wish.entry, self._write)
         if before is not None and not before.is_stored:
             why = "it is large" if wish.entry is not None and wish.entry.content is None else "it is sensitive"
             message = f"{wish.path} would be lost: {why}, so its contents are not stored."
             raise ContentNotStored(message, hint="Change it yourself.")
-        if wish.entry is not None and wish.entry.content is not None:
-            self._write(wish.entry.content)
         return before
 
-    def _after(self, wish: Wish) -> Version | None:
+    def _after(self, wish: Wish) -> FileVersion:
         blob = self._write(wish.content)
-        return None if wish.mode is None else Version(blob=blob, digest=blob, mode=wish.mode, size=len(wish.content))
+        return FileVersion(blob=blob, digest=blob, mode=wish.mode or "file", size=len(wish.content))
 
     def _emptied(self, going: set[str], removed: set[str], needed: set[str]) -> list[str]:
         """Folders that are empty when *going* is gone, the deepest first; those that are needed stay."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.changes.ignore import Rule, is_ignored, read_rules
-from agentnb.changes.model import FOLDER, UNKNOWN, FileChange, Snapshot, Version, path_from_json
-from agentnb.changes.moves import with_moves
+from agentnb.changes.ignore import IgnoreRule, is_ignored, read_rules
+from agentnb.changes.model import FOLDER, UNKNOWN, FileChange, FileVersion, Snapshot, path_from_json
+from agentnb.changes.text_diff import text_lines
 from agentnb.errors import ChangesError
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     snapshot: Snapshot
     tree: str = ""
-    extras: dict[str, Version] = {}
+    extras: dict[str, FileVersion] = {}
     folders: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
     owner: str = ""
 
     @property
-    def others(self) -> dict[str, Version]:
+    def others(self) -> dict[str, FileVersion]:
         """The versions that the tree does not have, by path."""
         found = {path_from_json(path): each for path, each in self.extras.items()}
         return found | {path_from_json(path): FOLDER for path in self.folders}
@@ -43,7 +44,7 @@ def compare(
     old: Manifest,
     new: Manifest,
     engine: Engine,
-    read: Callable[[Version], bytes],
+    read: Callable[[FileVersion], bytes],
     between: Iterable[Manifest] = (),
 ) -> tuple[FileChange, ...]:
     """The files that changed between two snapshots, by path."""
@@ -58,8 +59,8 @@ def compare(
     gone = {path_from_json(each.path) for each in new.snapshot.not_covered}
     changes = []
     for path, (before, after) in found.items():
-        first = Version(digest=UNKNOWN) if before is None and path in unknown else before
-        last = Version(digest=UNKNOWN) if after is None and path in gone else after
+        first = FileVersion(digest=UNKNOWN) if before is None and path in unknown else before
+        last = FileVersion(digest=UNKNOWN) if after is None and path in gone else after
         if first != last:
             changes.append(FileChange(path=path, before=first, after=last))
     return with_moves(changes, read)
@@ -77,7 +78,6 @@ def _whole(old: Manifest, new: Manifest, engine: Engine) -> Differences:
 
 
 def _named(old: Manifest, new: Manifest, engine: Engine) -> Differences:
-    """Where a snapshot has only named files, these are all that is compared."""
     wanted = {path_from_json(path) for each in (old, new) if not each.tree for path in each.named}
     sides = []
     for each in (old, new):
@@ -115,16 +115,110 @@ def _begin_later(found: Differences, paths: list[str], middle: Manifest, new: Ma
             found.pop(path, None)
 
 
-def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, Version]:
+def _versions(manifest: Manifest, paths: list[str], engine: Engine) -> dict[str, FileVersion]:
     known = {path: version for path, version in manifest.others.items() if path in paths}
     others = [path for path in paths if path not in known]
     return known | (engine.find(manifest.tree, others) if manifest.tree and others else {})
 
 
-def _old_rules(version: Version | None, engine: Engine) -> tuple[Rule, ...]:
+def _old_rules(version: FileVersion | None, engine: Engine) -> tuple[IgnoreRule, ...]:
     if version is None or version.blob is None:
         return ()
     try:
-        return read_rules(engine.read(version.blob).decode("utf-8", "surrogateescape"))
+        return read_rules(engine.objects.read(version.blob).decode("utf-8", "surrogateescape"))
     except ChangesError:
         return ()
+
+
+MOST_FILES = 100
+MOST_BYTES = 1024**2
+MOST_LINES = 2_000_000
+"""Lines that are compared in all; beyond that only files of the same name."""
+_SIMILAR = 0.5
+_SHORTEST = 16  # bytes; shorter files are equal by chance
+
+
+def with_moves(changes: Iterable[FileChange], read: Callable[[FileVersion], bytes]) -> tuple[FileChange, ...]:
+    """*changes*, by path, with what was moved as one change."""
+    every = sorted(changes, key=lambda each: each.path)
+    gone = {each.path: each.before for each in every if each.after is None and _can_move(each.before)}
+    new = {each.path: each.after for each in every if each.before is None and _can_move(each.after)}
+    moved = _equal(gone, new)
+    left = {path: each for path, each in gone.items() if path not in moved.values()}
+    moved |= _similar(left, {path: each for path, each in new.items() if path not in moved}, read)
+    was = set(moved.values())
+    return tuple(
+        FileChange(path=each.path, was=moved[each.path], before=gone[moved[each.path]], after=each.after)
+        if each.path in moved
+        else each
+        for each in every
+        if each.path not in was
+    )
+
+
+def _blob(version: FileVersion | None) -> str:
+    return "" if version is None or version.blob is None else version.blob
+
+
+def _can_move(version: FileVersion | None) -> bool:
+    return version is not None and version.blob is not None and version.mode != "link" and version.size > 0
+
+
+def _equal(gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None]) -> dict[str, str]:
+    """New paths with the old path of the same content; of several, the one with the same name, else the first."""
+    by_blob: dict[str, list[str]] = {}
+    for path, version in gone.items():
+        by_blob.setdefault(_blob(version), []).append(path)
+    found = {}
+    for path, version in new.items():
+        candidates = by_blob.get(_blob(version), [])
+        if candidates:
+            same_name = [each for each in candidates if _name(each) == _name(path)]
+            found[path] = (same_name or candidates)[0]
+            candidates.remove(found[path])
+    return found
+
+
+def _similar(
+    gone: dict[str, FileVersion | None], new: dict[str, FileVersion | None], read: Callable[[FileVersion], bytes]
+) -> dict[str, str]:
+    if len(gone) > MOST_FILES or len(new) > MOST_FILES:
+        return {}
+    lines = {path: _lines(version, read) for each in (gone, new) for path, version in each.items()}
+    pairs = []
+    left = MOST_LINES
+    for path in new:
+        for was in gone:
+            left -= min(len(lines[was]), len(lines[path]))
+            share = _share(lines[was], lines[path]) if left > 0 or _name(was) == _name(path) else 0.0
+            if share >= _SIMILAR:
+                pairs.append((-share, _name(was) != _name(path), path, was))
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for _, _, path, was in sorted(pairs):
+        if path not in found and was not in taken:
+            found[path] = was
+            taken.add(was)
+    return found
+
+
+def _lines(version: FileVersion | None, read: Callable[[FileVersion], bytes]) -> Counter[bytes]:
+    """The lines of a text, with how often each occurs; none where it is no text, or too short to tell."""
+    if version is None or not _SHORTEST <= version.size <= MOST_BYTES:
+        return Counter()
+    try:
+        return Counter(text_lines(read(version)) or [])
+    except ChangesError:
+        return Counter()
+
+
+def _share(one: Counter[bytes], other: Counter[bytes]) -> float:
+    if not one or not other:
+        return 0.0
+    common = sum(len(line) * count for line, count in (one & other).items())
+    larger = max(sum(len(line) * count for line, count in each.items()) for each in (one, other))
+    return common / larger
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -16,7 +16,7 @@ import msgspec
 
 from agentnb.atomic_write import write_atomically
 from agentnb.changes.coverage import (
-    Signature,
+    KnownFile,
     TooSlow,
     file_mode,
     first_spellings,
@@ -26,29 +26,20 @@ from agentnb.changes.coverage import (
     signature,
 )
 from agentnb.changes.ignore import read_rules
-from agentnb.changes.model import Version, folders_above, path_from_json, path_to_json
+from agentnb.changes.model import FileVersion, folders_above, path_from_json, path_to_json
 from agentnb.changes.objects import ObjectFolder, blob_id
-from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.changes.coverage import Look
+    from agentnb.changes.coverage import WorkspaceLook
     from agentnb.changes.folder_scan import FolderScan
     from agentnb.changes.model import Differences
 
 MOST_FILES = 20_000
 """Files of a workspace; with more, only named files are covered."""
-
-
-class Known(msgspec.Struct, frozen=True, array_like=True):
-    """A file as it was stored last."""
-
-    version: Version
-    signature: Signature
-    read_at: int
 
 
 class CopyEngine:
@@ -61,11 +52,12 @@ class CopyEngine:
         self._root = os.fspath(workspace)
         self._scan = scan
         self._ignores_case = ignores_case(workspace)
-        self._objects = ObjectFolder(folder / "objects")
+        self.reading = contextlib.nullcontext
+        self.objects = ObjectFolder(folder / "objects")
         self._trees = ObjectFolder(folder / "trees")
         self._index = folder / "index.json"
         self._known = self._read_index()
-        self._cache: tuple[str, dict[str, Version]] = ("", {})
+        self._cache: tuple[str, dict[str, FileVersion]] = ("", {})
         self._last: str | None = None
 
     @property
@@ -73,13 +65,13 @@ class CopyEngine:
         """How many files the last tree has."""
         return len(self._known)
 
-    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+    def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
         paths: dict[str, None] = dict.fromkeys(self._known)
         if not tracked_only:
             paths |= dict.fromkeys(self._scan.files(look, read_rules(excludes)))
         forced = look.named - paths.keys()
-        now: dict[str, Known] = {}
+        now: dict[str, KnownFile] = {}
         until = time.monotonic() + look.limits.seconds
         names = [*paths, *sorted(forced)]
         for path in first_spellings(names) if self._ignores_case else names:
@@ -110,7 +102,7 @@ class CopyEngine:
             path: (old.get(path), new.get(path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)
         }
 
-    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
         wanted = frozenset(paths)
         found = self._tree(tree).items()
@@ -119,21 +111,6 @@ class CopyEngine:
     def folders(self, tree: str, paths: Iterable[str]) -> frozenset[str]:
         """Which of *paths* are folders with files in *tree*."""
         return frozenset(paths).intersection(above for path in self._tree(tree) for above in folders_above(path))
-
-    def read(self, blob: str) -> bytes:
-        """The content *blob*."""
-        content = self._objects.read(blob)
-        if content is None:
-            raise ContentNotStored(f"The content {blob} is stored no longer.")
-        return content
-
-    def reading(self) -> contextlib.nullcontext[None]:
-        """Nothing to prepare: each content is a file."""
-        return contextlib.nullcontext()
-
-    def write(self, content: bytes) -> str:
-        """Store *content*; give its name."""
-        return self._objects.write(content)
 
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
         """Forget all content but that of *trees* and *blobs*, and of the last tree."""
@@ -144,11 +121,11 @@ class CopyEngine:
         for name in self._trees.names():
             if name not in kept_trees and name != self._last:
                 self._trees.remove(name)
-        for name in self._objects.names():
+        for name in self.objects.names():
             if name not in kept:
-                self._objects.remove(name)
+                self.objects.remove(name)
 
-    def _look_at(self, path: str, look: Look) -> Known | None:
+    def _look_at(self, path: str, look: WorkspaceLook) -> KnownFile | None:
         """The version of one file, read only where the file system says that it changed."""
         full = f"{self._root}/{path}"
         try:
@@ -169,22 +146,19 @@ class CopyEngine:
             return self._known.get(path)
         name = blob_id(content)
         if known is None or known.version.blob != name:
-            self._objects.write(content)
+            self.objects.write(content)
         mode = "link" if stat.S_ISLNK(state.st_mode) else file_mode(state)
-        return Known(Version(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
+        return KnownFile(FileVersion(blob=name, digest=name, mode=mode, size=len(content)), signature(state), read_at)
 
-    def _tree(self, name: str) -> dict[str, Version]:
+    def _tree(self, name: str) -> dict[str, FileVersion]:
         if self._cache[0] != name:
-            raw = self._trees.read(name)
-            if raw is None:
-                raise ContentNotStored(f"The tree {name} is stored no longer.")
-            tree = msgspec.json.decode(raw, type=dict[str, Version])
+            tree = msgspec.json.decode(self._trees.read(name), type=dict[str, FileVersion])
             self._cache = (name, {path_from_json(path): each for path, each in tree.items()})
         return self._cache[1]
 
-    def _read_index(self) -> dict[str, Known]:
+    def _read_index(self) -> dict[str, KnownFile]:
         try:
-            found = read_record(self._index.read_bytes(), dict[str, Known])
+            found = read_record(self._index.read_bytes(), dict[str, KnownFile])
         except (FileNotFoundError, ValueError):
             return {}
         return {path_from_json(path): each for path, each in found.items()}

@@ -12,10 +12,12 @@ import stat
 import time
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agentnb.changes.ignore import Rule, is_ignored
-from agentnb.changes.model import NotCovered, Version, Why, path_to_json
+import msgspec
+
+from agentnb.changes.ignore import IgnoreRule, is_ignored
+from agentnb.changes.model import FileVersion, NotCovered, Why, path_to_json
 from agentnb.errors import ChangesUnavailable
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], Why, str], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class SnapshotLimits:
     """How much is covered and stored."""
 
     files: int = 100_000
@@ -78,7 +80,7 @@ class Limits:
     lock_seconds: float = 30.0
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Limits:
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> SnapshotLimits:
         """The limits, with the store's size from ``AGENTNB_CHANGES_MAX``: bytes, or with K, M or G behind."""
         said = environ.get(VARIABLE, "").strip().upper().removesuffix("B")
         number, unit = (said[:-1], "KMG".find(said[-1]) + 1) if said[-1:] in {"K", "M", "G"} else (said, 0)
@@ -93,12 +95,12 @@ class TooSlow(ChangesUnavailable):
 
 
 def is_left_out(path: str) -> bool:
-    """Whether a part of *path* is named like an environment, a cache or a repository's own data."""
+    """True if a part of *path* is named like an environment, a cache or a repository's own data."""
     return any(map(is_left_out_name, path.split("/")))
 
 
 def is_left_out_name(name: str) -> bool:
-    """Whether a file or folder of that name is left out."""
+    """True if a file or folder of that name is left out."""
     return name in _NAMES or name.startswith(_BEGINNINGS)
 
 
@@ -108,33 +110,33 @@ def signature(state: os.stat_result) -> Signature:
 
 
 def is_settled(known: Signature, read_at: int, clock_ns: int = 0) -> bool:
-    """Whether a file that changed after it was read has another signature."""
+    """True if a file that changed after it was read has another signature."""
     changed = max(known[:2])
     margin = _SETTLED_NS if changed % 1_000_000_000 else _SETTLED_COARSE_NS
     return changed < read_at - max(margin, clock_ns)
 
 
-class HashedFile(NamedTuple):
-    """A sensitive file that was hashed."""
+class KnownFile(msgspec.Struct, frozen=True, array_like=True):
+    """A file as it was read last."""
 
+    version: FileVersion
     signature: Signature
-    version: Version
     read_at: int
 
 
 @dataclass
-class Look:
+class WorkspaceLook:
     """One look at the workspace: decides about each path, and collects what no engine stores."""
 
     workspace: Path
-    limits: Limits
+    limits: SnapshotLimits
     is_sensitive: Callable[[str], bool]
     digest: Callable[[bytes], str]
     named: frozenset[str] = frozenset()
     clock_ns: int = 0
-    own: tuple[Rule, ...] = ()
-    known: dict[str, HashedFile] = field(default_factory=dict)
-    extras: dict[str, Version] = field(default_factory=dict)
+    own: tuple[IgnoreRule, ...] = ()
+    known: dict[str, KnownFile] = field(default_factory=dict)
+    extras: dict[str, FileVersion] = field(default_factory=dict)
     listed: dict[str, NotCovered] = field(default_factory=dict)
     not_listed: int = 0
     environments: set[str] = field(default_factory=set)
@@ -148,7 +150,7 @@ class Look:
         self._root = os.fspath(self.workspace)
 
     def verdict(self, path: str) -> Verdict:
-        """Whether the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
+        """Decides if the engine stores *path*, skips it, leaves it as it was known, or forgets it: it does not exist.
 
         What is behind a link is not in the workspace, whatever its name says: a folder may have become a link.
         """
@@ -163,7 +165,6 @@ class Look:
         return "skip" if self._is_left_out(path) else self._kind(path, state)
 
     def _is_behind_link(self, folder: str) -> bool:
-        """Whether *folder*, or one that it is in, is a link."""
         unknown: list[str] = []
         while folder and folder not in self._behind_links:
             unknown.append(folder)
@@ -211,7 +212,7 @@ class Look:
     def _file(self, path: str, state: os.stat_result) -> Verdict:
         if state.st_size > self.limits.file_bytes:
             digest = f"unread:{state.st_size}:{state.st_mtime_ns}"
-            self.extras[path] = Version(digest=digest, mode=file_mode(state), size=state.st_size)
+            self.extras[path] = FileVersion(digest=digest, mode=file_mode(state), size=state.st_size)
             limit = self.limits.file_bytes // 1024**2
             return self.leave(path, "large", f"It is larger than {limit} MB; its contents are not stored.")
         if self.is_sensitive(path):
@@ -231,14 +232,14 @@ class Look:
                 content = read_file(f"{self._root}/{path}", self.limits.file_bytes)
             except OSError as error:
                 return self.unreadable(path, error)
-            version = Version(digest=self.digest(content), mode=file_mode(state), size=len(content))
-            self.known[path] = seen = HashedFile(signature(state), version, read_at)
+            version = FileVersion(digest=self.digest(content), mode=file_mode(state), size=len(content))
+            self.known[path] = seen = KnownFile(version, signature(state), read_at)
         self.extras[path] = seen.version
         return "skip"
 
 
 def file_mode(state: os.stat_result) -> Literal["file", "executable"]:
-    """Whether its owner may run a file."""
+    """``executable`` if the owner of a file may run it, else ``file``."""
     return "executable" if state.st_mode & stat.S_IXUSR else "file"
 
 
@@ -269,7 +270,7 @@ _LONGEST_NAME = 4_096
 
 
 def is_file_name(path: str) -> bool:
-    r"""Whether a file may have the name *path*: agents name what they like, and programs refuse the rest."""
+    r"""True if a file may have the name *path*: agents name what they like, and programs refuse the rest."""
     try:
         name = os.fsencode(path)
         return 0 < len(name) <= _LONGEST_NAME and b"\0" not in name
@@ -278,7 +279,7 @@ def is_file_name(path: str) -> bool:
 
 
 def ignores_case(workspace: Path) -> bool:
-    """Whether the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
+    """True if the workspace's file system takes ``A`` and ``a`` for one name, as far as its own name tells."""
     name = workspace.name.swapcase()
     try:
         return name != workspace.name and workspace.with_name(name).samefile(workspace)

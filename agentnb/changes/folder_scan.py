@@ -13,27 +13,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, TooSlow, is_left_out_name, read_file, signature
-from agentnb.changes.ignore import MOST_BYTES, Rule, decide, read_rules
+from agentnb.changes.ignore import MOST_BYTES, IgnoreRule, decide, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentnb.changes.coverage import Look, Signature
+    from agentnb.changes.coverage import Signature, WorkspaceLook
 
 _SETTLED_NS = 2_000_000_000  # a folder that changed so lately may change again without another time
 
 
-class Rules(NamedTuple):
+class IgnoreRules(NamedTuple):
     """The ignore rules that hold in a folder: its own, behind those of the folders above."""
 
-    above: Rules | None
+    above: IgnoreRules | None
     folder: str
-    rules: tuple[Rule, ...]
+    rules: tuple[IgnoreRule, ...]
 
     def ignores(self, path: str, *, is_folder: bool) -> bool:
-        """Whether *path*, whose folders are not ignored, is."""
-        here: Rules | None = self
+        """True if *path*, whose folders are not ignored, is."""
+        here: IgnoreRules | None = self
         while here is not None:
             inside = path[len(here.folder) + 1 :] if here.folder else path
             said = decide(here.rules, inside, is_folder=is_folder) if here.rules else None
@@ -56,8 +56,8 @@ class Listed:
     has_rules: bool = False
     is_environment: bool = False
     is_cut: bool = False
-    """Whether it has more than were listed."""
-    rules: Rules | None = None
+    """True if it has more than were listed."""
+    rules: IgnoreRules | None = None
     rules_signature: Signature = ()
     kept: tuple[str, ...] | None = None
     """Its folders that are not ignored, by :attr:`rules`."""
@@ -79,9 +79,9 @@ class FolderScan:
     def __init__(self, workspace: Path) -> None:
         self._root = os.fspath(workspace)
         self._listed: dict[str, Listed] = {}
-        self._top = Rules(None, "", ())
+        self._top = IgnoreRules(None, "", ())
 
-    def walk(self, look: Look, *, exclude: tuple[Rule, ...] = (), weigh: bool = False) -> Scan:
+    def walk(self, look: WorkspaceLook, *, exclude: tuple[IgnoreRule, ...] = (), weigh: bool = False) -> Scan:
         """Walk the folders; what is not covered goes into *look*."""
         found = Scan()
         for path, listed in self._folders(look, exclude):
@@ -97,7 +97,7 @@ class FolderScan:
                 break
         return found
 
-    def files(self, look: Look, exclude: tuple[Rule, ...]) -> Iterator[str]:
+    def files(self, look: WorkspaceLook, exclude: tuple[IgnoreRule, ...]) -> Iterator[str]:
         """Every file and link that is not ignored, without a limit: walk first."""
         for path, listed in self._folders(look, exclude):
             rules = listed.rules
@@ -106,10 +106,10 @@ class FolderScan:
                 if rules is None or not rules.ignores(inside, is_folder=False):
                     yield inside
 
-    def _folders(self, look: Look, exclude: tuple[Rule, ...]) -> Iterator[tuple[str, Listed]]:
+    def _folders(self, look: WorkspaceLook, exclude: tuple[IgnoreRule, ...]) -> Iterator[tuple[str, Listed]]:
         device = os.lstat(self._root).st_dev
         if self._top.rules != exclude:
-            self._top = Rules(None, "", exclude)
+            self._top = IgnoreRules(None, "", exclude)
         waiting = [("", self._top)]
         known, self._listed = self._listed, {}
         until = time.monotonic() + look.limits.seconds
@@ -130,7 +130,7 @@ class FolderScan:
             rules = listed.rules or above
             waiting += [(f"{path}/{name}" if path else name, rules) for name in reversed(listed.kept)]
 
-    def _list(self, path: str, known: Listed | None, look: Look, device: int) -> Listed | None:
+    def _list(self, path: str, known: Listed | None, look: WorkspaceLook, device: int) -> Listed | None:
         """What a folder has; None where it is not covered."""
         full = f"{self._root}/{path}" if path else self._root
         try:
@@ -154,7 +154,7 @@ class FolderScan:
             look.leave(path, "unreadable", f"The folder cannot be read: {error.strerror}.")
             return None
 
-    def _read_rules(self, path: str, listed: Listed, above: Rules) -> None:
+    def _read_rules(self, path: str, listed: Listed, above: IgnoreRules) -> None:
         """Bring a folder's rules and its folders that are not ignored up to date."""
         place = f"{self._root}/{path}/.gitignore" if path else f"{self._root}/.gitignore"
         now: Signature = ()
@@ -173,7 +173,7 @@ class FolderScan:
                 text = os.fsdecode(read_file(place, MOST_BYTES))
             except OSError:  # a link, as for git
                 text = ""
-            listed.rules = Rules(above, path, read_rules(text))
+            listed.rules = IgnoreRules(above, path, read_rules(text))
         listed.kept = tuple(
             name
             for name in sorted(listed.folders)

@@ -10,20 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentnb.changes.coverage import ENVIRONMENT_MARKS, LEFT_OUT, PENDING, Signature, TooSlow, read_file, signature
-from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, nul_joined
+from agentnb.changes.git_program import ANSWER_SECONDS, GitFailed, GitProgram, PackedContents, nul_joined
 from agentnb.changes.ignore import is_ignored, literal
-from agentnb.changes.model import Mode, Version
+from agentnb.changes.model import FileVersion, Mode
 from agentnb.changes.objects import ObjectFolder
-from agentnb.changes.packed_contents import PackedContents
 from agentnb.changes.repository import folder_rules
-from agentnb.errors import ContentNotStored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from agentnb.changes.coverage import Look
+    from agentnb.changes.coverage import WorkspaceLook
     from agentnb.changes.git_program import InstalledGit
     from agentnb.changes.model import Differences
 
@@ -50,9 +47,10 @@ class GitEngine:
     def __init__(self, program: InstalledGit, folder: Path, workspace: Path) -> None:
         self._git = GitProgram(program.path, folder, workspace)
         self._packs_at_once = program.version >= _PACKS_AT_ONCE
-        self._packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
+        packed = PackedContents(self._git, seconds=ANSWER_SECONDS)
+        self.reading = packed.many
+        self.objects = ObjectFolder(folder / "objects", packed.read)
         self._workspace = workspace
-        self._objects = ObjectFolder(folder / "objects")
         self._named: set[str] = set()
         self._young: set[str] = set()
         self._last: tuple[Signature, str] | None = None
@@ -67,7 +65,7 @@ class GitEngine:
             return 0
         return int.from_bytes(head[8:12], "big")
 
-    def refresh(self, look: Look, excludes: str, *, tracked_only: bool = False) -> str:
+    def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool = False) -> str:
         """Store what changed since the last tree; give the name of the tree of what there is now."""
         self._git.prepare()
         (self._git.folder / "index.lock").unlink(missing_ok=True)  # a killed git leaves it; the store is locked
@@ -93,7 +91,7 @@ class GitEngine:
         if self._last is not None and self._last[0] == self._index_signature():
             return self._last[1]
         if not self._index_signature():
-            return self._objects.write_empty_tree()
+            return self.objects.write_empty_tree()
         return self._git.run("write-tree").decode().strip()  # git notes the tree in the index
 
     def _doubt_files_since(self, time_ns: int) -> None:
@@ -131,9 +129,9 @@ class GitEngine:
             for path, (old_mode, new_mode, old, new, _) in found.items()
         }
 
-    def find(self, tree: str, paths: Iterable[str]) -> dict[str, Version]:
+    def find(self, tree: str, paths: Iterable[str]) -> dict[str, FileVersion]:
         """The versions that *tree* has of *paths*, and of what is below them."""
-        found: dict[str, Version] = {}
+        found: dict[str, FileVersion] = {}
         for line in self._listed_in(tree, paths, "-r", "-l"):
             head, _, path = line.partition(b"\t")
             mode, _, blob, size = head.split()
@@ -153,23 +151,6 @@ class GitEngine:
             some = wanted[first : first + _ARGUMENTS]
             yield from filter(None, self._git.run("ls-tree", *options, "-z", tree, "--", *some).split(b"\0"))
 
-    def read(self, blob: str) -> bytes:
-        """The content *blob*."""
-        content = self._objects.read(blob)
-        if content is None:
-            content = self._packed.read(blob)
-        if content is None:
-            raise ContentNotStored(f"The content {blob} is stored no longer.")
-        return content
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Say that many contents will be read, so that one run of git gives all that are packed."""
-        return self._packed.many()
-
-    def write(self, content: bytes) -> str:
-        """Store *content*; give its name."""
-        return self._objects.write(content)
-
     def keep(self, trees: Iterable[str], blobs: Iterable[str]) -> None:
         """Forget all content but that of *trees* and *blobs*, and of the last tree."""
         lines = [f"040000 tree {each}\ttree-{each}" for each in sorted(set(trees))]
@@ -178,11 +159,11 @@ class GitEngine:
         self._git.run("update-ref", "refs/agentnb/kept", kept.decode().strip())
         self._remove_partial()
         pack = self._git.folder / "objects" / "pack"
-        if any(pack.glob("*.pack")) or len(self._objects.names()) > _LOOSE:
+        if any(pack.glob("*.pack")) or len(self.objects.names()) > _LOOSE:
             self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune", "--expire=now")
 
-    def _update(self, look: Look, until: float, *, tracked_only: bool) -> list[str]:
+    def _update(self, look: WorkspaceLook, until: float, *, tracked_only: bool) -> list[str]:
         """One look, and what it found stored; gives nested repositories that git did not look into yet."""
         found, more = self._listed(2 * look.limits.files, tracked_only=tracked_only)
         if more:
@@ -216,7 +197,7 @@ class GitEngine:
             old, more_old = waiting.result()
         return old + new, more_new or more_old
 
-    def _forced(self, look: Look, others: set[str]) -> list[str]:
+    def _forced(self, look: WorkspaceLook, others: set[str]) -> list[str]:
         """Named files that git would not list: they are ignored. They stay in the index, so later changes are seen."""
         fresh = sorted(path for path in look.named - self._named - others if look.verdict(path) == "store")
         if not fresh:
@@ -232,7 +213,7 @@ class GitEngine:
         return forced
 
     @staticmethod
-    def _sorted(look: Look, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
+    def _sorted(look: WorkspaceLook, tracked: list[str], others: list[str]) -> tuple[list[str], list[str]]:
         adds: list[str] = []
         removes: list[str] = []
         for path in tracked:
@@ -242,7 +223,7 @@ class GitEngine:
         adds += [path for path in others if look.verdict(path) == "store"]
         return adds, removes
 
-    def _store(self, paths: list[str], look: Look, until: float) -> None:
+    def _store(self, paths: list[str], look: WorkspaceLook, until: float) -> None:
         for first in range(0, len(paths), _BATCH):
             left = until - time.monotonic()
             if left <= 0:
@@ -252,7 +233,7 @@ class GitEngine:
             self._young.update(path for path in some if self._is_young(path))
 
     def _is_young(self, path: str) -> bool:
-        """Whether a file may change again without git seeing it.
+        """True if a file may change again without git seeing it.
 
         Git reads a file again that was modified lately. A program may set that time back (``cp -p``, archives,
         ``touch -r``); then only its ``ctime`` shows that it was written, and git compares that in whole seconds.
@@ -264,7 +245,7 @@ class GitEngine:
         is_late = state.st_ctime_ns >= self._doubted_ns
         return is_late and int(state.st_mtime) < int(state.st_ctime)
 
-    def _read_young_again(self, look: Look, until: float) -> None:
+    def _read_young_again(self, look: WorkspaceLook, until: float) -> None:
         """Read the files again that were young with the last look; an entry without times counts as changed."""
         paths = sorted(path for path in self._young if look.verdict(path) == "store")
         self._young.intersection_update(paths)
@@ -276,7 +257,7 @@ class GitEngine:
             tracked = [os.fsdecode(each.partition(b"\t")[2]) for each in entries.split(b"\0") if each]
             self._store(tracked, look, until)
 
-    def _add(self, paths: list[str], look: Look, seconds: float) -> None:
+    def _add(self, paths: list[str], look: WorkspaceLook, seconds: float) -> None:
         """Store files and put them into the index; one that cannot be read any more is listed, the others go on."""
         until = time.monotonic() + seconds
         if self._packs_at_once and len(paths) >= _AT_ONCE:
@@ -310,7 +291,7 @@ class GitEngine:
         for left in [*(self._git.folder / "objects").glob("*/tmp_*"), self._git.folder / "index.lock"]:
             left.unlink(missing_ok=True)
 
-    def _first_of(self, nested: str, look: Look) -> list[str]:
+    def _first_of(self, nested: str, look: WorkspaceLook) -> list[str]:
         """One file of a nested repository: git looks into a folder that has one in the index."""
         rules = folder_rules(self._workspace / nested)
         for folder, folders, files in os.walk(self._workspace / nested):
@@ -322,7 +303,7 @@ class GitEngine:
         return []
 
     def _sizes(self, blobs: set[bytes]) -> dict[bytes, int]:
-        known = {each: self._objects.size(each.decode()) for each in sorted(blobs)[:_SIZES] if each.strip(b"0")}
+        known = {each: self.objects.size(each.decode()) for each in sorted(blobs)[:_SIZES] if each.strip(b"0")}
         sizes = {each: size for each, size in known.items() if size is not None}
         wanted = sorted(each for each in blobs - sizes.keys() if each.strip(b"0"))
         if not wanted:
@@ -332,15 +313,15 @@ class GitEngine:
         return sizes | {pair[0]: int(pair[1]) for pair in pairs if pair[1].isdigit()}
 
 
-def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> Version | None:
+def _version(mode: bytes, blob: bytes, sizes: dict[bytes, int]) -> FileVersion | None:
     if mode == b"000000":
         return None
     name = blob.decode()
-    return Version(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
+    return FileVersion(blob=name, digest=name, mode=_MODES.get(mode, "file"), size=sizes.get(blob, 0))
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing in *folder*; also no, where it cannot be looked into."""
+    """True if there is nothing in *folder*; also no, where it cannot be looked into."""
     try:
         with os.scandir(folder) as entries:
             return next(entries, None) is None

@@ -18,7 +18,7 @@ MOST_LINES = 2_000
 """Of an ignore file that is read here; git reads all of it."""
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One line of an ignore file."""
 
     parts: tuple[str, ...]
@@ -27,12 +27,12 @@ class Rule(NamedTuple):
     ignores: bool
 
 
-def read_rules(text: str) -> tuple[Rule, ...]:
+def read_rules(text: str) -> tuple[IgnoreRule, ...]:
     r"""The rules of an ignore file, in order."""
     return tuple(rule for line in text.split("\n")[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 
-def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | None:
+def decide(rules: tuple[IgnoreRule, ...], path: str, *, is_folder: bool) -> bool | None:
     r"""What an ignore file says of *path*, which is relative to its folder; None where it says nothing."""
     parts = path.split("/")
     for rule in reversed(rules):
@@ -43,8 +43,8 @@ def decide(rules: tuple[Rule, ...], path: str, *, is_folder: bool) -> bool | Non
     return None
 
 
-def is_ignored(rules: tuple[Rule, ...], path: str) -> bool:
-    """Whether an ignore file alone ignores the file *path*, or a folder that it is in."""
+def is_ignored(rules: tuple[IgnoreRule, ...], path: str) -> bool:
+    """True if an ignore file alone ignores the file *path*, or a folder that it is in."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         if decide(rules, "/".join(parts[:count]), is_folder=True):
@@ -58,7 +58,7 @@ def literal(path: str) -> str:
 
 
 def matches_path(pattern: tuple[str, ...], parts: list[str]) -> bool:
-    """Whether a pattern's parts match a path's, where ``**`` stands for any number of folders."""
+    """True if a pattern's parts match a path's, where ``**`` stands for any number of folders."""
     at = begin = 0
     star = again = -1
     while begin < len(parts):
@@ -92,7 +92,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
         return re.compile(r"(?!)")
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> IgnoreRule | None:
     line = line.removesuffix("\r")
     while line.endswith(" ") and not line.endswith("\\ "):
         line = line[:-1]
@@ -104,4 +104,4 @@ def _rule(line: str) -> Rule | None:
     line = line.rstrip("/") if only_folders else line
     anchored = "/" in line
     parts = tuple(line.removeprefix("/").split("/"))
-    return Rule(parts, anchored, only_folders, ignores) if line else None
+    return IgnoreRule(parts, anchored, only_folders, ignores) if line else None

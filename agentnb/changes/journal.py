@@ -225,7 +225,6 @@ class Transaction:
 
     @staticmethod
     def _check(folder: int, operations: tuple[Operation, ...], seen: dict[int, os.stat_result]) -> None:
-        """Whether somebody who had a removed file open wrote into it meanwhile."""
         for number, state in seen.items():
             if not is_same_file(os.lstat(f"old-{number}", dir_fd=folder), state):
                 raise FileChanged(operations[number].real_path)
@@ -298,13 +297,13 @@ class Transaction:
 
 
 def is_same_file(state: os.stat_result, seen: os.stat_result) -> bool:
-    """Whether nobody wrote to a file since; its name may have changed."""
+    """True if nobody wrote to a file since; its name may have changed."""
     names = ("st_ino", "st_dev", "st_size", "st_mtime_ns", "st_mode")
     return all(getattr(state, each) == getattr(seen, each) for each in names)
 
 
 def _is_placed(folder: int, name: str, other_folder: int, other_name: str) -> bool:
-    """Whether two names are of one file. Some network file systems give each name an inode of its own."""
+    """True if two names are of one file. Some network file systems give each name an inode of its own."""
     state, other = os.lstat(name, dir_fd=folder), os.lstat(other_name, dir_fd=other_folder)
     if os.path.samestat(state, other):
         return True

@@ -16,7 +16,7 @@ Mode: TypeAlias = Literal["file", "executable", "link", "folder"]
 Status: TypeAlias = Literal["added", "changed", "deleted", "moved"]
 
 Coverage: TypeAlias = Literal["whole", "named"]
-"""Whether a snapshot has every file of the workspace, or only those that were named."""
+"""A snapshot has every file of the workspace (``whole``), or only those that were named."""
 
 Why: TypeAlias = Literal[
     "large", "socket", "pipe", "device", "other file system", "unreadable", "submodule", "outside limit", "name"
@@ -30,7 +30,7 @@ UNKNOWN = "unknown"
 """The digest of a version that existed, or may have existed, and was not looked at."""
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class FileVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A path's content and kind at one moment.
 
     Args:
@@ -48,14 +48,14 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_stored(self) -> bool:
-        """Whether the content can be had back."""
+        """True if the content can be had back."""
         return self.blob is not None or self.mode == "folder"
 
 
-FOLDER = Version(mode="folder")
+FOLDER = FileVersion(mode="folder")
 """A folder; what is in it is listed by itself."""
 
-Differences: TypeAlias = dict[str, tuple[Version | None, Version | None]]
+Differences: TypeAlias = dict[str, tuple[FileVersion | None, FileVersion | None]]
 """Paths with their earlier and later version; None where there is none."""
 
 
@@ -64,8 +64,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     path: str
     was: str | None = None
-    before: Version | None = None
-    after: Version | None = None
+    before: FileVersion | None = None
+    after: FileVersion | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def undoable(self) -> bool:
-        """Whether both sides can be had back, so that undo loses nothing and redo works."""
+        """True if both sides can be had back, so that undo loses nothing and redo works."""
         return self.reason is None
 
     @property
@@ -142,8 +142,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     path: str
-    base: Version | None = None
-    target: Version | None = None
+    base: FileVersion | None = None
+    target: FileVersion | None = None
     is_implied: bool = False
 
 
@@ -159,9 +159,9 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     path: str
-    base: Version | None = None
-    target: Version | None = None
-    current: Version | None = None
+    base: FileVersion | None = None
+    target: FileVersion | None = None
+    current: FileVersion | None = None
     merged: str | None = None
 
 

@@ -10,8 +10,12 @@ import os
 import re
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentnb.errors import ChangesError
+from agentnb.errors import ChangesError, ContentNotStored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FOLDER, _FILE = 0o700, 0o400
 _HEADER = re.compile(rb"[a-z]+ ([0-9]{1,18})\0")
@@ -24,10 +28,11 @@ def blob_id(content: bytes) -> str:
 
 
 class ObjectFolder:
-    """A folder of stored contents."""
+    """A folder of stored contents; *elsewhere* reads those that are no files of it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, elsewhere: Callable[[str], bytes | None] = lambda _: None) -> None:
         self.folder = folder
+        self._elsewhere = elsewhere
 
     def write(self, content: bytes) -> str:
         """Store *content*; give its name. One that is stored already is left alone."""
@@ -54,19 +59,22 @@ class ObjectFolder:
             raise
         return name
 
-    def read(self, name: str) -> bytes | None:
-        """The content *name*; None where no file of this folder has it."""
+    def read(self, name: str) -> bytes:
+        """The content *name*."""
         try:
             with open(self._path(name), "rb") as file:  # noqa: PTH123 - as above
                 raw = file.read()
         except FileNotFoundError:
-            return None
+            content = self._elsewhere(name)
+            if content is None:
+                raise ContentNotStored(f"The content {name} is stored no longer.") from None
+            return content
         try:
             content = zlib.decompress(raw).partition(b"\0")[2]
         except zlib.error as error:
-            raise damaged(name) from error
+            raise _damaged(name) from error
         if blob_id(content) != name:
-            raise damaged(name)
+            raise _damaged(name)
         return content
 
     def size(self, name: str) -> int | None:
@@ -106,6 +114,5 @@ class ObjectFolder:
         return f"{self.folder}/{name[:2]}/{name[2:]}"
 
 
-def damaged(name: str) -> ChangesError:
-    """What to raise where the content *name* is not what it should be."""
+def _damaged(name: str) -> ChangesError:
     return ChangesError(f"The stored content {name} is damaged.", hint="It cannot be restored from here.")

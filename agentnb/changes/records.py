@@ -43,7 +43,7 @@ class Applied(msgspec.Struct, frozen=True):
     blobs: tuple[str, ...]
 
 
-class Records:
+class SnapshotRecords:
     """The records in a store's folder; whoever calls holds its lock, except for :meth:`read`.
 
     Args:
@@ -71,7 +71,7 @@ class Records:
 
     @property
     def is_there(self) -> bool:
-        """Whether nobody removed the folders."""
+        """True if nobody removed the folders."""
         return (self._users / self.owner).exists() and self._snapshots.is_dir() and self._undos.is_dir()
 
     def name(self, paths: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from agentnb.changes.coverage import read_file
-from agentnb.changes.ignore import MOST_BYTES, Rule, matches_name, read_rules
+from agentnb.changes.ignore import MOST_BYTES, IgnoreRule, matches_name, read_rules
 
 _HIGHEST = 40  # folders above the workspace
 
@@ -28,7 +28,7 @@ def outer_excludes(workspace: Path) -> str:
     return "\n".join(texts)
 
 
-def folder_rules(folder: Path) -> tuple[Rule, ...]:
+def folder_rules(folder: Path) -> tuple[IgnoreRule, ...]:
     """The rules of a folder's own ``.gitignore``."""
     return read_rules(_text(folder / ".gitignore"))
 
@@ -62,7 +62,7 @@ def _inside(text: str, folder: Path, workspace: Path) -> str:
     return "\n".join(line for rule in read_rules(text) if (line := _line(rule, outer)))
 
 
-def _line(rule: Rule, outer: tuple[str, ...]) -> str:
+def _line(rule: IgnoreRule, outer: tuple[str, ...]) -> str:
     end = "/" if rule.only_folders else ""
     sign = "" if rule.ignores else "!"
     if not rule.anchored:

@@ -39,7 +39,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def begins_as_text(content: bytes) -> bool:
-    r"""Whether *content*, which may be cut within a character, begins as a text in UTF-8.
+    r"""True if *content*, which may be cut within a character, begins as a text in UTF-8.
 
     As git does, only the first 8,000 bytes are looked at.
     """

@@ -13,7 +13,7 @@ from agentnb.comm.request_table import Asker, Bytes, request
 from agentnb.errors import AgentnbError, FilesConflict, KernelChangesConflict, UsageError
 from agentnb.host.changes.contents import range_for_page, versions
 from agentnb.host.files.workspace_files import for_page, listed, snippet
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.state import ErrorInfo
 from agentnb.state.wire import Count, Wire
 
@@ -73,7 +73,7 @@ async def list_files(asker: Asker[Host], params: ListFilesParams) -> ListFilesRe
 
 
 def _folder(cwd: Path, path: str) -> ListFilesResult:
-    shown, entries, more = listed(Workspace(cwd), path)
+    shown, entries, more = listed(WorkspaceBoundary(cwd), path)
     rows = (
         FileEntry(name=_text(name), kind=kind, modified=modified, size=size) for name, kind, size, modified in entries
     )
@@ -129,7 +129,7 @@ def _piece(cwd: Path, params: ReadFileParams, patterns: Patterns) -> Bytes:
     if params.head is not None and params.tail is not None:
         raise UsageError("head and tail are both given.", hint="Ask for one after the other.")
     length, from_end = min(params.length, RANGE), params.tail is not None
-    found = snippet(Workspace(cwd), params.path, offset=params.offset, length=length, from_end=from_end)
+    found = snippet(WorkspaceBoundary(cwd), params.path, offset=params.offset, length=length, from_end=from_end)
     found = for_page(found, patterns)
     if params.head is not None or params.tail is not None:
         found = found.only(params.head, params.tail)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from agentnb.comm.request_table import Asker, ChangedResult, request
 from agentnb.configuration.what_if import in_words, what_if
 from agentnb.errors import UsageError
-from agentnb.policy.rules import Rule
+from agentnb.policy.rules import AccessRule
 from agentnb.policy.trust import shown
 from agentnb.state.wire import Count, Wire
 
@@ -75,7 +75,7 @@ class ChangePolicyParams(Wire, frozen=True, kw_only=True):
     """
 
     action: Literal["add", "remove", "trust", "untrust", "revoke"]
-    rule: Rule | None = None
+    rule: AccessRule | None = None
     number: int | None = None
     text: str = ""
     session: str = ""

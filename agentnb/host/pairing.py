@@ -14,7 +14,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.acp.served_calls import begun_call, ended_call
+from agentnb.acp.mapper import begun_call, ended_call
 from agentnb.clock import now_ms
 from agentnb.errors import AgentnbError, NotOffered, PermissionDenied, SessionError
 from agentnb.host.channels import PAIRED, PAIRING

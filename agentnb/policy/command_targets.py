@@ -17,7 +17,7 @@ from agentnb.policy.workspace import real_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentnb.policy.commands.paths import Place
+    from agentnb.policy.commands.paths import NamedPath
 
 _DEVICES = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/\d+)|-")
 _DISCARDS = re.compile(r"/dev/(?:null|stdout|stderr|tty|fd/[12])|-")
@@ -49,7 +49,7 @@ class CommandTarget(NamedTuple):
     lists: bool = False
 
 
-def command_targets(places: Iterable[Place], cwd: str) -> list[CommandTarget]:
+def command_targets(places: Iterable[NamedPath], cwd: str) -> list[CommandTarget]:
     """What a command in *cwd* reaches, as far as its words say; devices that keep nothing are left out."""
     given = list(dict.fromkeys(places))
     found = dict.fromkeys(each for place in given[:_MOST] for each in _of(place, cwd))
@@ -67,7 +67,7 @@ _SYSTEM_FILES = re.compile(
 
 
 def is_harmless_to_read(path: str) -> bool:
-    """Whether *path* says what everybody may know: where programs are kept, and what machine this is."""
+    """True if *path* says what everybody may know: where programs are kept, and what machine this is."""
     return _SYSTEM_FILES.fullmatch(path) is not None or any(
         path == folder or path.startswith(f"{folder}/") for folder in _program_folders()
     )
@@ -79,7 +79,7 @@ def _program_folders() -> tuple[str, ...]:
     return (*_PROGRAMS, *(each for each in own if each != str(Path.home()) and each.count("/") > 1))
 
 
-def _of(place: Place, cwd: str) -> Iterator[CommandTarget]:
+def _of(place: NamedPath, cwd: str) -> Iterator[CommandTarget]:
     if (_DISCARDS if place.writes else _DEVICES).fullmatch(place.path):
         return
     for base in _bases(place, cwd):
@@ -116,7 +116,7 @@ def _expanded(path: str, base: str, *, dynamic: bool) -> tuple[str | None, bool]
     return (fixed or "/", True) if path.startswith("/") else (fixed or None, True)
 
 
-def _bases(place: Place, cwd: str) -> list[str | None]:
+def _bases(place: NamedPath, cwd: str) -> list[str | None]:
     """The folders in which the command may be by then; None: one that is only known when it runs."""
     bases: list[str | None] = [cwd]
     for step in place.through:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Subject, matches
+from agentnb.policy.rules import STRICTNESS, InForce, Outcome, PolicySubject, matches
 from agentnb.policy.settings import loosening
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.situation import Decider, Situation, Verdict
@@ -24,7 +24,7 @@ from agentnb.policy.trust import shown
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.settings import Settings
+    from agentnb.policy.settings import PolicySettings
 
 NOBODY = "no front end is attached to ask"
 HEADLESS = f'{NOBODY}; to let the agent act, start with permissions="allow" (`%agent -n --permissions allow`)'
@@ -53,7 +53,7 @@ def judge(request: PolicyRequest, situation: Situation) -> Verdict:
 
 
 def acts(request: PolicyRequest) -> bool:
-    """Whether *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
+    """True if *request* is for more than looking, so that standing permissions for it want a trusted workspace."""
     return request.kind != "read" and (request.command is not None or request.tool not in READING)
 
 
@@ -82,8 +82,8 @@ def _judged(request: PolicyRequest, found: Seen, situation: Situation) -> Verdic
 
 
 def opens(path: str, tool: str, situation: Situation) -> bool:
-    """Whether a rule of the user's allows *path*, which is outside the workspace."""
-    subject = Subject(agent=situation.agent, tool=tool, path=path)
+    """True if a rule of the user's allows *path*, which is outside the workspace."""
+    subject = PolicySubject(agent=situation.agent, tool=tool, path=path)
     found = _last(subject, situation)
     return found is not None and found.rule.action != "deny" and bool(found.rule.path)
 
@@ -99,8 +99,7 @@ _FLOORS = {
 }
 
 
-def _stopping(subject: Subject, situation: Situation) -> _Said | None:
-    """What a rule says against a command that reaches the file *subject*."""
+def _stopping(subject: PolicySubject, situation: Situation) -> _Said | None:
     folder = msgspec.structs.replace(subject, inside=f"{subject.inside}/") if subject.inside is not None else subject
 
     def about(each: InForce) -> bool:
@@ -116,11 +115,10 @@ def _stopping(subject: Subject, situation: Situation) -> _Said | None:
 
 
 def _standing_counts(request: PolicyRequest, situation: Situation) -> bool:
-    """Whether what the user's settings allow, wherever it may be, counts here."""
     return situation.trusted or not acts(request)
 
 
-def _allows_some(settings: Settings) -> bool:
+def _allows_some(settings: PolicySettings) -> bool:
     allowing = any(each.rule.action == "allow" for each in settings.rules)
     return allowing or bool(settings.bypass) or bool(loosening(settings))
 
@@ -133,13 +131,13 @@ def _distrusted(verdict: Verdict, situation: Situation) -> Verdict:
     return msgspec.structs.replace(verdict, reason=_UNTRUSTED, risk=risk, distrusted=True)
 
 
-def _last(subject: Subject, situation: Situation, *, standing: bool = True) -> InForce | None:
+def _last(subject: PolicySubject, situation: Situation, *, standing: bool = True) -> InForce | None:
     user = situation.user.rules
     rules = (*(user if standing else (each for each in user if each.rule.action != "allow")), *situation.grants)
     return next((each for each in reversed(rules) if matches(each.rule, subject)), None)
 
 
-def _about(subject: Subject, request: PolicyRequest, situation: Situation) -> _Said:
+def _about(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> _Said:
     said = _default(request, situation)
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     if found is not None and not (situation.mode == "deny" and said.outcome == "deny"):
@@ -155,7 +153,7 @@ def _about(subject: Subject, request: PolicyRequest, situation: Situation) -> _S
     return said
 
 
-def _hidden_denial(subject: Subject, said: _Said, situation: Situation) -> InForce | None:
+def _hidden_denial(subject: PolicySubject, said: _Said, situation: Situation) -> InForce | None:
     """The rule that denies a command which *subject*, that is allowed, could hide: a name that is computed, code.
 
     A rule that allows by naming commands was written for this one, so it counts.
@@ -219,8 +217,8 @@ def _floor(request: PolicyRequest, found: Seen, said: list[_Said], situation: Si
     return None
 
 
-def _opened(subject: Subject, request: PolicyRequest, situation: Situation) -> bool:
-    """Whether a rule of the user's allows a file outside the workspace that a command names."""
+def _opened(subject: PolicySubject, request: PolicyRequest, situation: Situation) -> bool:
+    """True if a rule of the user's allows a file outside the workspace that a command names."""
     found = _last(subject, situation, standing=_standing_counts(request, situation))
     return found is not None and found.rule.action == "allow" and bool(found.rule.path)
 
@@ -249,7 +247,6 @@ def _why(verdict: Verdict) -> str:
 
 
 def _hint(verdict: Verdict) -> str:
-    """What to do about a denial where nobody is there."""
     if verdict.floor is not None or verdict.rule is not None:
         return f"{NOBODY}; run it yourself, or in an open notebook"
     return HEADLESS

@@ -14,20 +14,20 @@ _MOST = 256
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Whether *pattern* covers *path*; case does not matter, as on the file systems where it does not."""
+    """True if *pattern* covers *path*; case does not matter, as on the file systems where it does not."""
     if pattern.startswith("!"):
         return not path_matches(pattern[1:], path)
     return any(_path_regex(each).fullmatch(path) is not None for each in _alternatives(pattern))
 
 
 def any_path_matches(patterns: tuple[str, ...], path: str) -> bool:
-    """Whether one of *patterns* covers *path*, as :func:`path_matches` says of each, in one search for all of them."""
+    """True if one of *patterns* covers *path*, as :func:`path_matches` says of each, in one search for all of them."""
     together, turned = _together(patterns)
     return together.fullmatch(path) is not None or any(path_matches(each, path) for each in turned)
 
 
 def command_matches(pattern: str, command: str) -> bool:
-    r"""Whether *pattern* covers the command line *command*.
+    r"""True if *pattern* covers the command line *command*.
 
     ``*`` stands for anything, a backslash takes the next character as it is, and a last `` *`` may be missing.
     """
@@ -92,7 +92,7 @@ def _literals(pattern: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _covers(literals: tuple[str, ...], command: str) -> bool:
-    """Whether *command* is *literals* with anything between them.
+    """True if *command* is *literals* with anything between them.
 
     The leftmost place of each is enough to look at, so the time grows with the length of the command alone. A regular
     expression would try the others too.

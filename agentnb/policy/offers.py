@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.policy.glob import escaped
-from agentnb.policy.rules import Rule, Scope
+from agentnb.policy.rules import AccessRule, Scope
 from agentnb.policy.severity import Severity, rank
 from agentnb.policy.shell.split import split_words
 from agentnb.policy.trust import shown
@@ -54,7 +54,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
     scope: Scope
     label: str
-    rule: Rule
+    rule: AccessRule
     trusted: Path | None = None
 
 
@@ -62,7 +62,7 @@ class SimilarRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that allows a request and similar ones: the widest answer that a card may offer."""
 
     words: str
-    rule: Rule
+    rule: AccessRule
     lasting: bool = True
 
 
@@ -78,7 +78,7 @@ def similar_rule(request: PolicyRequest, verdict: Verdict, agent: str) -> Simila
     if words is None and request.kind != "cell":
         return None
     path = ("**",) if request.files else ()
-    rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=path)
+    rule = AccessRule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=path)
     return SimilarRule(words=words or "cell edits", rule=rule, lasting=verdict.source != "project")
 
 
@@ -100,7 +100,7 @@ def _exactly(request: PolicyRequest, agent: str) -> SimilarRule | None:
     path = request.files[0]
     if any(char in path for char in "*?[]{}!"):
         return None
-    rule = Rule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=(path,), sensitive=True)
+    rule = AccessRule(action="allow", agent=(escaped(agent),), tool=(request.tool,), path=(path,), sensitive=True)
     verb = "reading" if request.tool == "read" else "changing"
     return SimilarRule(words=f"{verb} {_short(path.rpartition('/')[2])}", rule=rule, lasting=False)
 
@@ -112,7 +112,7 @@ def _commands(command: str, verdict: Verdict, agent: str) -> SimilarRule:
     )
     patterns = [escaped(unit) if exact else _pattern(unit) for unit in units]
     severity: Severity = max((*(subject.severity for subject in verdict.subjects), "low"), key=rank)
-    rule = Rule(
+    rule = AccessRule(
         action="allow",
         agent=(escaped(agent),),
         tool=(verdict.subjects[0].tool,),

@@ -9,8 +9,7 @@ import msgspec
 
 from agentnb.credentials import Credentials
 from agentnb.policy.commands.variables import decides
-from agentnb.policy.programs import script_of
-from agentnb.policy.shell.split import split_words
+from agentnb.policy.shell.split import script_of, split_words
 from agentnb.state import ToolCallCell, ToolContent, ToolDiffContent
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.command is None else f"{self.prefix}{self.command}"
 
     def covered_by(self, asked: PolicyRequest) -> bool:
-        """Whether this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
+        """True if this is plainly what the agent had leave for when it asked for *asked*: the same, done the same way.
 
         A command in the same folder; the reading of a file; of a file that is written, the very change that was shown;
         the same code for the kernel; a cell that is changed by the same call.
@@ -102,7 +101,7 @@ class PolicyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return same and self.path == asked.path and deciding[0] == deciding[1]
 
     def _same_change(self, asked: PolicyRequest) -> bool:
-        """Whether what is written is what the file holds with the change in it that *asked* showed."""
+        """True if what is written is what the file holds with the change in it that *asked* showed."""
         written = [each for each in diffs(self.preview) if each.path == self.path]
         shown = [each for each in diffs(asked.preview) if each.path == self.path]
         return bool(shown and written) and _unix(written[-1].new_text) in _results(written[-1].old_text or "", shown)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import re
+import shlex
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from agentnb.policy.commands.plain import plainer
+from agentnb.policy.commands.names import program_name
 from agentnb.policy.glob import command_matches, path_matches
 from agentnb.policy.severity import Severity, rank
+from agentnb.policy.shell.split import split_words
 
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
 Scope: TypeAlias = Literal["once", "turn", "session", "always"]
@@ -17,7 +21,7 @@ Source: TypeAlias = Literal["default", "user", "project", "session", "turn"]
 STRICTNESS: dict[Outcome, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AccessRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule; what it does not say it does not care about."""
 
     action: Outcome
@@ -43,12 +47,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class InForce(msgspec.Struct, frozen=True):
     """A rule and where it comes from."""
 
-    rule: Rule
+    rule: AccessRule
     source: Source
     where: str = ""
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class PolicySubject(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to be decided: a file, one command of a line, or a tool as such."""
 
     agent: str
@@ -64,12 +68,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outside(self) -> bool:
-        """Whether it is a file outside the workspace."""
+        """True if it is a file outside the workspace."""
         return self.path is not None and self.inside is None
 
 
-def matches(rule: Rule, subject: Subject) -> bool:
-    """Whether *rule* speaks about *subject*."""
+def matches(rule: AccessRule, subject: PolicySubject) -> bool:
+    """True if *rule* speaks about *subject*."""
     if rule.agent and not any(command_matches(each, subject.agent) for each in rule.agent):
         return False
     tools = (subject.tool,) if rule.action == "allow" else (subject.tool, *subject.also)
@@ -82,21 +86,21 @@ def matches(rule: Rule, subject: Subject) -> bool:
     return rule.action != "allow" or _reaches(rule, subject)
 
 
-def _lines(rule: Rule, subject: Subject) -> tuple[str, ...]:
+def _lines(rule: AccessRule, subject: PolicySubject) -> tuple[str, ...]:
     """The command as it is written; for a rule that stops, also what it comes to."""
     if subject.command is None:
         return ()
     return (subject.command,) if rule.action == "allow" else (subject.command, *plainer(subject.command))
 
 
-def _reaches(rule: Rule, subject: Subject) -> bool:
-    """Whether an ``allow`` reaches as far as *subject*."""
+def _reaches(rule: AccessRule, subject: PolicySubject) -> bool:
+    """True if an ``allow`` reaches as far as *subject*."""
     if rank(subject.severity) > rank(rule.severity) and not (rule.sensitive and subject.sensitive):
         return False
     return not subject.outside or any(_absolute(pattern) for pattern in rule.path)
 
 
-def _covers(pattern: str, subject: Subject) -> bool:
+def _covers(pattern: str, subject: PolicySubject) -> bool:
     if subject.path is None:
         return False
     if _absolute(pattern):
@@ -106,3 +110,38 @@ def _covers(pattern: str, subject: Subject) -> bool:
 
 def _absolute(pattern: str) -> bool:
     return pattern.lstrip("!").startswith("/")
+
+
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+
+
+@functools.lru_cache(512)
+def plainer(unit: str) -> tuple[str, ...]:
+    """Plainer spellings of the command *unit*, for rules that ask or deny.
+
+    An option before the verb may take the word behind it or not: both are spelled.
+    """
+    try:
+        words = split_words(unit)
+    except ValueError:
+        words = unit.split()
+    while words and _ASSIGNS.fullmatch(words[0]):
+        words = words[1:]
+    if not words:
+        return ()
+    program, arguments = program_name(words[0]), words[1:]
+    found = [arguments, _behind(arguments, taking=False), _behind(arguments, taking=True)]
+    return tuple(dict.fromkeys(" ".join([program, *map(_quoted, each)]) for each in found))
+
+
+def _behind(words: list[str], *, taking: bool) -> list[str]:
+    """*words* from the first that is no option; *taking*: where each option takes the next word."""
+    at = 0
+    while at < len(words) and words[at].startswith(("-", "+")):
+        alone = not taking or "=" in words[at] or words[at].startswith(("--no-", "+")) or words[at] in {"-p", "-P"}
+        at += 1 if alone else 2
+    return words[at:]
+
+
+def _quoted(word: str) -> str:
+    return word if "$" in word or "*" in word or word in {">", ">>", ">|"} else shlex.quote(word)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from agentnb.policy.glob import any_path_matches, path_matches
-from agentnb.policy.severity import Finding, Severity
+from agentnb.policy.severity import Risk, Severity
 
 Patterns: TypeAlias = Mapping[str, bool]
 """Path patterns, in order: whether what they match is sensitive."""
@@ -113,7 +113,7 @@ def sensitive_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
 
 
 def holds_secrets(path: str) -> bool:
-    """Whether what stands in *path* is likely a secret, so that reading it matters as well."""
+    """True if what stands in *path* is likely a secret, so that reading it matters as well."""
     shown = spelled(path)
     return any_path_matches(_HOLD_SECRETS, shown) and not any_path_matches(_HOLD_NONE, shown)
 
@@ -124,7 +124,7 @@ def secret_pattern(path: str, patterns: Patterns = SENSITIVE) -> str | None:
     return pattern if pattern is not None and (pattern not in SENSITIVE or holds_secrets(path)) else None
 
 
-def rate_file(path: str, patterns: Patterns, about: str) -> Finding:
+def rate_file(path: str, patterns: Patterns, about: str) -> Risk:
     """How bad a change of *path* can be; *about* says what it is, where it is nothing worse."""
     if any_path_matches((*_SECRETS, "**/authorized_keys"), spelled(path)):
         severity: Severity = "critical"
@@ -134,5 +134,5 @@ def rate_file(path: str, patterns: Patterns, about: str) -> Finding:
         severity = "medium"
     pattern = sensitive_pattern(path, patterns)
     if pattern is not None:
-        return Finding("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
-    return Finding(severity, about)
+        return Risk("high" if severity == "medium" else severity, f"A sensitive file: it matches {pattern}.")
+    return Risk(severity, about)

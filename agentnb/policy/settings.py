@@ -18,7 +18,7 @@ from agentnb.agent.confinement_choice import Confining, checked_confining
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import home
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, Key
-from agentnb.policy.rules import InForce, Rule
+from agentnb.policy.rules import AccessRule, InForce
 from agentnb.toml_file import parsed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ CellReview: TypeAlias = Literal["first", "after"]
 """When the user reviews a change of a notebook's cell: before it is made, or afterwards."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The contents of one policy file."""
 
     rules: tuple[InForce, ...] = ()
@@ -42,22 +42,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
-def load(path: Path, source: Source) -> Settings:
+def load(path: Path, source: Source) -> PolicySettings:
     """Read the policy file *path*; a missing one says nothing, a bad one says why in ``problem``."""
     try:
         text = path.read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return Settings()
+        return PolicySettings()
     except (OSError, UnicodeDecodeError) as error:
-        return Settings(problem=f"The policy file {path} cannot be read: {error}. Until it can, everything asks.")
+        return PolicySettings(problem=f"The policy file {path} cannot be read: {error}. Until it can, everything asks.")
     try:
         settings = parse(text, str(path), source)
     except PolicyError as error:
-        return Settings(problem=f"{error} Until then everything asks.")
+        return PolicySettings(problem=f"{error} Until then everything asks.")
     return tightened(settings, str(path)) if source == "project" else settings
 
 
-def parse(text: str, name: str, source: Source = "user") -> Settings:
+def parse(text: str, name: str, source: Source = "user") -> PolicySettings:
     r"""Read the *text* of the policy file called *name*."""
     try:
         data = parsed(text)
@@ -65,7 +65,7 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
         raise PolicyError(f"{name} is not TOML: {error}.", hint="Correct that line.") from error
     reader = _Reader(text, name, source)
     reader.known(data, (*TABLES, *(key.name for key in FILE_KEYS)), "")
-    return Settings(
+    return PolicySettings(
         rules=tuple(reader.rule(number, each) for number, each in enumerate(reader.listed(data), 1)),
         bypass=frozenset(reader.bypass(agents := reader.agents(data.get("agents", {})))),
         confine=reader.confine(agents),
@@ -75,7 +75,7 @@ def parse(text: str, name: str, source: Source = "user") -> Settings:
     )
 
 
-def tightened(settings: Settings, name: str) -> Settings:
+def tightened(settings: PolicySettings, name: str) -> PolicySettings:
     """What is left of a project's *settings*: a repository may tighten, never loosen."""
     rules = tuple(each for each in settings.rules if each.rule.action != "allow")
     sensitive = tuple(each for each in settings.sensitive if each[1])
@@ -92,10 +92,10 @@ def tightened(settings: Settings, name: str) -> Settings:
     )
     confine = {agent: said for agent, said in settings.confine.items() if said is not False}
     kept = {key.name: getattr(settings, key.name) for key in FILE_KEYS if key.name not in loosened}
-    return Settings(rules=rules, confine=confine, sensitive=sensitive, warnings=warnings, **kept)
+    return PolicySettings(rules=rules, confine=confine, sensitive=sensitive, warnings=warnings, **kept)
 
 
-def loosening(settings: Settings) -> list[str]:
+def loosening(settings: PolicySettings) -> list[str]:
     """The keys of a file whose values loosen the policy."""
     return [key.name for key in FILE_KEYS if key.loosest and getattr(settings, key.name) == key.loosest]
 
@@ -126,7 +126,7 @@ class _Reader:
         self.known(data, tuple(key.name for key in RULE_KEYS), table)
         fields = {key.name: self.value(key, data, table) for key in RULE_KEYS}
         fields["path"] = tuple(_home(each) for each in fields["path"])
-        return InForce(Rule(**fields), self._source, f"{self._name} {table}")
+        return InForce(AccessRule(**fields), self._source, f"{self._name} {table}")
 
     def value(self, key: Key, data: dict[str, Any], table: str = "") -> Any:
         """The value of *key* in *data*, checked."""

@@ -19,7 +19,7 @@ _CHANGES = SEVERITIES.index("medium")
 _MOST_TOLD = 3
 
 
-class Finding(NamedTuple):
+class Risk(NamedTuple):
     """One thing to say about a command or a file."""
 
     severity: Severity
@@ -31,22 +31,22 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-def worst(findings: Iterable[Finding]) -> Finding | None:
+def worst(findings: Iterable[Risk]) -> Risk | None:
     """The worst of *findings*; of equals the first that takes something away, else the first; None of none."""
     return max(findings, key=_badness, default=None)
 
 
-def together(findings: Iterable[Finding]) -> Finding | None:
+def together(findings: Iterable[Risk]) -> Risk | None:
     """*findings* as one: the worst, and up to two others that change something, the worse ones first.
 
     Example:
-        >>> together([Finding("medium", "Writes to a."), Finding("medium", "Deletes files."), Finding("low", "Looks.")])
-        Finding(severity='medium', reason='Deletes files. Writes to a.')
+        >>> together([Risk("medium", "Writes to a."), Risk("medium", "Deletes files."), Risk("low", "Looks.")])
+        Risk(severity='medium', reason='Deletes files. Writes to a.')
     """
     ordered = sorted(findings, key=_badness, reverse=True)
     reasons = dict.fromkeys(each.reason for each in ordered if each is ordered[0] or rank(each.severity) >= _CHANGES)
-    return Finding(ordered[0].severity, " ".join(list(reasons)[:_MOST_TOLD])) if ordered else None
+    return Risk(ordered[0].severity, " ".join(list(reasons)[:_MOST_TOLD])) if ordered else None
 
 
-def _badness(finding: Finding) -> tuple[int, bool]:
+def _badness(finding: Risk) -> tuple[int, bool]:
     return rank(finding.severity), finding.reason.startswith(_TAKES_AWAY)

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from agentnb.policy.places import own_patterns
-from agentnb.policy.rules import InForce, Outcome, Source, Subject
+from agentnb.policy.rules import InForce, Outcome, PolicySubject, Source
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.settings import CellReview, Settings
+from agentnb.policy.settings import CellReview, PolicySettings
 from agentnb.policy.severity import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentnb.policy.sensitive import Patterns
+    from agentnb.state import ConfirmationOption
 
 Mode: TypeAlias = Literal["ask", "allow", "deny"]
 """A session's mode: ask the user, allow what no floor holds, deny everything."""
@@ -32,8 +35,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     attached: bool = True
     root: PurePath = PurePath("/")
     directories: tuple[PurePath, ...] = ()
-    user: Settings = Settings()
-    project: Settings = Settings()
+    user: PolicySettings = PolicySettings()
+    project: PolicySettings = PolicySettings()
     grants: tuple[InForce, ...] = ()
     headless: Literal["allow", "deny"] | None = None
     cell_review: CellReview | None = None
@@ -71,5 +74,24 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rule: str | None = None
     source: Source = "default"
     floor: str | None = None
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[PolicySubject, ...] = ()
     distrusted: bool = False
+
+
+__all__ = ["Mode", "choose_option"]
+
+_PREFERRED = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
+
+
+def choose_option(options: Sequence[ConfirmationOption], *, allow: bool) -> ConfirmationOption | None:
+    """The narrowest of *options* that allows (or denies), or None if there is none.
+
+    A denial is always one of the agent's own options: ``cancelled`` would tell the agent that the turn is over. Where
+    there is none to deny, the caller can only cancel; where there is none to allow, the answer is a denial.
+    """
+    side = "approve" if allow else "deny"
+    for kind in _PREFERRED[allow]:
+        for option in options:
+            if option.option_kind == kind:
+                return option
+    return next((option for option in options if option.kind == side), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.errors import PolicyError, UsageError
 from agentnb.policy.keys import RULE_KEYS
 from agentnb.policy.places import PROJECT, user_policy
-from agentnb.policy.settings import Settings, load, parse
+from agentnb.policy.settings import PolicySettings, load, parse
 from agentnb.policy.trust import trusting, with_folder, without_folder
 from agentnb.toml_file import (
     ChangedMeanwhile,
@@ -25,7 +25,7 @@ from agentnb.toml_file import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agentnb.policy.rules import Rule, Source
+    from agentnb.policy.rules import AccessRule, Source
 
 _HEAD = "# What agents may do; see docs/reference/policy.md of agentnb. The last rule that matches wins.\n"
 
@@ -35,7 +35,7 @@ class PolicyFiles:
 
     def __init__(self, user: Path | None = None) -> None:
         self._user = user
-        self._read: dict[tuple[Path, str], tuple[tuple[int, ...] | None, Settings]] = {}
+        self._read: dict[tuple[Path, str], tuple[tuple[int, ...] | None, PolicySettings]] = {}
 
     @property
     def user_path(self) -> Path:
@@ -43,19 +43,19 @@ class PolicyFiles:
         return self._user or user_policy()
 
     @property
-    def user(self) -> Settings:
+    def user(self) -> PolicySettings:
         """What the user's file says now."""
         return self._load(self.user_path, "user")
 
-    def project(self, workspace: Path) -> Settings:
+    def project(self, workspace: Path) -> PolicySettings:
         """What the file of the project in *workspace* says now."""
         return self._load(workspace / PROJECT, "project")
 
     def trusts(self, workspace: Path) -> bool:
-        """Whether the user trusts the folder *workspace*, or one that it is in."""
+        """True if the user trusts the folder *workspace*, or one that it is in."""
         return trusting(self.user.trusted, workspace) is not None
 
-    def remember(self, rule: Rule, *, trusted: Path | None = None) -> Path:
+    def remember(self, rule: AccessRule, *, trusted: Path | None = None) -> Path:
         """Add *rule* to the end of the user's file, whole or not at all."""
 
         def added(before: str) -> str:
@@ -124,7 +124,7 @@ class PolicyFiles:
             raise PolicyError(f"{path} could not be changed: {error}.", hint=hint) from error
         return path
 
-    def _load(self, path: Path, source: Source) -> Settings:
+    def _load(self, path: Path, source: Source) -> PolicySettings:
         state = _state(path)
         known = self._read.get((path, source))
         if known is None or known[0] != state:
@@ -151,6 +151,6 @@ def _trusting(text: str, folder: Path) -> str:
     return with_folder(text, toml_text(os.path.realpath(folder)), _trusted)
 
 
-def _toml(rule: Rule) -> str:
+def _toml(rule: AccessRule) -> str:
     said = {key.name: getattr(rule, key.name) for key in RULE_KEYS if getattr(rule, key.name) != key.default}
     return "\n".join(["[[rule]]", *(f"{name} = {toml_value(value)}" for name, value in said.items()), ""])

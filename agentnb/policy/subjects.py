@@ -9,11 +9,11 @@ import msgspec
 
 from agentnb.policy.command_targets import CommandTarget, command_targets, is_harmless_to_read
 from agentnb.policy.commands.code import rate_code
-from agentnb.policy.commands.paths import Place
+from agentnb.policy.commands.paths import NamedPath
 from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.rules import Subject
+from agentnb.policy.rules import PolicySubject
 from agentnb.policy.sensitive import rate_file, secret_pattern, sensitive_pattern
-from agentnb.policy.severity import Finding, together, worst
+from agentnb.policy.severity import Risk, together, worst
 
 if TYPE_CHECKING:
     from agentnb.policy.request import PolicyRequest
@@ -29,10 +29,10 @@ _CELLS = "Changes cells of a notebook in your workspace."
 class Seen(msgspec.Struct, frozen=True):
     """The subjects of a request, and how bad it can be."""
 
-    subjects: tuple[Subject, ...]
-    risk: Finding
+    subjects: tuple[PolicySubject, ...]
+    risk: Risk
     readable: bool = True
-    files: tuple[Subject, ...] = ()
+    files: tuple[PolicySubject, ...] = ()
 
 
 def seen(request: PolicyRequest, situation: Situation) -> Seen:
@@ -45,11 +45,11 @@ def seen(request: PolicyRequest, situation: Situation) -> Seen:
     about = _CELLS if request.kind == "cell" else _FILE  # an agent that calls a file a cell changes a file
     found = [_file(path, request.tool, situation, about) for path in request.files]
     if found:
-        risk = together(finding for _, finding in found) or Finding("none", "")
+        risk = together(finding for _, finding in found) or Risk("none", "")
         return Seen(tuple(subject for subject, _ in found), risk)
-    risk = Finding("low", "Only looks.") if request.tool in READING else Finding("medium", "Does what its title says.")
+    risk = Risk("low", "Only looks.") if request.tool in READING else Risk("medium", "Does what its title says.")
     if request.vague:
-        risk = Finding("high", "Doesn't say what it would do.")
+        risk = Risk("high", "Doesn't say what it would do.")
     return Seen((_subject(request, situation, severity=risk.severity),), risk)
 
 
@@ -60,9 +60,9 @@ def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen
     looks = request.asked in READING
     places = [*command_targets(rating.places, cwd), *(CommandTarget(path, writes=not looks) for path in request.files)]
     if request.kind == "permission":
-        places += command_targets([Place(".")], cwd)
+        places += command_targets([NamedPath(".")], cwd)
     found = [_subject_of_target(each, request, situation) for each in places]
-    known = Finding(rating.severity, rating.reason or "Runs a command that only looks.")
+    known = Risk(rating.severity, rating.reason or "Runs a command that only looks.")
     risk = together((known, *(finding for _, finding in found))) or known
     sensitive = rating.sensitive is not None or any(subject.sensitive for subject, _ in found)
     units = tuple(
@@ -72,48 +72,50 @@ def _command(request: PolicyRequest, command: str, situation: Situation) -> Seen
     return Seen(units, risk, rating.readable, tuple(subject for subject, _ in found))
 
 
-def _subject(request: PolicyRequest, situation: Situation, **fields: Any) -> Subject:
+def _subject(request: PolicyRequest, situation: Situation, **fields: Any) -> PolicySubject:
     also = (request.asked,) if request.asked is not None and request.asked != request.tool else ()
-    return Subject(agent=situation.agent, tool=request.tool, also=also, **fields)
+    return PolicySubject(agent=situation.agent, tool=request.tool, also=also, **fields)
 
 
-def _subject_of_target(place: CommandTarget, request: PolicyRequest, situation: Situation) -> tuple[Subject, Finding]:
+def _subject_of_target(
+    place: CommandTarget, request: PolicyRequest, situation: Situation
+) -> tuple[PolicySubject, Risk]:
     tool = "edit" if place.writes else "read"
     subject, finding = _file(place.path, tool, situation)
     if not place.known:
         subject, finding = msgspec.structs.replace(subject, inside=None), _outside(place.path)
     elif subject.outside and not place.writes and (place.lists or is_harmless_to_read(place.path)):
-        subject, finding = msgspec.structs.replace(subject, free=True), Finding("none", "")
+        subject, finding = msgspec.structs.replace(subject, free=True), Risk("none", "")
     if not subject.outside and not subject.sensitive:
-        finding = Finding("none", "")
+        finding = Risk("none", "")
     return msgspec.structs.replace(subject, also=(request.tool,)), finding
 
 
-def _file(path: str, tool: str, situation: Situation, about: str = _FILE) -> tuple[Subject, Finding]:
+def _file(path: str, tool: str, situation: Situation, about: str = _FILE) -> tuple[PolicySubject, Risk]:
     inside, patterns = _inside(path, (situation.root, *situation.directories)), situation.patterns
     named = path if inside is None else inside
     pattern = sensitive_pattern(named, patterns)
     if tool in READING:
         sensitive = secret_pattern(named, patterns) is not None
         finding = (
-            Finding("high", f"Reads a sensitive file: it matches {pattern}.")
+            Risk("high", f"Reads a sensitive file: it matches {pattern}.")
             if sensitive
-            else Finding("low", "Reads a file.")
+            else Risk("low", "Reads a file.")
         )
     else:
         sensitive, finding = pattern is not None, rate_file(named, patterns, about)
         if finding.severity == "critical":  # files can be brought back; critical is for what cannot
-            finding = Finding("high", finding.reason)
+            finding = Risk("high", finding.reason)
     if inside is None:
         finding = worst((_outside(path), finding)) or finding
-    subject = Subject(
+    subject = PolicySubject(
         agent=situation.agent, tool=tool, path=path, inside=inside, severity=finding.severity, sensitive=sensitive
     )
     return subject, finding
 
 
-def _outside(path: str) -> Finding:
-    return Finding("high", f"Outside the workspace: {path}.")
+def _outside(path: str) -> Risk:
+    return Risk("high", f"Outside the workspace: {path}.")
 
 
 def _inside(path: str, roots: tuple[PurePath, ...]) -> str | None:

@@ -26,7 +26,7 @@ def real_path(base: str, path: str) -> str:
         return os.path.normpath(joined)
 
 
-class Workspace:
+class WorkspaceBoundary:
     """A folder, its additional directories, and everything below them."""
 
     def __init__(self, root: Path, directories: Iterable[str | Path] = ()) -> None:
@@ -47,7 +47,7 @@ class Workspace:
         return real
 
     def holds(self, real: Path) -> bool:
-        """Whether *real*, a path without links, is in the workspace."""
+        """True if *real*, a path without links, is in the workspace."""
         return self.root_of(real) is not None
 
     def root_of(self, real: Path) -> Path | None:

@@ -18,7 +18,7 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest
 from agentnb.acp.peer import Peer
 from agentnb.agent.catalog import AgentSpec
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import Action, ChatState, ChatTurnStarted, Message, MessageOrigin, reduce_chat
 from tests.benchmarks.row import Row
@@ -104,7 +104,7 @@ async def routed(chunks: int) -> float:
     return took
 
 
-async def reduced(chunks: int, spawn: Any = AgentProcess.spawn) -> float:
+async def reduced(chunks: int, spawn: Any = SpawnedAgent.spawn) -> float:
     """Seconds for *chunks* to be in the state."""
     agent = await Agent.launch(SPEC, cwd=Path.cwd(), spawn=spawn)
     listener = Reducing()

@@ -16,7 +16,7 @@ import psutil
 
 from agentnb.agent.catalog import custom
 from agentnb.agent.confinement import Confine, way_here
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from tests.benchmarks.row import Row
 
 SIZES = {"10 MB": 10 * 1024**2, "1 GB": 1024**3, "8 GB": 8 * 1024**3}
@@ -95,7 +95,7 @@ async def _start(folder: Path, confine: Confine | None) -> float:
     told = asyncio.Event()
     begun = time.perf_counter()
     spec = custom(["/bin/sh", "-c", "echo ready; read line"], name="ready")
-    process = await AgentProcess.spawn(spec, folder, confine=confine, on_output=lambda _: told.set())
+    process = await SpawnedAgent.spawn(spec, folder, confine=confine, on_output=lambda _: told.set())
     await asyncio.wait_for(told.wait(), 60)
     taken = (time.perf_counter() - begun) * 1000
     await process.stop()

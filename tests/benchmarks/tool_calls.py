@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import Any
 
-from agentnb.acp.permission import PermissionQuestion
+from agentnb.acp.permission import AcpPermissionRequest
 from agentnb.acp.sessions import deliver
 from agentnb.host.intents import FROM_PYTHON, carry_out
 from agentnb.state import ChatToolCallConfirmed, SessionStatus
@@ -74,7 +74,7 @@ async def _asked(requests: int) -> float:
             "rawInput": {"command": "make"},
         }
         began = time.process_time()
-        question = PermissionQuestion({"toolCall": call, "options": OPTIONS})
+        question = AcpPermissionRequest({"toolCall": call, "options": OPTIONS})
         asking = asyncio.ensure_future(conversation.permissions.request(question))
         for _ in range(STEPS):
             await asyncio.sleep(0)  # until it waits for the answer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentnb.agent.catalog import AgentSpec
-from agentnb.agent.process import RING, TAIL_CHARACTERS, AgentProcess
+from agentnb.agent.process import RING, TAIL_CHARACTERS, SpawnedAgent
 from agentnb.credentials import Credentials, logger
 from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.plugins.export.documents import FORMS, exported
@@ -30,8 +30,8 @@ def audited(words: str, folder: Path) -> str:
     return log.path.read_text(encoding="utf-8")
 
 
-def process(words: str, **env: str) -> AgentProcess:
-    started = AgentProcess(AgentSpec(name="a", title="A", command=("a",)), env)
+def process(words: str, **env: str) -> SpawnedAgent:
+    started = SpawnedAgent(AgentSpec(name="a", title="A", command=("a",)), env)
     started.keep_stderr(words.encode())
     return started
 

@@ -22,14 +22,13 @@ from agentnb.kernel.code_runner import NotebookCell
 from agentnb.policy.command_targets import command_targets
 from agentnb.policy.commands.code import rate_code
 from agentnb.policy.commands.disguise import insides
-from agentnb.policy.commands.mentions import named, secret
-from agentnb.policy.commands.paths import Place
-from agentnb.policy.commands.plain import plainer
+from agentnb.policy.commands.paths import NamedPath, named, secret
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.glob import any_path_matches, command_matches, path_matches
+from agentnb.policy.rules import plainer
 from agentnb.policy.sensitive import SENSITIVE
 from agentnb.policy.shell.words import MOST_WORDS
-from agentnb.policy.workspace import Workspace, real_path
+from agentnb.policy.workspace import WorkspaceBoundary, real_path
 from agentnb.state import ToolCallDetails, ToolCallRun, ToolCallStreamingState, ToolTextContent
 from tests.unit.ipython.test_transcript import tool, turn
 from tests.unit.linear import MORE_UNITS, UNITS, beginnings, expressions, growth, is_linear, searching
@@ -114,7 +113,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "path_matches": lambda text: path_matches("**/{a,b}*c", text),
     "any_path_matches": lambda text: any_path_matches(tuple(SENSITIVE), text),
     "titles": titles,
-    "command_targets": lambda text: command_targets([Place(text)], "/"),
+    "command_targets": lambda text: command_targets([NamedPath(text)], "/"),
     "permission_request": permission_request,
     "changes": changes,
     "comparison": lambda text: diff(text.split("\n"), f"y\n{text[::-1]}".split("\n")),
@@ -198,5 +197,5 @@ def test_a_document_of_many_words_is_read() -> None:
 def test_a_path_that_is_too_long_is_not_followed(unit: str) -> None:
     """Each folder in it would be looked at, with all that stands before it: a megabyte of them took minutes."""
     with pytest.raises(OutsideWorkspace, match="no more than 4,096 can be opened"):
-        Workspace(Path("/nowhere")).follow(unit * 100_000)
+        WorkspaceBoundary(Path("/nowhere")).follow(unit * 100_000)
     assert real_path("/nowhere", f"b/{unit * 100_000}").startswith("/")

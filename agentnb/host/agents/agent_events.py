@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentnb.acp.listener import Unsaved
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.errors import AgentnbError
     from agentnb.host.agents.extensions import Extensions
     from agentnb.host.channels import SessionChannels
@@ -39,7 +39,7 @@ _CALL_SEEN = (ChatToolCallStart, ChatToolCallReady, XToolCallDetailsChanged)
 
 
 class AgentEvents:
-    """Listens to one session's agent (:class:`agentnb.acp.listener.Listener`)."""
+    """Listens to one session's agent (:class:`agentnb.acp.listener.SessionListener`)."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class AgentEvents:
         values = raw.values() if isinstance(raw, dict) else (raw,)
         return "\n".join([*pieces, *(each for each in values if isinstance(each, str))])
 
-    async def permission(self, question: PermissionQuestion) -> str | None:
+    async def permission(self, question: AcpPermissionRequest) -> str | None:
         """Answer the agent's permission request."""
         self._inactivity.record_activity()
         return await self._permissions.request(question)

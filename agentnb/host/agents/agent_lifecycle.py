@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from agentnb.acp.agent import Agent
-    from agentnb.acp.listener import Listener
+    from agentnb.acp.listener import SessionListener
     from agentnb.acp.mcp import ServedMcpServer
     from agentnb.acp.opening import SessionOpened
     from agentnb.agent.mcp import McpServer
@@ -75,7 +75,7 @@ class AgentLifecycle:
         pool: AgentPool,
         loop: HostLoop,
         login: Login,
-        listener: Listener,
+        listener: SessionListener,
         kernel_tools: ToolServer | None,
         asking: Asking,
         plugin_tools: PluginTools | None = None,
@@ -356,7 +356,7 @@ class AgentLifecycle:
             self.outcome = "resumed" if way == "resume" else "loaded"
             return old
         if self._insists:
-            agent.demand_any(*WAYS)
+            agent.demand(*WAYS)
             raise refusal or AgentError(f"{agent.name} did not open the session {request.former!r}.")
         return None
 
@@ -372,9 +372,9 @@ class AgentLifecycle:
     def look_for_refusals(self, text: str) -> None:
         """Note which accesses the confinement of the agent has refused; one sentence names all, at the turn's end."""
         agent = self.agent
-        if agent is None or not agent.confined:
+        if agent is None or agent.process is None or not agent.confined:
             return
-        for path, what in agent.refused_accesses(text):
+        for path, what in agent.process.refused_accesses(text):
             refused = f"{what} {path}"
             if refused in self.refused or len(self.refused) >= MOST_REFUSED:
                 continue
@@ -420,7 +420,8 @@ def what_holds(confined: str) -> str:
 
 def _add_refusals(error: AgentnbError, agent: Agent) -> None:
     """Say in *error*, with which the start of *agent* ended, what its confinement had refused it, if anything."""
-    if kept := kept_from(agent.refused_accesses(agent.stderr_tail)):
+    process = agent.process
+    if process is not None and (kept := kept_from(process.refused_accesses(process.stderr_tail))):
         error.args = (f"{error} {kept}",)
         error.hint = " ".join(filter(None, (error.hint, kept)))
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from agentnb.acp.agent import Agent
 from agentnb.acp.peer import PATIENCE
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.configuration.named_things import demand_launcher
 from agentnb.errors import AgentError, AgentNotFound, AuthenticationRequired
 from agentnb.host.agents.plugin_tools import allow_reading, tool_session
@@ -201,7 +201,7 @@ class AgentPool:
         """
         confine = None if is_replay else configuration.confine
         if not configuration.chain or is_replay:
-            return AgentProcess.spawn if confine is None else partial(AgentProcess.spawn, confine=confine)
+            return SpawnedAgent.spawn if confine is None else partial(SpawnedAgent.spawn, confine=confine)
         session = tool_session(
             allow_reading,
             self._environment,

@@ -64,11 +64,11 @@ def examined(conversation: Conversation) -> Health:
         tabs=pool.tabs(configuration),
         deaths=pool.history(configuration).deaths,
         silent=None if heard is None else round(now - heard, 1),
-        stray=agent.stray if agent is not None else 0,
+        stray=agent.connection.stray if agent is not None else 0,
         message=(process.message if process is not None else None) or "",
         confined="" if agent is None else agent.confined or f"no. {lifecycle.how_to_confine}",
         refused=f"{', '.join(lifecycle.refused)}. {remedy_of(lifecycle.refused)}" if lifecycle.refused else "",
-        stderr=agent.stderr_tail if agent is not None else "",
+        stderr=agent.process.stderr_tail if agent is not None and agent.process is not None else "",
     )
 
 

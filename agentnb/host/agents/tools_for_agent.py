@@ -38,7 +38,8 @@ class ToolsForAgent:
         # A replay has no program on stdio: it asks here.
         agent.served.offer(self._about.name, lambda: ToolMcpServer(caller, self._about))
         if agent.spec.mcp_transport == "http":
-            demand_loopback(agent.spec.title, reached=agent.reaches_loopback)
+            reached = agent.process is None or agent.process.reaches_loopback
+            demand_loopback(agent.spec.title, reached=reached)
             self._http_server = self._http_server or await HttpServer.started(lambda: self._recorded_server(caller))
             url, headers = self._http_server.url, self._http_server.headers
             return McpServer(name=name, transport="http", url=url, headers=headers)

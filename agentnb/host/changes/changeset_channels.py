@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentnb.changes.model import Version
+    from agentnb.changes.model import FileVersion
     from agentnb.host.changes.change_tracker import ChangeTracker
     from agentnb.host.changes.records import Item
     from agentnb.host.channels import Listener, SessionChannels
@@ -154,7 +154,7 @@ def changeset_file(item: Item, workspace: Path) -> ChangesetFile:
     )
 
 
-def _side(workspace: Path, path: str, version: Version | None) -> dict[str, Any] | None:
+def _side(workspace: Path, path: str, version: FileVersion | None) -> dict[str, Any] | None:
     if version is None:
         return None
     uri = f"{workspace.as_uri()}/{quote(path, errors='surrogateescape')}"

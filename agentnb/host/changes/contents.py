@@ -10,10 +10,10 @@ from agentnb.errors import ChangesUnavailable, ContentNotStored, FileUnavailable
 from agentnb.host.changes.notebook_cells import SUFFIX, cells_as_text
 from agentnb.host.files.workspace_files import for_page, snippet
 from agentnb.policy.sensitive import secret_pattern
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import Conflict, Version
+    from agentnb.changes.model import Conflict, FileVersion
     from agentnb.changes.store import ChangeStore
     from agentnb.errors import FilesConflict
     from agentnb.host.changes.change_tracker import ChangeTracker
@@ -70,7 +70,9 @@ async def range_for_page(
     if side == "now":
         if item.file is None:
             raise UsageError("Only files can be read as they are now.", hint="Look at the notebook.")
-        found = for_page(snippet(Workspace(tracker.workspace), item.file.path, offset=first, length=length), patterns)
+        found = for_page(
+            snippet(WorkspaceBoundary(tracker.workspace), item.file.path, offset=first, length=length), patterns
+        )
         return _content_range(found.data, found.size, first, found.data)
     content = _readable(item.name, await _content(tracker, item, after=side == "after"))
     return _content_range(content[first : first + length], len(content), first, content)
@@ -125,7 +127,7 @@ def _cells(notebook: str) -> str | None:
     return None if cells is None else cells.decode()
 
 
-def _text(store: ChangeStore, version: Version | None) -> str | None:
+def _text(store: ChangeStore, version: FileVersion | None) -> str | None:
     if version is None or version.size > LONGEST_VERSION:
         return None
     try:

@@ -16,7 +16,7 @@ from agentnb.kernel.variables.changes import NameChange
 from agentnb.state import TurnChanges
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import FileChange, Version
+    from agentnb.changes.model import FileChange, FileVersion
     from agentnb.changes.store import ChangeStore
     from agentnb.host.changes.records import By, State
 
@@ -95,7 +95,7 @@ def numbers(record: TurnRecord) -> TurnChanges:
     )
 
 
-def stored_content(store: ChangeStore, version: Version | None) -> bytes | None:
+def stored_content(store: ChangeStore, version: FileVersion | None) -> bytes | None:
     """The content of one side of a change; None where there is no such side, or its content is not stored."""
     try:
         return None if version is None else store.content(version)

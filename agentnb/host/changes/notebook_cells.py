@@ -9,7 +9,7 @@ from agentnb.errors import ContentNotStored
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from agentnb.changes.model import FileChange, Version
+    from agentnb.changes.model import FileChange, FileVersion
     from agentnb.changes.store import ChangeStore
 
 SUFFIX = ".ipynb"
@@ -45,7 +45,7 @@ def count_cell_lines(store: ChangeStore, change: FileChange) -> tuple[int | None
     return (None, None) if before is None or after is None else count_lines(before, after)
 
 
-def _side(store: ChangeStore, version: Version | None) -> bytes | None:
+def _side(store: ChangeStore, version: FileVersion | None) -> bytes | None:
     return b"" if version is None else cells_as_text(store.content(version))
 
 

@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentnb.changes import network_mounts
-from agentnb.changes.coverage import Limits, is_left_out, signature
+from agentnb.changes.coverage import SnapshotLimits, is_left_out, signature
 from agentnb.changes.store import ChangeStore
 from agentnb.changes.store_lock import StoreLock
 from agentnb.changes.temporary_folder import TemporaryFolder
@@ -212,14 +212,14 @@ class WorkspaceStore:
             young = {each.id for each in (self._snapshot,) if each is not None}
         idle = {path.stem for path in stored} - needed - young
         store = self._opened()
-        if len(idle) > (0 if at_once else MOST_IDLE) or store.size() > Limits.from_environment().store_bytes:
+        if len(idle) > (0 if at_once else MOST_IDLE) or store.size() > SnapshotLimits.from_environment().store_bytes:
             store.prune(needed | young)
 
     def _prune_without_workspace(self) -> None:
         """Nothing can be run in a folder that is gone. What no conversation needs goes whole; else it waits."""
         if self.running or any(self.records.glob("*.json")):
             return
-        with StoreLock(self.folder / "lock", seconds=Limits.from_environment().lock_seconds).held():
+        with StoreLock(self.folder / "lock", seconds=SnapshotLimits.from_environment().lock_seconds).held():
             shutil.rmtree(self.folder, ignore_errors=True)
         self._store = self._snapshot = self._times = None
 
@@ -243,7 +243,7 @@ class WorkspaceStore:
             store = ChangeStore(
                 self.folder,
                 self.workspace,
-                limits=Limits.from_environment(),
+                limits=SnapshotLimits.from_environment(),
                 is_sensitive=lambda path: secret_pattern(path, self.patterns) is not None,
                 keep_sensitive=self._keeps_sensitive,
                 own=self._own.lines,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentnb.policy.sensitive import Patterns
-    from agentnb.policy.workspace import Workspace
+    from agentnb.policy.workspace import WorkspaceBoundary
 
 ENTRIES = 1_000
 """The most entries of one folder that are listed."""
@@ -75,7 +75,7 @@ class Snippet(NamedTuple):
         return f"<{self.path}: {len(self.data):,} bytes{cut}>"
 
 
-def listed(workspace: Workspace, path: str) -> tuple[str, list[Entry], int]:
+def listed(workspace: WorkspaceBoundary, path: str) -> tuple[str, list[Entry], int]:
     """What is in a folder: its path in the workspace, its entries (folders first, by name), how many more there are."""
     with _held(workspace, path, "folder") as (named, descriptor, _), os.scandir(descriptor) as found:
         names = sorted(found, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
@@ -83,7 +83,9 @@ def listed(workspace: Workspace, path: str) -> tuple[str, list[Entry], int]:
         return named, entries, max(0, len(names) - ENTRIES)
 
 
-def snippet(workspace: Workspace, path: str, *, offset: int = 0, length: int, from_end: bool = False) -> Snippet:
+def snippet(
+    workspace: WorkspaceBoundary, path: str, *, offset: int = 0, length: int, from_end: bool = False
+) -> Snippet:
     """A piece of a file."""
     with _held(workspace, path, "file") as (named, descriptor, state):
         begin = max(0, state.st_size - length) if from_end else offset
@@ -111,7 +113,7 @@ def for_page(found: Snippet, patterns: Patterns = SENSITIVE) -> Snippet:
 
 @contextlib.contextmanager
 def _held(
-    workspace: Workspace, path: str, what: Literal["file", "folder"]
+    workspace: WorkspaceBoundary, path: str, what: Literal["file", "folder"]
 ) -> Iterator[tuple[str, int, os.stat_result]]:
     """What *path* leads to, open: its path in the workspace, a descriptor, its state."""
     real = workspace.resolve(path)
@@ -174,7 +176,7 @@ class Found(NamedTuple):
     version: str
 
 
-def place_of(workspace: Workspace, path: str, *, follow: bool = True) -> Place:
+def place_of(workspace: WorkspaceBoundary, path: str, *, follow: bool = True) -> Place:
     """Where *path* leads."""
     if follow:
         real = workspace.resolve(path)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from agentnb.clock import now_ms
 from agentnb.host.permissions.permission_request import asked_request
-from agentnb.policy.decision import choose_option
 from agentnb.policy.request import diffs
+from agentnb.policy.situation import choose_option
 from agentnb.policy.subjects import READING
 from agentnb.policy.workspace import real_path
 from agentnb.state import (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentnb.host.channels import SessionChannels
     from agentnb.policy.offers import Offer
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import Rule, Scope
+    from agentnb.policy.rules import AccessRule, Scope
     from agentnb.policy.situation import Verdict
 
 
@@ -55,11 +55,11 @@ class Question:
 class Grants:
     """The answers of one conversation that hold."""
 
-    def __init__(self, keeps: Callable[[Rule], bool]) -> None:
+    def __init__(self, keeps: Callable[[AccessRule], bool]) -> None:
         self._keeps = keeps
         self._calls: dict[str, tuple[Question, bool]] = {}
         self._kernel_calls: dict[str, PolicyRequest] = {}
-        self._wider: list[tuple[Scope, Rule]] = []
+        self._wider: list[tuple[Scope, AccessRule]] = []
 
     @property
     def in_force(self) -> tuple[InForce, ...]:
@@ -71,7 +71,7 @@ class Grants:
         session = (InForce(rule, "session") for scope, rule in held if scope != "turn")
         return (*session, *(InForce(rule, "turn") for scope, rule in held if scope == "turn"))
 
-    def take(self, rule: Rule, scope: Scope) -> None:
+    def take(self, rule: AccessRule, scope: Scope) -> None:
         """Let a wider answer hold: for the turn, the session, or for always."""
         self._wider.append((scope, rule))
 

@@ -38,7 +38,7 @@ from agentnb.state import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine
 
-    from agentnb.acp.permission import PermissionQuestion
+    from agentnb.acp.permission import AcpPermissionRequest
     from agentnb.host.channels import SessionChannels
     from agentnb.host.environment import Environment
     from agentnb.host.permissions.grants import PermissionCallback
@@ -106,7 +106,7 @@ class Permissions:
         """End what was answered on cards with the rule *text*."""
         self._grants.revoke(text)
 
-    async def request(self, question: PermissionQuestion) -> str | None:
+    async def request(self, question: AcpPermissionRequest) -> str | None:
         """Answer the agent's request with the id of one of its options; None: the turn is over."""
         turn = self._speaking_turn()
         if turn is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentnb.host.session_options import Configuration
     from agentnb.policy.offers import Offer, SimilarRule
     from agentnb.policy.request import PolicyRequest
-    from agentnb.policy.rules import InForce, Outcome, Rule, Scope
+    from agentnb.policy.rules import AccessRule, InForce, Outcome, Scope
     from agentnb.policy.settings import CellReview
     from agentnb.policy.situation import Verdict
 
@@ -87,7 +87,7 @@ class SessionPolicy:
             trusted=self.files.trusts(cwd),
         )
 
-    def keeps(self, rule: Rule) -> bool:
+    def keeps(self, rule: AccessRule) -> bool:
         """Whether the user's file still has *rule*, and the folder is trusted."""
         is_there = any(each.rule == rule for each in self.files.user.rules)
         return is_there and self.files.trusts(self._configuration.cwd)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from agentnb.policy.severity import Finding, together
-
-if TYPE_CHECKING:
-    from agentnb.policy.commands.options import Options
+from agentnb.policy.severity import Risk, together
 
 INLINE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3", "ipython", "ipython3"), ("-c",)),
@@ -21,43 +17,43 @@ INLINE: dict[str, tuple[str, ...]] = {
 }
 """Interpreters, and their options that take code."""
 
-_SIGNS: tuple[tuple[str, Finding], ...] = (
+_SIGNS: tuple[tuple[str, Risk], ...] = (
     (
         r"rmtree|removeDirectoryRecursive|removePathForcibly|delete_recursive|deltree|Directory\.Delete|remove_dir_all|RemoveAll|rm_rf|rimraf|removedirs|rm_r\b|rmSync|tar_(?:destroy|prune|delete)\s*\(|recursive\s*[:=]\s*(?:true|TRUE|T\b)|FileUtils\.rm|remove_tree|unlink\s*\(?\s*glob",
-        Finding("critical", "The code deletes folders and everything in them."),
+        Risk("critical", "The code deletes folders and everything in them."),
     ),
     (
         (
             r"(?:^|[\n;])[ \t]*!{1,2}[ \t]*[\w./]|\bget_ipython\b|\brun_(?:line|cell)_magic\b"
             r"|(?:^|\n)[ \t]*%{1,2}(?:bash|sh|system|sx|script|run)\b"
         ),
-        Finding("high", "The code starts other programs."),
+        Risk("high", "The code starts other programs."),
     ),
     (
         r"\bremove\.packages\b|\binstall_(?:github|gitlab|git|url)\b|\bPkg\.(?:rm\b|(?:add|develop)\([^()]{0,200}\burl\b)",
-        Finding("high", "The code removes packages of the machine, or takes them from elsewhere."),
+        Risk("high", "The code removes packages of the machine, or takes them from elsewhere."),
     ),
     (
         r"\bagentnb\b[\s\S]*\btrust\b|%agents\s+trust\b|\bPolicyFiles\b",
-        Finding("critical", "The code lets agents act in a folder without asking."),
+        Risk("critical", "The code lets agents act in a folder without asking."),
     ),
     (
         (
             r"\b(?:system|popen|popen2|subprocess|spawn|spawnSync|execSync|execFile|execl|execv|execvp|execve|exec|qx"
             r"|fork|forkpty|setsid|start_new_session|runpy|exec_module|load_module|execfile|child_process|pty|shell_exec|passthru|proc_open|os\.exec\w*|ctypes|Process)\b|`"
         ),
-        Finding("high", "The code starts other programs."),
+        Risk("high", "The code starts other programs."),
     ),
     (
         (
             r"\b(?:eval|compile|__import__|getattr|b64decode|fromhex|unhexlify|decodebytes|marshal|pickle|zlib|codecs"
             r"|atob|Buffer\.from|Function|globals|vars|builtins|__builtins__|chr|pack|unpack)\b|\\x[0-9a-fA-F]{2}"
         ),
-        Finding("high", "The code hides what it does."),
+        Risk("high", "The code hides what it does."),
     ),
     (
         r"\b(?:socket|urllib|requests|httpx|http|fetch|urlopen|net|LWP|open-uri|TCPSocket|IO::Socket|file_get_contents)\b",
-        Finding("high", "The code uses the network."),
+        Risk("high", "The code uses the network."),
     ),
     (
         (
@@ -67,7 +63,7 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
             r"|\bopen\([^()]{0,200},\s{0,9}[\"']w[bt+]{0,2}[\"']\s{0,9}\)(?:\.close\b|[\s;]{0,9}\Z)"
             r"|\bunlink\s*(?:[;}]|\Z)|\bfile\.remove\b|\bsend2trash\b|\bdelete-file\b|\bDeno\.remove|\brm\s*\(|\bFile\.rm\b|\bDir\.(?:delete|rmdir)"
         ),
-        Finding("high", "The code deletes or empties files."),
+        Risk("high", "The code deletes or empties files."),
     ),
     (
         (
@@ -75,19 +71,19 @@ _SIGNS: tuple[tuple[str, Finding], ...] = (
             r"|%ENV\b|\bENV\.(?:to_h|each|inspect|map)|\b(?:p|puts|print|pp) ENV\b(?!\[)|\$_ENV\b(?!\[)|\bphpinfo"
             r"|\bgetenv\s*\(\s*\)|\bSys\.getenv\s*\(\s*\)|\bDeno\.env\.toObject|\bSystem\.getenv\s*\(\s*\)"
         ),
-        Finding("high", "The code shows the environment, in which keys may stand."),
+        Risk("high", "The code shows the environment, in which keys may stand."),
     ),
     (
         (
             r"\b(?:remove|unlink|rmdir|rename|replace|truncate|write|writeFile\w*|write_text|write_bytes|chmod|chown|open"
             r"|symlink|link|kill|environ|env|ENV|process\.env|File|Path|fs)\b"
         ),
-        Finding("medium", "The code touches files, processes or the environment."),
+        Risk("medium", "The code touches files, processes or the environment."),
     ),
 )
 
 
-def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Finding:
+def rate_code(code: str, harmless: str = "Runs code given on the command line.") -> Risk:
     """How bad *code* in whatever language can be.
 
     Only its words are looked at, so the result is never better than ``medium``. Not checked: what the code does with
@@ -103,18 +99,4 @@ def rate_code(code: str, harmless: str = "Runs code given on the command line.")
     """
     found = [finding for pattern, finding in _SIGNS if re.search(pattern, code)]
     plain = [finding for finding in found if finding.severity != "medium"]  # else a weaker word for the same
-    return together(plain or found) or Finding("medium", harmless)
-
-
-def rate_awk(options: Options) -> Finding | None:
-    """Awk's own way to other programs and files."""
-    if options.has("f", "E", "i", "l", "--file", "--exec", "--load", "--include"):
-        return Finding("medium", "Runs an awk program of a file.")
-    for word in options.operands:
-        if re.search(r"\bENVIRON\b(?!\s*\[\s*\")", word):
-            return Finding("high", "The awk program shows the environment, in which keys may stand.")
-        if re.search(r"system\s*\(|\|\s*(?:getline|&)|print(?:(?!print)[^;}])*\|", word):
-            return Finding("high", "The awk program starts other programs.")
-        if re.search(r"print(?:(?!print)[^;}])*>", word):
-            return Finding("medium", "The awk program writes files.")
-    return None
+    return together(plain or found) or Risk("medium", harmless)

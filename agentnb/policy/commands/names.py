@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.code import INLINE
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands
-from agentnb.policy.shell.tree import Compound, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Pipeline, ShellScript, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def innermost(words: Sequence[Field]) -> tuple[str, list[Field]]:
 
 
 def gives(word: str, option: str) -> bool:
-    """Whether *word* is *option*, alone or at the end of a cluster such as ``-Ic``."""
+    """True if *word* is *option*, alone or at the end of a cluster such as ``-Ic``."""
     cluster = (
         word.startswith("-") and not word.startswith("--") and option.startswith("-") and not option.startswith("--")
     )
@@ -61,29 +61,29 @@ def module_of(words: Sequence[str]) -> tuple[int, str]:
 
 
 def interprets(program: str) -> bool:
-    """Whether *program* runs scripts."""
+    """True if *program* runs scripts."""
     return (
         program in SHELLS or program in {"source", "."} or program in INLINE or program.rstrip("0123456789.") in INLINE
     )
 
 
 def writes(redirect: Redirect) -> bool:
-    """Whether *redirect* writes a file."""
+    """True if *redirect* writes a file."""
     return redirect.operator in _WRITES or (
         redirect.operator == ">&" and not (redirect.target.plain or "x").strip("-").isdigit()
     )
 
 
 def calls_itself(function: Function) -> bool:
-    """Whether a function starts itself in a pipeline or in the background."""
+    """True if a function starts itself in a pipeline or in the background."""
 
-    def calls(script: Script, *, forks: bool) -> bool:
+    def calls(script: ShellScript, *, forks: bool) -> bool:
         for at, command in enumerate(script.commands):
             inside = forks or at in script.background
             match command:
                 case Simple() if inside and command.words and command.words[0].fixed == function.name:
                     return True
-                case Pipeline() if calls(Script(commands=command.commands), forks=True):
+                case Pipeline() if calls(ShellScript(commands=command.commands), forks=True):
                     return True
                 case Compound() if any(calls(body, forks=inside) for body in command.bodies):
                     return True

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.policy.commands.code import INLINE
-from agentnb.policy.commands.mentions import quoted, writes_files
 from agentnb.policy.commands.table import programs_of
 from agentnb.policy.commands.wrappers import inner_commands
+from agentnb.policy.glob import LONGEST_PATTERN
+from agentnb.policy.sensitive import holds_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from agentnb.policy.shell.expand import Field
 
 
-class Place(NamedTuple):
+class NamedPath(NamedTuple):
     """A file that a command names."""
 
     path: str
@@ -52,7 +54,7 @@ _OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wW]\s+(\S+)")
 _LEADS = ("/", "~", "../", "./", "$")
 
 
-def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[Place]:
+def places(program: str, arguments: Sequence[Field], *, computing: bool = False) -> Iterator[NamedPath]:
     """The files that *program* with *arguments* is led to."""
     if program in programs_of("speaking") and not computing:
         return
@@ -66,11 +68,11 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
     for at, word in enumerate(words):
         before = words[at - 1].text if at else ""
         if program in _CONTAINERS and before in _MOUNTS:  # the machine's folder; behind the colon is the container's
-            yield Place(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
+            yield NamedPath(word.text.partition(":")[0], writes=True, dynamic=word.dynamic)
         elif at == pattern or before in _TEXT.get(program, ()):
             yield from _inside(program, word)
         elif before in code or (before.startswith("-") and code and before.endswith("c")):
-            yield from (Place(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
+            yield from (NamedPath(path, dynamic=word.dynamic) for path in quoted(word.text) if _is_path(path))
         else:
             last = program not in _LAST or operands[-1:] == [at] or "-t" in before
             changed = (writes and last) or _OUTPUT.fullmatch(before) is not None
@@ -79,7 +81,7 @@ def places(program: str, arguments: Sequence[Field], *, computing: bool = False)
 
 
 def _lists(program: str, words: Sequence[Field]) -> bool:
-    """Whether *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
+    """True if *program* shows where files are, never what is in them: ``ls /data``, ``hdfs dfs -ls /data``."""
     return program in programs_of("listing") or (
         program in _FILE_SHELLS and len(words) > 1 and words[1].text in _FILE_SHELLS[program] and not words[1].dynamic
     )
@@ -97,13 +99,12 @@ def _own(program: str, arguments: Sequence[Field]) -> list[Field]:
 
 
 def only_reads(program: str, words: Sequence[Field]) -> bool:
-    """Whether *program*, that can change the files it names, only reads them with the arguments *words*."""
+    """True if *program*, that can change the files it names, only reads them with the arguments *words*."""
     option = _CHANGES.get(program)
     return option is not None and not any(word.text.startswith(option) for word in words)
 
 
 def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> int | None:
-    """Where the pattern, the script or the filter stands that is no file."""
     if program not in programs_of("patterns"):
         return None
     for at, word in enumerate(words):
@@ -112,15 +113,15 @@ def _pattern(program: str, words: Sequence[Field], operands: Sequence[int]) -> i
     return next((at for at in operands if not words[at].text.isdigit()), None)
 
 
-def _inside(program: str, word: Field) -> Iterator[Place]:
+def _inside(program: str, word: Field) -> Iterator[NamedPath]:
     """The files that a script of ``sed`` or ``awk`` names."""
     if program.endswith("sed"):
-        yield from (Place(path, writes=True) for path in _OF_SED.findall(word.text))
+        yield from (NamedPath(path, writes=True) for path in _OF_SED.findall(word.text))
     elif program.endswith(("awk", "perl", "ruby")):
-        yield from (Place(path, writes=">" in word.text) for path in quoted(word.text) if _is_path(path))
+        yield from (NamedPath(path, writes=">" in word.text) for path in quoted(word.text) if _is_path(path))
 
 
-def _of(word: Field, *, writes: bool) -> Iterator[Place]:
+def _of(word: Field, *, writes: bool) -> Iterator[NamedPath]:
     """The files that one argument may name, also glued to an option, a variable or an ``@``."""
     text = word.text
     if text.startswith("-"):
@@ -135,7 +136,7 @@ def _of(word: Field, *, writes: bool) -> Iterator[Place]:
     for path in dict.fromkeys(found):
         path = path.removeprefix("file://")  # noqa: PLW2901
         if path and "://" not in path and not path.startswith("//") and _plain(path):
-            yield Place(path, writes=writes, dynamic=word.dynamic)
+            yield NamedPath(path, writes=writes, dynamic=word.dynamic)
 
 
 def _is_path(text: str) -> bool:
@@ -143,5 +144,38 @@ def _is_path(text: str) -> bool:
 
 
 def _plain(path: str) -> bool:
-    """Whether *path* can be one: what has spaces in it is mostly prose."""
+    """True if *path* can be one: what has spaces in it is mostly prose."""
     return "\n" not in path and (" " not in path.strip() or path.startswith(_LEADS) or "/../" in path)
+
+
+_EXAMPLES = (".env", ".netrc", ".npmrc", ".pypirc", ".ssh", ".aws", ".git-credentials", ".bash_history", "id_rsa")
+_MENTIONS_OF_SED = re.compile(r"(?:^|[;{}/\d$])\s*[wWrR]\s+(\S+)")
+_QUOTED = re.compile(r"""['"`]([^'"`\s]{2,300})['"`]""")
+
+
+def writes_files(program: str) -> bool:
+    """True if what *program* names may be what it writes."""
+    return program in programs_of("writers")
+
+
+def named(word: str) -> list[str]:
+    """The paths that may stand in *word*."""
+    found = [word[2:] if re.match(r"-[A-Za-z]", word) else word]
+    found += [word.rpartition(sign)[2] for sign in "@:" if sign in word]
+    found += [word.partition("=")[2], *_MENTIONS_OF_SED.findall(word)]
+    return [path for path in dict.fromkeys(found) if path and " " not in path.strip()]
+
+
+def secret(path: str) -> bool:
+    """True if *path*, or what is below it, or what it may match as a pattern, holds secrets."""
+    if holds_secrets(path) or holds_secrets(f"{path.rstrip('/')}/x"):
+        return True
+    name = path.rstrip("/").rpartition("/")[2]
+    if not re.search(r"[*?\[]", name) or not re.search(r"[.\w]", name.partition("*")[0]):
+        return False
+    return len(name) > LONGEST_PATTERN or any(fnmatch.fnmatchcase(example, name) for example in _EXAMPLES)
+
+
+def quoted(code: str) -> list[str]:
+    """What stands between quotes in *code*, in whatever language."""
+    return _QUOTED.findall(code)

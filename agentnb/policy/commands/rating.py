@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentnb.policy.commands.disguise import unseen
-from agentnb.policy.commands.paths import Place
+from agentnb.policy.commands.paths import NamedPath
 from agentnb.policy.commands.programs import ADMIN
 from agentnb.policy.commands.walk import Walk
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.severity import Finding, Severity, rank, together
+from agentnb.policy.severity import Risk, Severity, rank, together
 from agentnb.policy.shell.parser import TooManyWords, Unreadable
 from agentnb.policy.shell.words import MOST_WORDS
 
@@ -35,7 +35,7 @@ class Rating(msgspec.Struct, frozen=True, kw_only=True):
     units: tuple[str, ...]
     sensitive: str | None = None
     readable: bool = True
-    places: tuple[Place, ...] = ()
+    places: tuple[NamedPath, ...] = ()
     asks: bool = False
 
 
@@ -61,20 +61,20 @@ def _rated(command: str, patterns: tuple[tuple[str, bool], ...], env: tuple[tupl
     if (hidden := unseen(command)) is not None:
         findings.append(hidden)
     unused = [finding for walk in walks for finding in walk.unused]
-    found = together([*findings, *unused]) or Finding("none", "")
+    found = together([*findings, *unused]) or Risk("none", "")
     units = dict.fromkeys(unit for walk in walks for unit in walk.units)
-    sensitive = next((walk.sensitive for walk in walks if walk.sensitive), None)
+    sensitive = next((walk.files.sensitive for walk in walks if walk.files.sensitive), None)
     return Rating(
         severity=found.severity,
         reason=found.reason or None,
         units=tuple(units),
         sensitive=sensitive,
-        places=tuple(dict.fromkeys(place for walk in walks for place in walk.all_places())),
+        places=tuple(dict.fromkeys(place for walk in walks for place in walk.files.all(walk.programs))),
         asks=_asks(findings),
     )
 
 
-def _asks(findings: list[Finding]) -> bool:
+def _asks(findings: list[Risk]) -> bool:
     admin = [finding for finding in findings if finding.reason == ADMIN]
     others = [finding for finding in findings if finding.reason != ADMIN]
     return any(rank(each.severity) >= rank("low" if admin else "high") for each in others)

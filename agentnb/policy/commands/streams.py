@@ -4,18 +4,55 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from agentnb.policy.commands.names import program_name
+from agentnb.policy.severity import Risk
+from agentnb.policy.shell.expand import fields
+from agentnb.policy.shell.words import ESCAPES
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentnb.policy.shell.expand import Field
+    from agentnb.policy.shell.tree import Simple
 
 DOWNLOADS = frozenset({"curl", "wget", "fetch", "http", "https", "aria2c", "lynx", "iwr", "nc", "ncat", "irm", "ssh"})
 DECODES = frozenset(
     {"base64", "base32", "xxd", "openssl", "uudecode", "rev", "tr", "gunzip", "zcat", "gzip", "od", "sed"}
 )
+
+
+_PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
+
+
+def fed_text(command: Simple, known: Mapping[str, str]) -> str | None:
+    """The text of the last here-document or here-string, which *command* reads from stdin; None without one."""
+    for redirect in reversed(command.redirects):
+        if redirect.document or redirect.operator == "<<<":
+            return " ".join(field.text for field in fields(redirect.word, known))
+    return None
+
+
+def emptied(command: Simple, words: Sequence[Field]) -> Iterator[Risk]:
+    """The files that *command* empties: ``> file`` without anything that could be written to it."""
+    texts = [word.text for word in words]
+    program = program_name(texts[0]) if texts else ":"
+    read = {posixpath.normpath(text) for text in texts[1:] if text}
+    read |= {posixpath.normpath(each.target.source) for each in command.redirects if each.operator == "<"}
+    from_nothing = "/dev/null" in read
+    silent = program in {":", "true", "false"} or texts in _PRINT_NOTHING
+    silent = silent or (from_nothing and program in {"cat", "head", "tail"})
+    for redirect in command.redirects:
+        path = redirect.target.source
+        if redirect.operator in {">", ">|"} and posixpath.normpath(path) in read - {"/dev/null"}:
+            yield Risk("critical", f"Empties {path} before it is read.")
+        if silent and redirect.operator in {">", ">|", "&>"} and not path.startswith("/dev/"):
+            yield Risk("critical", f"Empties {path}.")
+    if from_nothing and program in {"tee", "dd"}:
+        yield Risk("critical", f"Empties {texts[-1]}.")
 
 
 def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
@@ -43,18 +80,7 @@ def echoed(program: str, words: Sequence[Field], fed: str | None) -> str | None:
 
 
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|(.))", re.DOTALL)
-_LETTERS = {
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-}
+_LETTERS = {**ESCAPES, "\\": "\\"}
 
 
 def _escapes(text: str) -> str:

@@ -12,14 +12,11 @@ import re
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from agentnb.policy.severity import Finding, Severity, worst
-
-if TYPE_CHECKING:
-    from agentnb.policy.commands.options import Options
+from agentnb.policy.severity import Risk, Severity, worst
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -64,15 +61,11 @@ class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class _Unknown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Expressions for programs that the table does not have: what a whole word, option or name of one looks like."""
+    """What words of a program mean that the table does not have."""
 
-    deleting: str
-    statement: str
-    staying: str
-    source: str
-    account: str
-    publishing: str
-    name: str
+    on: Literal["verbs", "words", "operands", "first operand", "name"]
+    pattern: str
+    reason: str
 
 
 class _Fed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +79,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     kinds: dict[str, frozenset[str]]
     taking: dict[str, frozenset[str]]
     modules: dict[str, str]
-    unknown: _Unknown
+    unknown: tuple[_Unknown, ...]
     fed: _Fed
 
 
@@ -131,43 +124,35 @@ def is_in_table(program: str) -> bool:
     return program in _programs()
 
 
-def rate_alone(program: str, options: Options) -> Finding | None:
+def rate_alone(program: str, options: Options) -> Risk | None:
     """The first case of *program* that holds; None where it only looks."""
-    operands = _operands(options, frozenset())
+    operands = _operands(options, _read().taking.get(program, frozenset()))
     cases = _programs().get(program, ())
-    return next(
-        (Finding(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None
-    )
+    return next((Risk(each.severity, each.reason) for each in cases if _holds(each, program, options, operands)), None)
 
 
-def rate_by_table(program: str, options: Options) -> Finding | None:
+def rate_by_table(program: str, options: Options) -> Risk | None:
     """The worst that the table says of *program* with *options*; None where it says nothing."""
     rules, taking, _ = table()
     found = rules.get(program) or rules.get(program.rstrip("0123456789.")) or ()
     if not found:
         return None
     operands = _operands(options, taking.get(program, frozenset()))
-    return worst(Finding(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
+    return worst(Risk(rule.severity, rule.reason) for rule in found if _holds(rule, program, options, operands))
 
 
-def rate_unknown(program: str, options: Options) -> Finding | None:
+def rate_unknown(program: str, options: Options) -> Risk | None:
     """The effect that the words of an unknown *program* name: it deletes, publishes or goes on by itself."""
-    kinds = _read().unknown
-    deleting = _expression(kinds.deleting)
-    if any(deleting.fullmatch(word) for word in (*options.operands[:2], *options.long)):
-        return Finding("high", f"{program} is told to delete something.")
-    if any(map(_expression(kinds.statement).fullmatch, options.words)):
-        return Finding("high", f"{program} is given a statement that deletes data.")
-    if any(map(_expression(kinds.source).fullmatch, options.words)):
-        return Finding("high", f"{program} takes code from elsewhere.")
-    if any(map(_expression(kinds.account).fullmatch, options.operands[:2])):
-        return Finding("high", f"{program} sets a password.")
-    if any(map(_expression(kinds.publishing).fullmatch, options.operands[:1])):
-        return Finding("high", f"{program} sends what is here to others.")
-    if _expression(kinds.name).fullmatch(program):
-        return Finding("high", f"{program} says by its name that it deletes.")
-    if any(map(_expression(kinds.staying).fullmatch, options.words)):
-        return Finding("high", "Leaves something running when the command is over.")
+    texts = {
+        "verbs": (*options.operands[:2], *options.long),
+        "words": options.words,
+        "operands": options.operands[:2],
+        "first operand": options.operands[:1],
+        "name": (program,),
+    }
+    for row in _read().unknown:
+        if any(map(_expression(row.pattern).fullmatch, texts[row.on])):
+            return Risk("high", row.reason.replace("{program}", program))
     return None
 
 
@@ -188,7 +173,6 @@ def module_kind(name: str) -> str | None:
 
 
 def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
-    """What is no option and no option's value."""
     found: list[str] = []
     skip = False
     for word in options.words:
@@ -202,7 +186,6 @@ def _operands(options: Options, taking: frozenset[str]) -> tuple[str, ...]:
 
 
 def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]) -> bool:
-    """Whether a row of the table matches the program's options and operands."""
     words = {*(each for each in options.words if each.startswith(("-", "+"))), *operands[: 2 if rule.verbs else 1]}
     words |= {name for name, _, version in (each.rpartition("@") for each in words) if name and version}
     if not rule.unless.isdisjoint(words):
@@ -221,7 +204,7 @@ def _holds(rule: Case, program: str, options: Options, operands: tuple[str, ...]
 
 
 def _spelled(wanted: tuple[str, ...], options: Options) -> bool:
-    """Whether a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
+    """True if a long option with one dash (``-delete``) is given. An operand ``f`` is not the option ``-f``."""
     return any(each in options.words for each in wanted if each.startswith(("-", "+")))
 
 
@@ -235,3 +218,45 @@ def _in_order(wanted: list[str], operands: tuple[str, ...], *, first: bool) -> b
 @functools.cache
 def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
+
+
+_SHORT = re.compile(r"-[A-Za-z0-9]+")
+
+
+class Options(NamedTuple):
+    """The arguments of a program."""
+
+    words: tuple[str, ...]
+    short: frozenset[str]
+    long: frozenset[str]
+    operands: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: tuple[str, ...]) -> Options:
+        """Tell *words* apart."""
+        short, long, operands = set[str](), set[str](), list[str]()
+        for at, word in enumerate(words):
+            if word == "--":
+                operands += words[at + 1 :]
+                break
+            if word.startswith("--") or (word.startswith("-") and len(word) > 1):
+                long.add(word.partition("=")[0].lower())
+                if _SHORT.match(word):
+                    short |= set(word[1:])
+            else:
+                operands.append(word)
+        return cls(words, frozenset(short), frozenset(long), tuple(operands))
+
+    def has(self, *names: str) -> bool:
+        """True if one of *names* is given: a letter, or a ``--long`` option, abbreviated or not."""
+        for name in names:
+            if not name.startswith("-"):
+                if name in self.short:
+                    return True
+            elif any(name.startswith(given) and (len(given) > 3 or given == name) for given in self.long):  # noqa: PLR2004 - `--r`
+                return True
+        return False
+
+    def any(self, *words: str) -> bool:
+        """True if one of *words* is among the arguments, in whatever case."""
+        return any(word.lower() in words for word in self.words)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentnb.policy.commands.disguise import removal
+from agentnb.policy.commands.table import Options, rate_by_table
+from agentnb.policy.severity import Risk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agentnb.policy.severity import Severity
     from agentnb.policy.shell.expand import Field
 
 
 class Values:
-    """What is known of a script's variables.
+    """What is known of a script's variables; what is to be said about them goes to its *findings*.
 
     A variable counts as known only while everything in the script gives it one value: which of several it has when it
     is used depends on conditions, loops, subshells and functions that only the running shell knows.
     """
 
-    def __init__(self, unsure: Iterable[str] = ()) -> None:
+    def __init__(self, findings: list[Risk], unsure: Iterable[str] = ()) -> None:
+        self._findings = findings
         self.known: dict[str, str] = {}
         self.unsure = set(unsure)
         self._first: dict[str, str | None] = {}
@@ -39,10 +45,47 @@ class Values:
         else:
             self.known[name] = before
 
-    def doubt_all(self) -> None:
-        """After a file's commands have run in this shell: any variable may have another value."""
-        for name in list(self.known):
+    def assign(self, name: str, value: str | None) -> None:
+        """As :meth:`set`, in the script: one that decides what is run (``PATH``) is a finding."""
+        if decides(name):
+            severity: Severity = "high" if runs_programs(name, value) else "medium"
+            self._findings.append(Risk(severity, f"Changes {name}, which decides what is run."))
+        self.set(name, value)
+
+    def search_in(self, name: str, value: str) -> None:
+        """A finding where programs or modules are searched for first in a folder that the agent may write to."""
+        if name == "PATH" and value.startswith("."):
+            self._findings.append(Risk("high", "Looks for programs in the workspace first."))
+        elif name in {"PATH", *_MODULES} and value.startswith(ANYBODYS):
+            reason = f"Looks first in a folder to which every program can write, by {name}."
+            self._findings.append(Risk("high", reason))
+
+    def declare(self, program: str, arguments: Sequence[Field]) -> bool:
+        """Builtins that set variables; False where *program* is none."""
+        if program not in {"export", "declare", "typeset", "local", "readonly", "set"}:
+            return False
+        words = tuple(word.text for word in arguments)
+        if removal(" ".join(words)):
+            reason = f"{program}'s arguments, if something runs them, remove for good."
+            self._findings.append(Risk("critical", reason))
+        for word in arguments:
+            name, equals, value = word.text.partition("=")
+            if equals:
+                self.search_in(name.rstrip("+"), value)
+                self.assign(name.rstrip("+"), None if word.dynamic else value)
+        if (found := rate_by_table(program, Options.of(words))) is not None:
+            self._findings.append(found)
+        if not any("=" in word for word in words) and program in {"export", "declare", "set"}:
+            self._findings.append(Risk("low", "Prints or changes the shell's variables."))
+        return True
+
+    def fill(self, program: str, arguments: Sequence[Field]) -> None:
+        """Forget the variables that the command has changed by now, in ways that only the running shell knows."""
+        for name in filled(program, arguments):
             self.set(name, None)
+        if program in {"source", "."}:  # any variable may have another value
+            for name in list(self.known):
+                self.set(name, None)
 
 
 _TAKING = {"read": ("-d", "-n", "-N", "-p", "-t", "-u", "-i"), "mapfile": ("-d", "-n", "-O", "-s", "-u", "-C", "-c")}
@@ -85,7 +128,7 @@ _HARMLESS = re.compile(
 
 
 def decides(name: str) -> bool:
-    """Whether the variable *name* decides what is run."""
+    """True if the variable *name* decides what is run."""
     return _DECIDES.fullmatch(name) is not None and _HARMLESS.fullmatch(name) is None
 
 
@@ -100,13 +143,14 @@ _RUNS = re.compile(
     r"|NODE_OPTIONS)|RUSTC_WRAPPER|RUSTC|CARGO_(?:REGISTRIES|TARGET|BUILD)_\w+|GOPROXY|GOFLAGS|GONOSUMDB|GONOSUMCHECK"
 )
 ANYBODYS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - where every program may have written
+_MODULES = frozenset({"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"})
 _PLAIN = frozenset({"", "cat", "true", ":", "less", "more", "vi", "vim", "nano", "code", "less -R", "less -FRX"})
 
 
 def runs_programs(name: str, value: str | None) -> bool:
-    """Whether the variable *name* with *value* makes other programs run or load what it names."""
+    """True if the variable *name* with *value* makes other programs run or load what it names."""
     if name == "PATH":
         return value is not None and value.startswith((".", *ANYBODYS))
-    if name in {"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}:  # of the workspace it is everyday
+    if name in _MODULES:  # of the workspace it is everyday
         return value is not None and any(each.startswith(ANYBODYS) for each in value.split(":"))
     return _RUNS.fullmatch(name) is not None and value not in _PLAIN

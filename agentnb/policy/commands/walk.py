@@ -19,23 +19,22 @@ import shlex
 from typing import TYPE_CHECKING
 
 from agentnb.policy.commands.code import INLINE, rate_code
-from agentnb.policy.commands.disguise import insides, odd_name, removal, tails
+from agentnb.policy.commands.disguise import insides, is_only_text, odd_name, removal, tails
 from agentnb.policy.commands.files import target
-from agentnb.policy.commands.mentions import named, quoted, secret, writes_files
+from agentnb.policy.commands.named_files import NamedFiles
 from agentnb.policy.commands.names import calls_itself, gives, innermost, interprets, module_of, program_name, writes
-from agentnb.policy.commands.options import Options
-from agentnb.policy.commands.paths import Place, only_reads, places
-from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program
-from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed
-from agentnb.policy.commands.table import databases, known_programs, module_kind, programs_of, rate_by_table
-from agentnb.policy.commands.variables import ANYBODYS, Values, decides, filled, runs_programs
+from agentnb.policy.commands.paths import NamedPath, quoted, secret
+from agentnb.policy.commands.programs import SUPERUSER, is_read, rate_program, rate_statements
+from agentnb.policy.commands.streams import DECODES, DOWNLOADS, echoed, emptied, fed_text
+from agentnb.policy.commands.table import Options, databases, known_programs, module_kind, programs_of
+from agentnb.policy.commands.variables import Values, decides
 from agentnb.policy.commands.wrappers import SHELLS, inner_commands, reads_script
 from agentnb.policy.glob import LONGEST_PATTERN
 from agentnb.policy.sensitive import SENSITIVE, sensitive_pattern
-from agentnb.policy.severity import Finding
+from agentnb.policy.severity import Risk
 from agentnb.policy.shell.expand import Field, fields
 from agentnb.policy.shell.parser import Unreadable, parse
-from agentnb.policy.shell.tree import Compound, Function, Pipeline, Script, Simple
+from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,14 +43,9 @@ if TYPE_CHECKING:
     from agentnb.policy.shell.parser import Dialect
     from agentnb.policy.shell.tree import Command, Redirect, Word
 
-_ENTERING = frozenset({"cd", "pushd", "popd", "chdir"})
-_TALKS = frozenset({"echo", "printf", "true", "false", ":", "exit", "head", "tail", "wc", "sort", "grep", "cat"})
 _DELETING = frozenset({"rm", "unlink", "rmdir", "shred", "trash", "truncate", "del", "mv"})
 _REPEATING = frozenset({"find", "fd", "fdfind", "xargs", "parallel", "sem"})
 _PYTHONS = frozenset({"python", "pypy", "py"})
-_PRINT_NOTHING = (["cat", "/dev/null"], ["echo", "-n"], ["echo", "-n", ""], ["printf", ""], ["printf", "%s", ""])
-_SEARCHES = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
-_TEXT_VERBS = frozenset({"log", "grep", "commit", "show", "shortlog", "blame", "tag", "stash"})
 _MOST_NAMES = 24
 _DEEPEST = 12
 _MOST = 64
@@ -77,51 +71,39 @@ class Walk:
         env: Sequence[tuple[str, str]] = (),
         unsure: Iterable[str] = (),
     ) -> None:
-        self.findings: list[Finding] = []
-        self.unused: list[Finding] = []
-        self.places: list[Place] = []
+        self.findings: list[Risk] = []
+        self.unused: list[Risk] = []
         self.units: list[str] = []
-        self.sensitive: str | None = None
+        self.programs: set[str] = set()
+        self.values = Values(self.findings, unsure)
+        self.files = NamedFiles(self.findings, patterns)
         self._dialect = dialect
-        self._patterns = patterns
-        self.values = Values(unsure)
-        self._functions: dict[str, Script] = {}
-        self._loaded: set[str] = set()
+        self._functions: dict[str, ShellScript] = {}
         self._depth = 0
         self._computing = 0
         self._wrappers = 0
-        self._through: tuple[str, ...] = ()
-        self._programs: set[str] = set()
         self._repeating = 0
-        self._entered: set[Place] = set()
-        self._sure = True
         self._grouped = 0
         self._only_shown = False
         self._given = tuple(f"{name}={shlex.quote(value)}" for name, value in env if decides(name))
         for name, value in env:
             if removal(value):
                 self._find("critical", f"{name}, if something runs it, removes for good.")
-            self._set(name, value)
+            self.values.assign(name, value)
 
-    def script(self, script: Script) -> None:
+    def script(self, script: ShellScript) -> None:
         """Walk through *script*."""
         for command in script.commands:
             self._command(command)
         if script.background and not _is_waited_for(script):
             self._find("high", "Leaves something running when the command is over.")
 
-    def all_places(self) -> list[Place]:
-        """The files that are named; a folder that ``cd`` goes to is only listed where nothing but listing is done."""
-        if self._programs <= programs_of("listing") | _TALKS:
-            return self.places
-        return [place._replace(lists=False) if place in self._entered else place for place in self.places]
-
     def text(self, text: str) -> None:
         """Walk through the script *text*."""
         if self._depth >= _DEEPEST:
             raise Unreadable("It is nested too deep to be followed.")
         self._depth += 1
-        self._sure = self._sure and _JOINED.search(text) is None
+        self.files.sure = self.files.sure and _JOINED.search(text) is None
         try:
             self.script(parse(text, self._dialect, self._depth))
         finally:
@@ -151,12 +133,12 @@ class Walk:
         for word in command.words:
             self._computes(word)
             for each in fields(word, self.values.known) if command.kind in {"for", "select"} else ():
-                self._place(Place(each.text, dynamic=each.dynamic))
+                self.files.add(NamedPath(each.text, dynamic=each.dynamic))
         for redirect in command.redirects:
             self._redirect(redirect)
         if command.name is not None:
             self.values.set(command.name, None)
-        before = self._through
+        before = self.files.through
         repeats = command.kind in {"for", "while", "until", "select"}
         self._repeating += repeats
         self._grouped += 1
@@ -165,15 +147,15 @@ class Walk:
         self._grouped -= 1
         self._repeating -= repeats
         if command.kind == "subshell":
-            self._through = before
+            self.files.through = before
 
     def _pipeline(self, pipeline: Pipeline) -> None:
         """Commands joined by pipes; a text that one prints for certain is what the next one is fed."""
         carried: str | None = None
         programs: list[str] = []
-        before = self._through
+        before = self.files.through
         for place, command in enumerate(pipeline.commands):
-            self._through = before
+            self.files.through = before
             if not isinstance(command, Simple):
                 self._command(command)
                 carried = None
@@ -183,13 +165,13 @@ class Walk:
             if place and interprets(program) and reads_script(program, arguments):
                 self._fed(program, carried, programs)
             if place and program in databases():
-                self._asked(program, carried)
+                self.findings += rate_statements(program, carried)
             if place and carried and words and program_name(words[0].text) in {"xargs", "parallel", "sem", "entr"}:
                 self._inner_text(f"{program} {' '.join(each.text for each in arguments)} {carried}", dynamic=False)
-            fed = self._document(command) or carried
+            fed = fed_text(command, self.values.known) or carried
             carried = echoed(program, arguments, fed) if program else None
             programs.append(program)
-        self._through = before
+        self.files.through = before
 
     def _fed(self, program: str, text: str | None, before: Sequence[str]) -> None:
         """A program runs what the commands *before* it print."""
@@ -201,15 +183,6 @@ class Walk:
             self._find("high", f"{program} runs what another command prints.")
         if text is not None:
             self._run(program, text)
-
-    def _asked(self, client: str, text: str | None) -> None:
-        """A database's client runs the statements that it is fed."""
-        if text is None:
-            self._find("high", f"{client} runs what it is fed, unseen.")
-            return
-        for words in (("-c", text), tuple(text.split())):
-            if (found := rate_program(client, Options.of(words))) is not None:
-                self.findings.append(found)
 
     def _run(self, program: str, text: str) -> None:
         """*text* is code for *program*: walked through if that is a shell, else rated as code."""
@@ -229,15 +202,8 @@ class Walk:
         if words:  # what stood in front of them was for this command only
             for name, known in before.items():
                 self.values.restore(name, known)
-            self._fills(program_name(words[0].text), words[1:])
+            self.values.fill(program_name(words[0].text), words[1:])
         return words
-
-    def _fills(self, program: str, arguments: Sequence[Field]) -> None:
-        """The variables that the command has changed by now, in ways that only the running shell knows."""
-        for name in filled(program, arguments):
-            self.values.set(name, None)
-        if program in {"source", "."}:
-            self.values.doubt_all()
 
     def _one(self, command: Simple, followed: Sequence[Command]) -> list[Field]:
         """The words of one command and its redirections. Returns the words."""
@@ -246,7 +212,7 @@ class Walk:
         words = [field for word in command.words for field in fields(word, self.values.known)]
         for redirect in command.redirects:
             self._redirect(redirect)
-        self._empties(command, words)
+        self.findings += emptied(command, words)
         if not words:
             return words
         self._only_shown = not (
@@ -256,9 +222,9 @@ class Walk:
         written = [f"{each.operator} {each.target.source}" for each in command.redirects if writes(each)]
         self._unit(words, written, powers)
         if program_name(words[0].text) in DOWNLOADS:
-            self._loaded |= {posixpath.basename(each.target.source) for each in command.redirects if writes(each)}
+            self.files.loaded |= {posixpath.basename(each.target.source) for each in command.redirects if writes(each)}
         program, arguments = innermost(words)
-        document = self._document(command)
+        document = fed_text(command, self.values.known)
         if document is not None and interprets(program) and reads_script(program, arguments):
             self._run(program, document)
         elif document is not None and removal(document) and program not in {"cat", "tee"}:
@@ -268,7 +234,7 @@ class Walk:
         if (fed_by or (fed_file and reads_script(program, arguments))) and interprets(program):
             self._find("high", f"{program} runs what another command prints.")
         if program in databases() and (document is not None or fed_file):
-            self._asked(program, document)
+            self.findings += rate_statements(program, document)
         self.argv(words)
         return words
 
@@ -277,31 +243,28 @@ class Walk:
         name = words[0]
         self._named(name, words[1:])
         program, arguments = program_name(name.text), words[1:]
-        self._programs.add(program)
+        self.programs.add(program)
         if [word.text for word in arguments] in (["--help"], ["--version"]) and not (name.dynamic or name.pattern):
-            self._place(Place(name.text) if "/" in name.text else None)
+            if "/" in name.text:
+                self.files.add(NamedPath(name.text))
             return
         if name.text in self._functions:
             return
-        if self._powers(name.text, arguments):
+        if self.values.declare(name.text, arguments):
             return
         if _ASSIGNS.match(name.text) and arguments:
             self._unit(arguments)
             self.argv(arguments)
-        self._place(Place(name.text, dynamic=name.dynamic) if "/" in name.text else None)
-        for place in places(program, arguments, computing=self._computing > 0):
-            self._place(place)
-            if program in _ENTERING:
-                self._entered.add(self.places[-1])
-        if program in _ENTERING:
-            self._enter(program, arguments)
+        if "/" in name.text:
+            self.files.add(NamedPath(name.text, dynamic=name.dynamic))
+        self.files.add_all(program, arguments, computing=self._computing > 0)
         found = rate_program(program, Options.of(tuple(word.text for word in arguments)))
         if found is not None:
             self.findings.append(found)
         if program in {"echo", "printf"} and any(word.dynamic and _CREDENTIAL.search(word.text) for word in arguments):
             self._find("high", "Shows a credential of the environment.")
-        self._downloads(program, words)
-        self._files(program, arguments)
+        self.files.download(program, words)
+        self.files.name_sensitive(program, arguments, computing=self._computing > 0)
         self._code(program, arguments)
         self._module(program, arguments)
         self._inner(program, arguments)
@@ -341,23 +304,6 @@ class Walk:
         self.argv(words)
         self._wrappers -= 1
 
-    def _powers(self, program: str, arguments: Sequence[Field]) -> bool:
-        """Builtins that set variables."""
-        if program not in {"export", "declare", "typeset", "local", "readonly", "set"}:
-            return False
-        if removal(" ".join(word.text for word in arguments)):
-            self._find("critical", f"{program}'s arguments, if something runs them, remove for good.")
-        for word in arguments:
-            name, equals, value = word.text.partition("=")
-            if equals:
-                self._searched(name.rstrip("+"), value)
-                self._set(name.rstrip("+"), None if word.dynamic else value)
-        if (found := rate_by_table(program, Options.of(tuple(word.text for word in arguments)))) is not None:
-            self.findings.append(found)
-        if not any("=" in word.text for word in arguments) and program in {"export", "declare", "set"}:
-            self._find("low", "Prints or changes the shell's variables.")
-        return True
-
     def _matched(self, name: Field, arguments: Sequence[Field]) -> None:
         """A program's name is a pattern: each program that it could be is looked at."""
         self._find("high", f"What it runs depends on which files there are: {name.text}.")
@@ -393,23 +339,6 @@ class Walk:
         if kind in {"high", "script"}:
             self.findings += [rate_code(word.text) for word in rest if not word.text.startswith("-")]
 
-    def _empties(self, command: Simple, words: Sequence[Field]) -> None:
-        """``> file`` without anything that could be written to it."""
-        silent = not words or program_name(words[0].text) in {":", "true", "false"}
-        silent = silent or [word.text for word in words] in _PRINT_NOTHING
-        read = {posixpath.normpath(word.text) for word in words[1:] if word.text}
-        read |= {posixpath.normpath(each.target.source) for each in command.redirects if each.operator == "<"}
-        for redirect in command.redirects:
-            if redirect.operator in {">", ">|"} and posixpath.normpath(redirect.target.source) in read - {"/dev/null"}:
-                self._find("critical", f"Empties {redirect.target.source} before it is read.")
-        silent = silent or ("/dev/null" in read and program_name(words[0].text) in {"cat", "head", "tail"})
-        if words and "/dev/null" in read and program_name(words[0].text) in {"tee", "dd"}:
-            self._find("critical", f"Empties {words[-1].text}.")
-        for redirect in command.redirects if silent else ():
-            emptied = redirect.target.source
-            if redirect.operator in {">", ">|", "&>"} and not emptied.startswith("/dev/"):
-                self._find("critical", f"Empties {emptied}.")
-
     def _code(self, program: str, arguments: Sequence[Field]) -> None:
         """Code given by an option (``python -c``): rated, and the sensitive files that it names in quotes are found."""
         options = INLINE.get(program) or INLINE.get(program.rstrip("0123456789.")) or ()
@@ -423,7 +352,7 @@ class Walk:
                 continue
             self.findings.append(rate_code(following.text))
             for path in filter(secret, quoted(following.text)):
-                self._name(path)
+                self.files.name(path)
             if following.dynamic:
                 self._find("high", "The code it runs is only known when it runs.")
             return
@@ -440,14 +369,7 @@ class Walk:
 
     def _disguised(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
         """Arguments that would be dangerous if something ran them: what becomes of them cannot be seen."""
-        if self._is_text(program, arguments):
-            before, self.findings = self.findings, []
-            self._imagined(program, arguments, known=known)
-            self.unused, self.findings = [*self.unused, *self.findings], before
-        else:
-            self._imagined(program, arguments, known=known)
-
-    def _imagined(self, program: str, arguments: Sequence[Field], *, known: bool) -> None:
+        before = len(self.findings)
         programs = [program_name(word.text) for word in arguments]
         for at, word in enumerate(arguments[:_MOST]):
             if programs[at] in SUPERUSER - {"su", "install"} and not word.text.startswith("-"):
@@ -461,68 +383,21 @@ class Walk:
             self._imagine(program, lambda inside, at=at: inside.argv(arguments[at:]))  # type: ignore[misc]
             if program not in known_programs():
                 self._unit(arguments[at:])
-
-    def _is_text(self, program: str, arguments: Sequence[Field]) -> bool:
-        """Whether the arguments are only searched for, kept or shown, so that nothing runs them."""
-        texts = [word.text for word in arguments]
-        if program in {"echo", "printf"}:
-            return self._only_shown and "-v" not in texts[:1]  # `printf -v 'a[$(rm x)]'` runs what it is given
-        if program in _SEARCHES:
-            return not any(text.startswith(("--pre", "--pager", "--hostname-bin")) for text in texts)
-        opens = any(text.startswith(("-O", "--open-files", "--exec", "--ext-diff", "--textconv")) for text in texts)
-        return program == "git" and bool(texts) and texts[0] in _TEXT_VERBS and not opens
+        if is_only_text(program, [word.text for word in arguments], shown=self._only_shown):
+            self.unused += self.findings[before:]
+            del self.findings[before:]
 
     def _imagine(self, program: str, run: Callable[[Walk], None]) -> None:
         """What *run* would find if *program* ran one of its arguments. Only critical findings count, as it may not."""
-        inside = Walk(self._dialect, self._patterns)
+        inside = Walk(self._dialect, self.files.patterns)
         inside._depth = self._depth + 4
         with contextlib.suppress(Unreadable):
             run(inside)
         self.findings += [
-            Finding(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
+            Risk(found.severity, f"One of {program}'s arguments, if something runs it: {found.reason}")
             for found in inside.findings
             if found.severity == "critical"
         ]
-
-    def _downloads(self, program: str, words: Sequence[Field]) -> None:
-        """Remembers files that a download writes, and finds commands that run one of them."""
-        texts = [word.text for word in words[1:]]
-        if program in DOWNLOADS:
-            self._loaded |= {posixpath.basename(text) for word in texts for text in named(word)}
-        runs = texts if interprets(program) or program in {"source", ".", "chmod"} else [words[0].text]
-        if self._loaded.intersection(map(posixpath.basename, runs)) and program not in DOWNLOADS:
-            self._find("high", "Runs what it loads from the network, unseen.")
-
-    def _files(self, program: str, arguments: Sequence[Field]) -> None:
-        """The sensitive files among the arguments. What ``echo`` prints is text, unless something else reads it."""
-        if program in {"echo", "printf", "true", ":"} and not self._computing:
-            return
-        changes = writes_files(program) and not only_reads(program, arguments)
-        for word in arguments:
-            for path in named(word.text):
-                if secret(path) or (changes and sensitive_pattern(path, self._patterns)):
-                    self._name(path)
-
-    def _name(self, path: str) -> None:
-        """A sensitive file is named: a finding, and the first one is kept for the card."""
-        pattern = sensitive_pattern(path, self._patterns)
-        self.sensitive = self.sensitive or path
-        matched = f" matches {pattern}" if pattern is not None else " may be one"
-        self._find("high", f"Names a sensitive file: {path}{matched}.")
-
-    # --- places ---
-
-    def _place(self, place: Place | None) -> None:
-        """Keeps a file together with the folders that the script may have gone to before."""
-        if place is not None:
-            self.places.append(place._replace(through=self._through, sure=self._sure))
-
-    def _enter(self, program: str, arguments: Sequence[Field]) -> None:
-        """The shell goes elsewhere."""
-        wanted = [word.text for word in arguments if word.text == "-" or not word.text.startswith("-")]
-        self._through = (*self._through, "-" if program == "popd" else wanted[0] if wanted else "~")
-
-    # --- pieces ---
 
     def _unit(self, words: Sequence[Field], writes: Sequence[str] = (), powers: Sequence[str] = ()) -> None:
         """Keeps a command as one line for the rules, with the variables and redirections that belong to it."""
@@ -534,24 +409,17 @@ class Walk:
         self._computes(redirect.word)
         for place in fields(redirect.target, self.values.known) if not redirect.document else ():
             if redirect.operator != "<<<" and not (redirect.operator.endswith("&") and place.text.strip("-").isdigit()):
-                self._place(Place(place.text, writes=writes(redirect), dynamic=place.dynamic))
+                self.files.add(NamedPath(place.text, writes=writes(redirect), dynamic=place.dynamic))
             if writes(redirect) or place.text.startswith(("/dev/tcp/", "/dev/udp/")):
                 found = target(place.text)
                 if found is not None:
                     self.findings.append(found)
                 elif place.text != "/dev/null":
                     self._find("high" if place.dynamic else "medium", f"Writes to {place.text}.")
-                if sensitive_pattern(place.text, self._patterns):
-                    self._name(place.text)
+                if sensitive_pattern(place.text, self.files.patterns):
+                    self.files.name(place.text)
             elif redirect.operator in {"<", "<>"} and secret(place.text):
-                self._name(place.text)
-
-    def _document(self, command: Simple) -> str | None:
-        """The text of the last here-document or here-string, which the command reads from stdin; None without one."""
-        for redirect in reversed(command.redirects):
-            if redirect.document or redirect.operator == "<<<":
-                return " ".join(field.text for field in fields(redirect.word, self.values.known))
-        return None
+                self.files.name(place.text)
 
     def _assign(self, name: str, value: Word) -> None:
         """``NAME=value``: a known value is put in for ``$NAME`` later; otherwise ``$NAME`` stays unknown."""
@@ -561,52 +429,36 @@ class Walk:
         known = fields(value, self.values.known)
         fixed = " ".join(field.text for field in known) if not any(field.dynamic for field in known) else None
         if known:
-            self._searched(name, known[0].text)
-        self._set(name, fixed)
-
-    def _searched(self, name: str, value: str) -> None:
-        """A finding where programs or modules are searched for first in a folder that the agent may write to."""
-        if name == "PATH" and value.startswith("."):
-            self._find("high", "Looks for programs in the workspace first.")
-        elif name in {"PATH", "PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"} and value.startswith(ANYBODYS):
-            self._find("high", f"Looks first in a folder to which every program can write, by {name}.")
-
-    def _set(self, name: str, value: str | None) -> None:
-        """Sets a variable, or forgets it (None). One that decides what is run (``PATH``) is a finding."""
-        if decides(name):
-            self._find(
-                "high" if runs_programs(name, value) else "medium", f"Changes {name}, which decides what is run."
-            )
-        self.values.set(name, value)
+            self.values.search_in(name, known[0].text)
+        self.values.assign(name, fixed)
 
     def _computes(self, word: Word) -> None:
         """Walks through the command substitutions in *word*: they run, and their ``cd`` ends with them."""
         self._computing += 1
-        before = self._through
+        before = self.files.through
         for script in word.scripts:
             self.script(script)
-        self._through = before
+        self.files.through = before
         self._computing -= 1
 
     def _find(self, severity: str, reason: str) -> None:
         """Adds a finding."""
-        self.findings.append(Finding(severity, reason))  # type: ignore[arg-type] # literals of this module
+        self.findings.append(Risk(severity, reason))  # type: ignore[arg-type] # literals of this module
 
 
-def _is_waited_for(script: Script) -> bool:
-    """Whether what *script* sends to the background is waited for, or ended, by a later command of it."""
+def _is_waited_for(script: ShellScript) -> bool:
+    """True if what *script* sends to the background is waited for, or ended, by a later command of it."""
     later = script.commands[min(script.background) + 1 :]
     names = {each.words[0].fixed for each in later if isinstance(each, Simple) and each.words}
     return bool(names & {"wait", "kill", "fg"}) and max(script.background) < len(script.commands) - 1
 
 
 def _is_script(word: Field) -> bool:
-    """Whether *word* is a Python file by its name, not something that is fed."""
     return word.text.endswith((".py", ".ipy", ".pyz")) and not word.dynamic and not word.text.startswith(("-", "/dev/"))
 
 
 def _only_reads_text(command: Command) -> bool:
-    """Whether a command of a pipeline shows what it is fed, and neither runs nor writes it."""
+    """True if a command of a pipeline shows what it is fed, and neither runs nor writes it."""
     return (
         isinstance(command, Simple)
         and bool(command.words)

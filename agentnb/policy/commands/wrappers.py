@@ -68,7 +68,7 @@ def inner_commands(program: str, words: Sequence[Field]) -> list[Inner]:
 
 
 def reads_script(program: str, words: Sequence[Field]) -> bool:
-    """Whether *program* is an interpreter that takes its script from what is fed to it."""
+    """True if *program* is an interpreter that takes its script from what is fed to it."""
     if program in {"source", "."}:
         return bool(words) and words[0].text in _FED
     operands = [word for word in words if not word.text.startswith("-") or word.text == "-"]

@@ -16,7 +16,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from agentnb.policy.shell.spelling import leaves, plain_spelling, repaired_spelling
 from agentnb.policy.shell.tree import (
     Command,
     Compound,
@@ -24,7 +23,7 @@ from agentnb.policy.shell.tree import (
     Function,
     Pipeline,
     Redirect,
-    Script,
+    ShellScript,
     Simple,
     Text,
     Word,
@@ -67,7 +66,7 @@ _WITH_WORDS = frozenset({"for_statement", "case_statement", "case_item"})
 _ENDS_OF_CASES = frozenset({";;", ";&", ";;&"})
 
 
-def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
+def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> ShellScript:
     """Read a script."""
     if depth > _DEEPEST:
         raise Unreadable("It is nested too deep to be followed.")
@@ -89,7 +88,7 @@ def parse(text: str, dialect: Dialect = "bash", depth: int = 0) -> Script:
         return _script(repaired, dialect, depth)
 
 
-def _script(source: bytes, dialect: Dialect, depth: int) -> Script:
+def _script(source: bytes, dialect: Dialect, depth: int) -> ShellScript:
     """The script that *source* is, as the grammar and the checks read it."""
     root = _tree(source)
     if dialect == "posix" and (plain := plain_spelling(source, root)) != source:
@@ -158,7 +157,7 @@ def _with(command: Command, found: _Redirected) -> Command:
         return Simple(assignments=command.assignments, words=words, redirects=redirects)
     if found.words:
         raise Unreadable("Words stand behind the end of a command.")
-    return Compound(kind="group", bodies=(Script(commands=(command,)),), redirects=found.redirects)
+    return Compound(kind="group", bodies=(ShellScript(commands=(command,)),), redirects=found.redirects)
 
 
 class _Reader:
@@ -168,7 +167,7 @@ class _Reader:
         self._depth = depth
         self._words = WordReader(source, self.script, lambda text: parse(text, dialect, self._depth + 1))
 
-    def script(self, nodes: Iterable[Node]) -> Script:
+    def script(self, nodes: Iterable[Node]) -> ShellScript:
         """The commands that *nodes* are, in order."""
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -181,7 +180,7 @@ class _Reader:
             else:
                 commands += self._read(node)
         self._depth -= 1
-        return Script(commands=tuple(commands), background=frozenset(background))
+        return ShellScript(commands=tuple(commands), background=frozenset(background))
 
     def _statements(self, nodes: Iterable[Node]) -> Iterator[Node]:
         """The commands in *nodes*, and the signs that send them to the background."""
@@ -211,7 +210,7 @@ class _Reader:
             case _:
                 return self._redirected(node, [])
 
-    def _pipeline(self, parts: Sequence[Script]) -> list[Command]:
+    def _pipeline(self, parts: Sequence[ShellScript]) -> list[Command]:
         """One command of those that feed each other; those that a line of a here-document adds come behind it."""
         commands: list[Command] = []
         after: list[Command] = []
@@ -236,7 +235,7 @@ class _Reader:
             *first, final = self.script([body]).commands
             before, last = tuple(first), _with(final, found)
         fed = [self.script([each]) for each in found.pipes]
-        return [*before, *self._pipeline([Script(commands=(last,)), *fed]), *self.script(found.following).commands]
+        return [*before, *self._pipeline([ShellScript(commands=(last,)), *fed]), *self.script(found.following).commands]
 
     def _parts(self, node: Node) -> list[Node]:
         """The assignments, words and redirections of a command."""
@@ -367,6 +366,70 @@ class _Reader:
         redirects = self._redirects([each for each in rest if each.type in _REDIRECTS]).redirects
         body = self.script([each for each in rest if each.type not in _REDIRECTS])
         if redirects:
-            body = Script(commands=(Compound(kind="group", bodies=(body,), redirects=redirects),))
+            body = ShellScript(commands=(Compound(kind="group", bodies=(body,), redirects=redirects),))
         fixed = self._words.words([name])[0]
         return Function(name=fixed.fixed or fixed.source, body=body)
+
+
+_LONGEST_REPAIRED = 8_000
+"""In characters: the grammar takes up to a second and a half for a text that it cannot read, and twice that for a
+repaired one."""
+_REPAIRS = (
+    # `time` in front of a command that is no program
+    (re.compile(rb"(^|[;&|({\n][ \t]*)time(?:[ \t]+-p)?(?=[ \t]+(?:[{(!]|(?:if|for|while|until|case)[ \t]))"), rb"\1"),
+    # `python - <<EOF`
+    (re.compile(rb"([ \t])-(?=[ \t]*<<)"), rb"\1\\-"),
+    # `{a,b}` in a program's place
+    (re.compile(rb"(^|[;&|(\n][ \t]*)\{(?=[^ \t\n])"), rb"\1''{"),
+    # a file that is opened for reading and writing
+    (re.compile(rb"(\d)<>"), rb"\1>"),
+    # a here-string behind a file
+    (
+        re.compile(
+            rb"(>[ \t]*[\w./-]{1,200})([ \t]*<<<[ \t]*(?:'[^']{0,999}'|\"[^\"]{0,999}\"|[\w./-]+)(?=[\s;&|)]|\Z))"
+        ),
+        rb"\2 \1",
+    ),
+)
+"""Other spellings of what the grammar does not know, tried where it fails."""
+_PLAIN_SPELLINGS = {
+    "[[": "\\[[",
+    "&>": "& >",
+    "&>>": "& >>",
+    "function": "\\function",
+    "select": "\\select",
+}
+"""The tokens of bash that a plain shell takes for something else, as they are written for that reading."""
+
+
+def repaired_spelling(source: bytes) -> bytes:
+    """*source* with other spellings of what the grammar does not know; they change nothing that quotes keep apart."""
+    if len(source) > _LONGEST_REPAIRED or b"$'" in source:  # in `$'…'` two quotes more are no empty text
+        return source
+    for pattern, spelling in _REPAIRS:
+        source = pattern.sub(spelling, source)
+    return source
+
+
+def leaves(node: Node, whole: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """The tokens of *node*, in order; nodes of the kinds *whole* are one token."""
+    rest = [node]
+    while rest:
+        each = rest.pop()
+        if each.children and each.type not in whole:
+            rest += reversed(each.children)
+        else:
+            yield each
+
+
+def plain_spelling(source: bytes, root: Node) -> bytes:
+    """*source* as a plain shell reads it: what only bash knows is escaped."""
+    for leaf in reversed(list(leaves(root))):
+        spelling = _PLAIN_SPELLINGS.get(leaf.type)
+        if leaf.type == "ansi_c_string":
+            spelling = "\\" + source[leaf.start_byte : leaf.end_byte].decode()
+        elif leaf.type in {"((", "))"} and leaf.parent is not None and leaf.parent.type == "compound_statement":
+            spelling = " ".join(leaf.type)
+        if spelling is not None:
+            source = source[: leaf.start_byte] + spelling.encode() + source[leaf.end_byte :]
+    return source

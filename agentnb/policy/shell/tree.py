@@ -31,7 +31,7 @@ class Variable(Node, frozen=True, kw_only=True):
 class Computed(Node, frozen=True, kw_only=True):
     """A part that only the running shell knows: substitutions, arithmetic, ``${name:-…}``; with the scripts inside."""
 
-    scripts: tuple[Script, ...] = ()
+    scripts: tuple[ShellScript, ...] = ()
     feeds: bool = False
 
 
@@ -59,7 +59,7 @@ class Word(Node, frozen=True, kw_only=True):
         return None
 
     @property
-    def scripts(self) -> Iterator[Script]:
+    def scripts(self) -> Iterator[ShellScript]:
         """What is run to compute it."""
         for part in self.parts:
             if isinstance(part, Computed):
@@ -98,7 +98,7 @@ class Compound(Node, frozen=True, kw_only=True):
 
     kind: str
     words: tuple[Word, ...] = ()
-    bodies: tuple[Script, ...] = ()
+    bodies: tuple[ShellScript, ...] = ()
     name: str | None = None
     redirects: tuple[Redirect, ...] = ()
 
@@ -107,13 +107,13 @@ class Function(Node, frozen=True, kw_only=True):
     """The definition of a function."""
 
     name: str
-    body: Script
+    body: ShellScript
 
 
 Command: TypeAlias = Simple | Pipeline | Compound | Function
 
 
-class Script(Node, frozen=True, kw_only=True):
+class ShellScript(Node, frozen=True, kw_only=True):
     """Commands in order, whatever joins them: ``;``, ``&``, ``&&``, ``||`` or a new line."""
 
     commands: tuple[Command, ...] = ()

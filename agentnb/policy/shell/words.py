@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentnb.errors import AgentnbError
-from agentnb.policy.shell.tree import Computed, Part, Script, Text, Variable, Word
+from agentnb.policy.shell.tree import Computed, Part, ShellScript, Text, Variable, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 1_000
 """The words of a script that is read; a longer one asks, because looking at each word takes about 0.1 ms."""
-_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANSI = re.compile(
     r"\\(?:x\{?([0-9A-Fa-f]{1,8})\}?|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
@@ -53,7 +53,7 @@ class WordReader:
     """Reads the words of one source text; the scripts inside of them are read by *script* and *inner*."""
 
     def __init__(
-        self, source: bytes, script: Callable[[Iterable[Node]], Script], inner: Callable[[str], Script]
+        self, source: bytes, script: Callable[[Iterable[Node]], ShellScript], inner: Callable[[str], ShellScript]
     ) -> None:
         self._source = source
         self._script = script
@@ -105,9 +105,9 @@ class WordReader:
                 rest += reversed(each.children)
         return found
 
-    def scripts(self, node: Node) -> tuple[Script, ...]:
+    def scripts(self, node: Node) -> tuple[ShellScript, ...]:
         """What is run to compute *node*."""
-        found: list[Script] = []
+        found: list[ShellScript] = []
         rest = [node]
         while rest:
             each = rest.pop()
@@ -225,13 +225,13 @@ class WordReader:
             return Variable(name=self.text(inside[0]).strip(), quoted=quoted)
         return Computed(scripts=self.scripts(node))
 
-    def _substituted(self, node: Node) -> Script:
+    def _substituted(self, node: Node) -> ShellScript:
         text = self.text(node).strip()
         if text.startswith("`"):
             return self._backticks(text, in_string=node.parent is not None and node.parent.type == "string")
         return self._script(node.children[1:-1])
 
-    def _backticks(self, text: str, *, in_string: bool) -> Script:
+    def _backticks(self, text: str, *, in_string: bool) -> ShellScript:
         """What is run between backticks; *text* with them."""
         if text[0] + text[-1] != "``":
             raise Unreadable("Something is computed where it cannot be read.")
@@ -254,7 +254,7 @@ def _unquoted(text: str, *, operator: bool) -> list[Part]:
 def _decoded(found: re.Match[str]) -> str:
     """The character that an escape in ``$'…'`` is."""
     if found[6] is not None:
-        return _ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
+        return ESCAPES.get(found[6], found[6] if found[6] in "\\'\"?" else found[0])
     if found[5] is not None:
         return chr(ord(found[5]) & 0x1F)
     number = int(found[4], 8) & 0xFF if found[4] else int(found[1] or found[2] or found[3], 16)

@@ -5,6 +5,18 @@ import type {
   JsonObject,
 } from "./types.gen.ts";
 
+/** One rule; what it does not say it does not care about. */
+export interface AccessRule {
+  readonly action: "allow" | "ask" | "deny";
+  readonly agent?: readonly string[];
+  readonly tool?: readonly string[];
+  readonly path?: readonly string[];
+  readonly command?: readonly string[];
+  readonly severity?: "critical" | "high" | "low" | "medium" | "none";
+  readonly sensitive?: boolean;
+  readonly note?: string;
+}
+
 /** A session that an agent keeps itself. */
 export interface AgentKeptSession {
   readonly id: string;
@@ -53,7 +65,7 @@ export interface ChangeOwnAgentParams {
 /** `changePolicy`: the user changes a rule or a trusted folder of the own policy file in the page. */
 export interface ChangePolicyParams {
   readonly action: "add" | "remove" | "revoke" | "trust" | "untrust";
-  readonly rule?: Rule;
+  readonly rule?: AccessRule;
   readonly number?: number;
   readonly text?: string;
   readonly session?: string;
@@ -516,18 +528,6 @@ export interface RestartAgentParams {
 /** `resumeSession`: open a session of the log again. */
 export interface ResumeSessionParams {
   readonly channel: string;
-}
-
-/** One rule; what it does not say it does not care about. */
-export interface Rule {
-  readonly action: "allow" | "ask" | "deny";
-  readonly agent?: readonly string[];
-  readonly tool?: readonly string[];
-  readonly path?: readonly string[];
-  readonly command?: readonly string[];
-  readonly severity?: "critical" | "high" | "low" | "medium" | "none";
-  readonly sensitive?: boolean;
-  readonly note?: string;
 }
 
 /** One place where a searched text stands. */

@@ -16,7 +16,7 @@ from agentnb.acp.elicitation import ElicitationAnswer, ElicitationQuestion
 from agentnb.acp.listener import Unsaved
 from agentnb.acp.mapper import map_update
 from agentnb.acp.opening import OpenRequest
-from agentnb.acp.permission import PermissionQuestion
+from agentnb.acp.permission import AcpPermissionRequest
 from agentnb.acp.prompt import PromptResult
 from agentnb.agent.catalog import AgentSpec
 from agentnb.errors import AgentnbError, PermissionDenied
@@ -114,7 +114,7 @@ class RecordingListener:
                 self.chat = reduce_chat(self.chat, action)
         self.spoken.set()
 
-    async def permission(self, question: PermissionQuestion) -> str | None:
+    async def permission(self, question: AcpPermissionRequest) -> str | None:
         self.asked.append(question)
         self.question.set()
         return await self.answer

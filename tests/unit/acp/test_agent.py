@@ -13,7 +13,7 @@ from agentnb.acp.agent import Agent
 from agentnb.acp.opening import OpenRequest, SessionOpened
 from agentnb.acp.prompt import PromptResult
 from agentnb.acp.services import client_capabilities
-from agentnb.agent.catalog import find
+from agentnb.agent.catalog import Capabilities, find
 from agentnb.agent.guard import GUARD
 from agentnb.errors import (
     AgentDied,
@@ -92,7 +92,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
             "end_turn",
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}\ufffd\ufffd",
         )
-        assert talk.agent.stray == 10
+        assert talk.agent.connection.stray == 10
 
 
 async def test_updates_before_the_session_is_known_are_delivered_after_it(tmp_path: Path) -> None:
@@ -196,8 +196,6 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
         ["fs/read_text_file", {"path": "a"}],
         ["terminal/create", {"command": "ls"}],
     ]
-    from agentnb.agent.catalog import Capabilities
-
     capabilities = Capabilities(read_text_file=False)
     async with talking("works", tmp_path, capabilities=capabilities) as talk:
         await talk.prompt(json.dumps(requests))
@@ -208,8 +206,6 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None:
     """Some agents stream what their own terminals print, in ``_meta``, only to who says so."""
-    from agentnb.agent.catalog import Capabilities
-
     meta = client_capabilities(Capabilities(terminal=terminal)).get("_meta")
     assert meta == ({"terminal_output": True} if terminal else None)
 
@@ -224,8 +220,6 @@ def test_who_shows_terminals_is_shown_the_agents_own_too(terminal: bool) -> None
 )
 def test_what_is_understood_of_sessions_is_offered(offered: dict[str, bool], session: object) -> None:
     """Switches, and suggested prompts."""
-    from agentnb.agent.catalog import Capabilities
-
     assert client_capabilities(Capabilities(**offered)).get("session") == session
 
 
@@ -234,8 +228,9 @@ async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
     async with talking("noisy", tmp_path) as talk:
         await talk.prompt()
         await talk.agent.stop(patience=0.5)
-        assert talk.agent.stderr_tail.endswith("the last line")
-        assert len(talk.agent.stderr_tail) <= 800
+        assert talk.agent.process is not None
+        tail = talk.agent.process.stderr_tail
+        assert (tail.endswith("the last line"), len(tail) <= 800) == (True, True)
 
 
 async def test_a_line_of_64_mib(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from agentnb.errors import OutsideWorkspace, PermissionDenied
 from agentnb.kernel.code_runner import NotebookCell
 from agentnb.open_without_links import open_parent
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
 from agentnb.state import ToolDiffContent, ToolTextContent
 from tests.unit.acp.recording_listener import RecordingListener, talking
@@ -31,7 +31,7 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture
 async def files(tmp_path: Path) -> Files:
     """The service, with a listener that lets everything through."""
-    return Files(Workspace(tmp_path), RecordingListener())
+    return Files(WorkspaceBoundary(tmp_path), RecordingListener())
 
 
 async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
     path.write_text(json.dumps({"nbformat": 4, "cells": [cell]}), encoding="utf-8")
     page = NotebookCell(id="a", kind="raw", count=None, source="one\ntwo")
     listener.kept = UnsavedNotebook(Notebook(path="a.ipynb", unsaved=True, cells=(page,)))
-    files = Files(Workspace(tmp_path), listener)
+    files = Files(WorkspaceBoundary(tmp_path), listener)
     whole = (await files.read({"path": str(path)}))["content"]
     assert json.loads(whole)["cells"][0]["source"] == ["one\n", "two"]
     third = await files.read({"path": str(path), "line": 3, "limit": 2})
@@ -108,7 +108,9 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     inside.mkdir()
     (inside / "link").symlink_to(tmp_path)
     with pytest.raises(OutsideWorkspace, match="it leads to"):
-        await Files(Workspace(inside), RecordingListener()).write({"path": str(inside / "link" / "x"), "content": ""})
+        await Files(WorkspaceBoundary(inside), RecordingListener()).write(
+            {"path": str(inside / "link" / "x"), "content": ""}
+        )
     assert not (tmp_path / "x").exists()
 
 
@@ -119,7 +121,7 @@ async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_its
         folder.mkdir()
     (shared / "data.txt").write_text("shared")
     (shared / "sub").mkdir()
-    files = Files(Workspace(work, [shared]), RecordingListener())
+    files = Files(WorkspaceBoundary(work, [shared]), RecordingListener())
     assert await files.read({"path": "../shared/data.txt"}) == {"content": "shared"}
     await files.write({"path": str(shared / "sub/new.txt"), "content": "x"})
     assert (shared / "sub/new.txt").read_text() == "x"
@@ -127,7 +129,7 @@ async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_its
     for named in (str(shared / "away/x"), str(outside / "x")):
         with pytest.raises(OutsideWorkspace):
             await files.write({"path": named, "content": "x"})
-    path = Workspace(work, [shared]).resolve(str(shared / "sub/new.txt"))
+    path = WorkspaceBoundary(work, [shared]).resolve(str(shared / "sub/new.txt"))
     (shared / "sub").rename(shared / "was")
     (shared / "sub").symlink_to(outside)
     with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(shared, path):
@@ -139,7 +141,7 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     """The reason is the listener's."""
     (tmp_path / "f").write_text("old")
     with pytest.raises(PermissionDenied, match="not today"):
-        await Files(Workspace(tmp_path), RecordingListener(deny="not today")).write(
+        await Files(WorkspaceBoundary(tmp_path), RecordingListener(deny="not today")).write(
             {"path": str(tmp_path / "f"), "content": "new"}
         )
     assert ((tmp_path / "f").read_text(), names(tmp_path)) == ("old", ["f"])
@@ -153,7 +155,9 @@ async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Pat
     with pytest.raises(
         RpcError, match=r"locked\.csv is read-only, so nothing was written\. Write another file, or ask"
     ):
-        await Files(Workspace(tmp_path), RecordingListener(deny="asked")).write({"path": str(locked), "content": "new"})
+        await Files(WorkspaceBoundary(tmp_path), RecordingListener(deny="asked")).write(
+            {"path": str(locked), "content": "new"}
+        )
     assert await files.read({"path": str(locked)}) == {"content": "old"}
 
 
@@ -172,7 +176,7 @@ async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Pa
     """A file of Windows keeps its newlines in every line, and the card shows no line that stays as it is as changed."""
     listener, path = RecordingListener(), tmp_path / "win.txt"
     path.write_bytes(b"a\r\nb\r\n")
-    await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "a\nB\r\n"})
+    await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "a\nB\r\n"})
     assert path.read_bytes() == b"a\r\nB\r\n"
     assert listener.requests[0].preview == (
         ToolDiffContent(path=str(path), old_text="a\r\nb\r\n", new_text="a\r\nB\r\n"),
@@ -200,7 +204,7 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
         if old is not None:
             path.write_text(old)
         listener = Slow(path, "my words", times=2)
-        await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "two"})
+        await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "two"})
         shown = [request.preview[0].old_text for request in listener.requests if request.preview]  # type: ignore[union-attr]
         assert shown == [old, "my words 0", "my words 1"]
         assert [request.again for request in listener.requests] == [False, True, True]
@@ -213,14 +217,14 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
     path.write_text("one")
     listener = Slow(path, "my words", times=1000)
     with pytest.raises(RpcError, match="changed by somebody else"):
-        await Files(Workspace(tmp_path), listener).write({"path": str(path), "content": "two"})
+        await Files(WorkspaceBoundary(tmp_path), listener).write({"path": str(path), "content": "two"})
     assert (len(listener.requests), path.read_text(), names(tmp_path)) == (TIMES, f"my words {TIMES - 1}", ["a.txt"])
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
     """What the card says, and the change that it shows."""
     listener = RecordingListener()
-    await Files(Workspace(path.parent), listener).write({"path": str(path), "content": content})
+    await Files(WorkspaceBoundary(path.parent), listener).write({"path": str(path), "content": content})
     *said, diff = listener.requests[0].preview or ()
     assert isinstance(diff, ToolDiffContent)
     return [each.text for each in said if isinstance(each, ToolTextContent)], diff

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +50,8 @@ from agentnb.state import (
     reduce_chat,
 )
 from tests.unit.acp.recording_listener import applied, empty_chat, text_of
+
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/mapper.json").read_text("utf-8"))
 
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
@@ -257,25 +261,7 @@ def test_a_part_id_is_never_used_twice() -> None:
     assert ids == ["p2", "p3"]
 
 
-@pytest.mark.parametrize(
-    "update",
-    [
-        {"sessionUpdate": "notice", "severity": "warning"},
-        {"sessionUpdate": "plan_update", "plan": {"type": "markdown", "planId": "p", "content": "## Steps"}},
-        {"sessionUpdate": "agent_message_chunk"},
-        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": 5}},
-        {"sessionUpdate": "user_message_chunk", "content": [1]},
-        {"sessionUpdate": "tool_call", "toolCallId": 7},
-        {"sessionUpdate": "plan", "entries": "none"},
-        {"sessionUpdate": "usage_update", "used": "many"},
-        {"sessionUpdate": "prompt_suggestions_update", "suggestions": {"prompt": []}},
-        {"sessionUpdate": "current_mode_update"},
-        {"sessionUpdate": "available_commands_update", "availableCommands": None},
-        {"sessionUpdate": "config_option_update", "configOptions": {}},
-        {"sessionUpdate": None},
-        {},
-    ],
-)
+@pytest.mark.parametrize("update", CASES["what is not understood is kept raw"])
 def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
     """Unknown kinds, and known ones that cannot be read."""
     name = update.get("sessionUpdate") or "update"
@@ -537,20 +523,7 @@ def test_terminals_of_the_agents_own_are_shown() -> None:
 
 @pytest.mark.parametrize(
     ("ended", "failure"),
-    [
-        ({"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 0}}}, None),
-        ({"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 2}}}, "exit code 2"),
-        ({"_meta": {"terminal_exit": {"terminal_id": "z", "signal": "SIGKILL"}}}, "signal SIGKILL"),
-        ({"_meta": {"terminal_exit": {"terminal_id": "other", "exit_code": 2}}}, None),
-        ({"rawOutput": {"exit_code": 1}}, "exit code 1"),
-        ({"rawOutput": {"exitCode": -9}}, "exit code -9"),
-        ({"rawOutput": {"output": "", "metadata": {"exit": 127}}}, "exit code 127"),
-        ({"rawOutput": {"exit_code": 0}}, None),
-        ({"rawOutput": {"exit_code": True}}, None),
-        ({"rawOutput": {"exit_code": "1"}}, None),
-        ({"rawOutput": "exit code 1"}, None),
-        ({"kind": "read", "rawOutput": {"exit_code": 1}}, None),
-    ],
+    CASES["a command that ended badly has failed when the agent calls it completed"],
 )
 def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed(
     ended: dict[str, Any], failure: str | None
@@ -565,21 +538,7 @@ def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed
     assert (state.success, state.error and state.error.message) == (failure is None, expected)
 
 
-@pytest.mark.parametrize(
-    ("ended", "said"),
-    [
-        ({"rawOutput": {"exitCode": 1, "output": "1\n2\n3"}}, "The command ended with exit code 1."),
-        (
-            {"_meta": {"terminal_exit": {"terminal_id": "z", "exit_code": 2}}, "rawOutput": {}},
-            "The command ended with exit code 2.",
-        ),
-        ({"rawOutput": {"error": "no such file", "exitCode": 1}}, "no such file"),
-        ({"rawOutput": {"error": {"message": "no such file"}}}, "no such file"),
-        ({"rawOutput": {"message": "no such file"}}, "no such file"),
-        ({"rawOutput": {"error": {"code": 5}}}, '{"error":{"code":5}}'),
-        ({"rawOutput": ["odd"]}, '["odd"]'),
-    ],
-)
+@pytest.mark.parametrize(("ended", "said"), CASES["a failed call with raw output says why in words"])
 def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], said: str) -> None:
     """Its error is no JSON where the raw output has an error's text or an exit code."""
     terminal = [{"type": "terminal", "terminalId": "z"}]

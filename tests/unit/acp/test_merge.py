@@ -37,13 +37,6 @@ def test_what_carries_more_than_text_stays_alone() -> None:
     assert merge(updates) == updates
 
 
-def test_the_updates_given_are_not_changed() -> None:
-    """They belong to the caller."""
-    updates = [chunk("a"), chunk("b")]
-    merge(updates)
-    assert updates == [chunk("a"), chunk("b")]
-
-
 KINDS = st.sampled_from(["agent_message_chunk", "agent_thought_chunk"])
 IDS = st.sampled_from([{}, {"messageId": "1"}, {"messageId": "2"}])
 CHUNKS = st.lists(st.builds(lambda text, kind, more: chunk(text, kind, **more), st.text(max_size=4), KINDS, IDS))

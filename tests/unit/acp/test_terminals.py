@@ -16,7 +16,7 @@ import pytest
 from agentnb.acp.terminals import Terminals
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import OutsideWorkspace, PermissionDenied
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
 from agentnb.state import XTerminalData, XTerminalExited, XTerminalOpened
 from tests.unit.acp.recording_listener import RecordingListener, talking
@@ -45,7 +45,7 @@ async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
         await talk.prompt(json.dumps(requests))
         answers = [json.loads(line) for line in talk.listener.text.splitlines()]
         listener = talk.listener
-    output = f"hi\n{Workspace(tmp_path).root}\n"
+    output = f"hi\n{WorkspaceBoundary(tmp_path).root}\n"
     ended = {"exitCode": 3, "signal": None}
     assert answers[1:4] == [ended, {"output": output, "truncated": False, "exitStatus": ended}, {}]
     assert answers[4]["code"] == -32002
@@ -67,7 +67,7 @@ async def listener() -> RecordingListener:
 @pytest.fixture
 async def terminals(tmp_path: Path, listener: RecordingListener) -> AsyncIterator[Terminals]:
     """The service; what still runs is ended."""
-    terminals = Terminals(Workspace(tmp_path), listener)
+    terminals = Terminals(WorkspaceBoundary(tmp_path), listener)
     yield terminals
     await terminals.close()
 
@@ -168,7 +168,7 @@ async def test_what_cannot_be_run_is_refused_by_name(
 
 async def test_a_denied_command_is_not_run(tmp_path: Path) -> None:
     """The reason is the listener's."""
-    terminals = Terminals(Workspace(tmp_path), RecordingListener(deny="not today"))
+    terminals = Terminals(WorkspaceBoundary(tmp_path), RecordingListener(deny="not today"))
     with pytest.raises(PermissionDenied, match="not today"):
         await terminals.create({"command": "touch", "args": ["made"]})
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - no other way that does not block

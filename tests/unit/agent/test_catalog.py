@@ -8,32 +8,16 @@ import sys
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec, catalogue, custom, find, installed, known, read
+from agentnb.agent.catalog import catalogue, custom, find, installed, known, read
 from agentnb.agent.registry import older
 from agentnb.errors import UnknownAgent, UsageError
-
-NAMES = [
-    "auggie",
-    "claude",
-    "codex",
-    "copilot",
-    "cursor",
-    "eliza",
-    "fast-agent",
-    "gemini",
-    "goose",
-    "kimi",
-    "local",
-    "opencode",
-    "openhands",
-    "qwen",
-    "vibe",
-]
 
 
 def test_the_agents_we_know() -> None:
     """In order; each but the built-in ones says how to install it; Codex logs in by itself, in the chat."""
-    assert [spec.name for spec in known()] == NAMES
+    assert " ".join(spec.name for spec in known()) == (
+        "auggie claude codex copilot cursor eliza fast-agent gemini goose kimi local opencode openhands qwen vibe"
+    )
     assert [spec.name for spec in known() if spec.install is None] == ["eliza", "local"]
     assert [spec.name for spec in known() if spec.login is None] == ["codex", "eliza", "local"]
 
@@ -57,11 +41,6 @@ def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
     assert said.startswith("There is no agent called 'Cluade'. Did you mean 'claude'? Known agents: auggie, claude,")
 
 
-def test_a_program_that_is_not_there() -> None:
-    """Is not installed."""
-    assert installed(AgentSpec(name="x", title="X", command=("no-such-program",))) is None
-
-
 def test_an_agent_of_ones_own() -> None:
     """A command is enough; its program's name is its name."""
     spec = custom(["/opt/bin/My-Agent", "--acp"], {"A": "b"})
@@ -73,13 +52,6 @@ def test_a_command_is_a_list_of_words(command: object) -> None:
     """Anything else is refused."""
     with pytest.raises(UsageError, match="list of words"):
         custom(command)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("text", ["name = ", 'name = "x"', 'name = "x"\ntitle = "X"\ncommand = ["x"]\ncolour = "red"'])
-def test_a_broken_description_is_refused(text: str) -> None:
-    """No TOML, something missing, something unknown."""
-    with pytest.raises(UsageError, match="not an agent's description"):
-        read(text)
 
 
 WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
@@ -122,9 +94,3 @@ def test_an_upgrade_is_a_line_of_its_own_where_installing_again_would_do_nothing
         if spec.install is not None and not spec.install.startswith(("npm ", "curl ")):
             assert spec.upgrade is not None
             assert "upgrade" in spec.upgrade
-
-
-def test_mcp_servers_that_make_no_sense_are_refused_when_they_are_read() -> None:
-    """Not when a session is opened."""
-    with pytest.raises(UsageError, match="'docs' wants either a command or an http address"):
-        read('name = "x"\ntitle = "X"\ncommand = ["x"]\n[mcp_servers.docs]\nurl = "ftp://x"\n')

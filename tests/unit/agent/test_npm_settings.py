@@ -12,8 +12,8 @@ import pytest
 from agentnb.agent.catalog import catalogue, find
 from agentnb.agent.installation import install_words
 from agentnb.agent.npm_settings import certificate_files, copy_without_logins, machine_settings
-from agentnb.agent.process import AgentProcess
-from agentnb.agent.registry import Runner
+from agentnb.agent.process import SpawnedAgent
+from agentnb.agent.registry import PackageRunner
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")
 NPX = ("npx", "--prefix=/x", "opencode-ai")
@@ -51,10 +51,10 @@ async def test_an_agent_of_npx_starts_with_the_machines_registry(
         monkeypatch.delenv(name)
     monkeypatch.setenv("npm_config_prefix", str(tmp_path / "own"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    options = Runner(kind="npx", package="x").command_in(tmp_path / "installs")[2:3]
+    options = PackageRunner(kind="npx", package="x").command_in(tmp_path / "installs")[2:3]
     spec = find("eliza").__class__(name="n", title="N", command=("npm", *options, "config", "get", "registry"))
     said, ended = bytearray(), asyncio.Event()
-    process = await AgentProcess.spawn(spec, tmp_path, on_output=said.extend, on_end=ended.set)
+    process = await SpawnedAgent.spawn(spec, tmp_path, on_output=said.extend, on_end=ended.set)
     await asyncio.wait_for(ended.wait(), 60)
     await process.stop()
     assert said.decode().strip() == "https://mirror.example.org/npm/"

@@ -18,7 +18,7 @@ import pytest
 
 from agentnb.agent.child import Child
 from agentnb.agent.guard import GUARD, Guard
-from agentnb.agent.process import AgentProcess, Ring
+from agentnb.agent.process import Ring, SpawnedAgent
 from agentnb.agent.watchdog import group_alive
 from agentnb.errors import AgentNotFound, AgentStartFailed
 from tests.unit.acp.recording_listener import scripted, talking
@@ -64,20 +64,20 @@ async def test_a_group_of_its_own(tmp_path: Path) -> None:
 
 async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path) -> None:
     """By itself, with status 0."""
-    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await process.stop()
-    assert (process.returncode, group_alive(process.pid)) == (0, False)
+    assert (process.child.returncode, group_alive(process.pid)) == (0, False)
 
 
 async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
     """Stdin closed, terminated, killed: neither of the first two ends it, so only the third can have."""
     answered = asyncio.Event()
-    process = await AgentProcess.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
+    process = await SpawnedAgent.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
     process.write(json.dumps(request).encode() + b"\n")
     await asyncio.wait_for(answered.wait(), PATIENCE)  # before it ignores signals, the second would end it
     await process.stop(patience=0.2)
-    assert (process.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
+    assert (process.child.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
 
 
 async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def daemons(folder: Path) -> list[int]:
 
 async def test_stopping_twice_is_stopping_once(tmp_path: Path) -> None:
     """From two sides at the same time, and after."""
-    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await asyncio.gather(process.stop(), process.stop())
     await process.stop()
-    assert process.returncode == 0
+    assert process.child.returncode == 0
 
 
 @pytest.mark.parametrize("step", range(24))
@@ -240,8 +240,8 @@ async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> 
     spec = type(scripted("echo"))(
         name="x", title="x", command=(sys.executable, "-c", code), env={"SPEC": "s", "MINE": "no"}
     )
-    process = await AgentProcess.spawn(spec, tmp_path, {"MINE": "yes"}, on_output=output.append)
-    await process.exited.wait()
+    process = await SpawnedAgent.spawn(spec, tmp_path, {"MINE": "yes"}, on_output=output.append)
+    await process.child.exited.wait()
     await process.stop()
     assert b"".join(output) == b"True yes s\n"
 
@@ -258,7 +258,7 @@ async def test_what_cannot_be_executed_is_told(tmp_path: Path) -> None:
         (str(tmp_path / "broken"), AgentStartFailed, "could not be started"),
     ):
         with pytest.raises(error, match=says):
-            await AgentProcess.spawn(spec(name="x", title="x", command=(command,)), tmp_path)
+            await SpawnedAgent.spawn(spec(name="x", title="x", command=(command,)), tmp_path)
 
 
 def test_the_ring_keeps_the_end() -> None:
@@ -371,7 +371,7 @@ async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
 
 async def test_a_stopped_agent_is_guarded_no_more(tmp_path: Path) -> None:
     """Its group's number may be given to others."""
-    process = await AgentProcess.spawn(scripted("silent"), tmp_path)
+    process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     assert process.pid in GUARD.groups
     await process.stop()
     assert process.pid not in GUARD.groups

@@ -18,6 +18,8 @@ from agentnb.agent.registry import LARGEST, read_registry, runner_of, snapshot
 from agentnb.agent.registry_update import update_registry
 from agentnb.errors import UsageError
 
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/registry.json").read_text("utf-8"))
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -232,21 +234,7 @@ def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None
     assert find("sage").title == "Sage"
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("{server}/missing", "answered 503"),
-        ("{server}/moved", "begins with https"),
-        ("{server}/endless", "more than 1,024 KB"),
-        ("http://example.org/registry.json", "begins with https"),
-        ("file:///etc/passwd", "begins with https"),
-        ("ftp://127.0.0.1/x", "begins with https"),
-        ("https://", "begins with https"),
-        ("http://127.0.0.1:1/nobody", "could not be read"),
-        ("no-such-file.json", "no such file"),
-        ("/", "no such file"),
-    ],
-)
+@pytest.mark.parametrize(("address", "said"), CASES["a source that cannot be read is named with the reason"])
 def test_a_source_that_cannot_be_read_is_named_with_the_reason(
     settings: Path, server: str, address: str, said: str
 ) -> None:

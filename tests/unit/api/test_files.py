@@ -17,7 +17,7 @@ from agentnb.host.files.changes import FileChange
 from agentnb.host.files.workspace_files import ENTRIES, LARGEST, for_page
 from agentnb.open_without_links import open_path
 from agentnb.policy.sensitive import SENSITIVE
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from tests.unit.api.conftest import PATIENCE
 
 
@@ -164,7 +164,7 @@ def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
     """Somebody swaps the file, or a folder on the way, for a link between the look and the opening."""
     (work / "sub").mkdir()
     (work / path).write_text("x")
-    looked_at = Workspace(work).resolve(path)
+    looked_at = WorkspaceBoundary(work).resolve(path)
     if "/" in path:
         (work / "sub").rename(work / "moved")
         (work / "sub").symlink_to("moved")

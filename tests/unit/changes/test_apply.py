@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes.coverage import Limits
-from agentnb.changes.model import FOLDER, FileChange, Step, Version
+from agentnb.changes.coverage import SnapshotLimits
+from agentnb.changes.model import FOLDER, FileChange, FileVersion, Step
 from agentnb.changes.store import ChangeStore
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored, FilesConflict, OutsideWorkspace
 from tests.unit.changes.conftest import Opened, is_sensitive
@@ -54,7 +54,7 @@ def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, w
 def test_a_step_that_names_no_file_of_the_workspace_is_refused(store: ChangeStore, path: str) -> None:
     """Also one whose path comes from a log that somebody wrote to."""
     with pytest.raises(OutsideWorkspace):
-        store.apply([Step(path=path, target=Version(mode="folder"))])
+        store.apply([Step(path=path, target=FileVersion(mode="folder"))])
 
 
 def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, workspace: Path) -> None:
@@ -179,7 +179,7 @@ def test_an_empty_folder_in_a_folder_that_became_a_link_comes_back_and_goes_agai
 
 def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
     """What cannot be stored is not overwritten, whatever was chosen."""
-    store = opened(limits=Limits(file_bytes=100))
+    store = opened(limits=SnapshotLimits(file_bytes=100))
     (workspace / "a").write_text("1\n")
     changes = turn(store, workspace, a="2\n")
     (workspace / "a").write_text("x" * 101)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes.coverage import Limits, Look
+from agentnb.changes.coverage import SnapshotLimits, WorkspaceLook
 from agentnb.changes.folder_scan import FolderScan
 from agentnb.changes.model import Snapshot, path_from_json, path_to_json
 from agentnb.changes.store import ChangeStore
@@ -55,7 +55,7 @@ def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store
 @pytest.mark.parametrize("files", [1, 20_000])
 def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: Path, name: str, files: int) -> None:
     """Agents name what they like in tool calls: other files are covered, in this and all later snapshots."""
-    limits = Limits(files=files)
+    limits = SnapshotLimits(files=files)
     store = opened(limits=limits)
     write(workspace / "seen.txt")
     write(workspace / "b.txt")
@@ -64,9 +64,9 @@ def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: 
     after = store.take(["seen.txt", name, f"sub/{name}"])
     assert changed(store, before, after) == {"seen.txt": "changed"}
     write(workspace / "seen.txt", "again\n")
-    assert changed(opened(limits=Limits(files=files)), after, opened(limits=Limits(files=files)).take()) == {
-        "seen.txt": "changed"
-    }
+    assert changed(
+        opened(limits=SnapshotLimits(files=files)), after, opened(limits=SnapshotLimits(files=files)).take()
+    ) == {"seen.txt": "changed"}
 
 
 def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
@@ -92,7 +92,7 @@ def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_t
     opened: Opened, workspace: Path, files: int
 ) -> None:
     """Also where the workspace is too large: what was there can be had back, and what was not is *added*."""
-    store = opened(limits=Limits(files=files))
+    store = opened(limits=SnapshotLimits(files=files))
     write(workspace / ".gitignore", "out/\n")
     for name in ("changed", "deleted", "same", "twice"):
         write(workspace / f"out/{name}", f"{name}\n")
@@ -208,7 +208,7 @@ def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, wor
 
 def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Path) -> None:
     """Never silently; a large file's change is seen, and cannot be undone."""
-    store = opened(limits=Limits(file_bytes=1000))
+    store = opened(limits=SnapshotLimits(file_bytes=1000))
     write(workspace / "large", "x" * 1001)
     write(workspace / "grows", "x")
     os.mkfifo(workspace / "pipe")
@@ -266,7 +266,7 @@ def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened,
     """It says why; what was named is seen and can be undone."""
     for number in range(30):
         write(workspace / f"f{number}")
-    store = opened(limits=Limits(files=20))
+    store = opened(limits=SnapshotLimits(files=20))
     before = store.take(["f1"])
     assert (before.coverage, "more than 20 files" in before.reason) == ("named", True)
     write(workspace / "f1", "other\n")
@@ -280,7 +280,7 @@ def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened,
 def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, workspace: Path) -> None:
     """New files are not covered, and it says so."""
     write(workspace / "a.py")
-    store = opened(limits=Limits(files=20))
+    store = opened(limits=SnapshotLimits(files=20))
     before = store.take()
     for number in range(30):
         write(workspace / f"data/f{number}")
@@ -293,14 +293,14 @@ def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, 
 def test_a_workspace_of_too_many_bytes_covers_named_files_only(opened: Opened, workspace: Path) -> None:
     """Their size counts, too."""
     write(workspace / "a", "x" * 3000)
-    before = opened(limits=Limits(bytes=2000)).take()
+    before = opened(limits=SnapshotLimits(bytes=2000)).take()
     assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
 
 
 def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened, workspace: Path) -> None:
     """What was stored until then is not stored again by the next one."""
     write(workspace / "a")
-    store = opened(limits=Limits(seconds=0))
+    store = opened(limits=SnapshotLimits(seconds=0))
     before = store.take(["a"])
     assert (before.coverage, "took longer than 0 seconds" in before.reason) == ("named", True)
     write(workspace / "a", "other\n")
@@ -406,8 +406,8 @@ def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
         write(workspace / f"many/f{number}")
     write(workspace / f"many/{name}")
     write(workspace / "a.py")
-    limits = Limits(files=20)
-    look = Look(workspace, limits, lambda _: False, lambda _: "")
+    limits = SnapshotLimits(files=20)
+    look = WorkspaceLook(workspace, limits, lambda _: False, lambda _: "")
     scan = FolderScan(workspace).walk(look)
     assert scan.files <= 22
     assert scan.is_cut == (name == "zz")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentnb.changes.network_mounts import CLOCK_NS, network_file_system
-from agentnb.changes.refusals import unavailable
+from agentnb.changes.store_folder import unavailable
 from tests.unit.changes.conftest import Opened
+
+CASES: dict[str, list[Any]] = json.loads(
+    (Path(__file__).parents[2] / "cases/tables/network_mounts.json").read_text("utf-8")
+)
 
 MOUNTS = """\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
@@ -28,20 +34,7 @@ a broken line
 
 @pytest.mark.parametrize(
     ("folder", "kind"),
-    [
-        ("/", None),
-        ("/work", None),
-        ("/home", "nfs4"),
-        ("/home/ada/work", "nfs4"),
-        ("/homes/ada", None),
-        ("/home/ada/local disk/work", None),
-        ("/home/ada/local", "nfs4"),
-        ("/mnt/s/deep/down", "fuse.sshfs"),
-        ("/mnt/a", None),
-        ("/mnt/over/x", None),
-        ("/mnt/no-end", None),
-        ("\\\\server\\share\\work", "smb"),
-    ],
+    CASES["mounts"],
 )
 def test_a_folder_is_on_the_file_system_that_was_mounted_last_nearest_to_it(
     tmp_path: Path, folder: str, kind: str | None

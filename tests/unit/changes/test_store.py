@@ -147,19 +147,6 @@ def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_nex
     assert [(each.path, each.status) for each in changes] == [("a.txt", "changed")]
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_an_unchanged_workspace_when_it_was_compared_once_is_not_read_again(tmp_path: Path, workspace: Path) -> None:
-    """Files that are younger than git's index are read with each look; the next look makes the index younger."""
-    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
-    (workspace / "a.txt").write_text("one")
-    os.utime(workspace / "a.txt", (1_000_000_000, 1_000_000_000))
-    store.take()
-    index = tmp_path / "store/git/index"
-    os.utime(index, (1, 1))  # as if the file had been written just before the first look
-    store.take()
-    assert index.stat().st_mtime > (workspace / "a.txt").stat().st_mtime
-
-
 @pytest.mark.parametrize("time", [1_000_000_000, 4_000_000_000])
 def test_a_file_when_it_is_written_with_the_same_size_and_time_is_seen(
     opened: Opened, workspace: Path, time: int

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.changes.coverage import Limits
+from agentnb.changes.coverage import SnapshotLimits
 from agentnb.changes.model import Snapshot
 from agentnb.changes.store import ChangeStore
-from agentnb.changes.store_lock import StoreLock
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
 
@@ -70,7 +69,7 @@ def test_prune_forgets_what_only_other_snapshots_have(store: ChangeStore, worksp
 
 def test_a_store_above_its_limit_drops_the_oldest_snapshots(opened: Opened, workspace: Path) -> None:
     """Although they count; the newest stays."""
-    store = opened(limits=Limits(store_bytes=400_000))
+    store = opened(limits=SnapshotLimits(store_bytes=400_000))
     taken: list[Snapshot] = []
     for _ in range(8):
         (workspace / "a").write_bytes(noise(100_000))
@@ -101,7 +100,7 @@ def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, w
 @pytest.mark.slow
 def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, workspace: Path, tmp_path: Path) -> None:
     """It does not hang."""
-    store = opened(limits=Limits(lock_seconds=0.2))
+    store = opened(limits=SnapshotLimits(lock_seconds=0.2))
     command = [sys.executable, "-c", HOLDS, os.fspath(tmp_path / "store/lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -110,18 +109,6 @@ def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, work
             store.take()
         holder.communicate()
     assert store.take().coverage == "whole"
-
-
-def test_the_lock_can_be_held_again_by_the_one_who_holds_it(tmp_path: Path) -> None:
-    """And is free afterwards."""
-    lock, other = (StoreLock(tmp_path / "lock", seconds=0.05) for _ in range(2))
-    with lock.held():
-        with lock.held():
-            pass
-        with pytest.raises(ChangesUnavailable), other.held():
-            pass
-    with other.held():
-        pass
 
 
 @pytest.mark.parametrize("part", ["index", "HEAD", "objects", "config", "all"])
@@ -191,9 +178,12 @@ def test_a_store_whose_place_is_a_file_says_so(opened: Opened, tmp_path: Path) -
 
 def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """In bytes, or with a unit; anything else leaves it as it is."""
-    sizes = {said: Limits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes for said in ("1000", "2k", "3MB")}
+    sizes = {
+        said: SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": said}).store_bytes
+        for said in ("1000", "2k", "3MB")
+    }
     assert sizes == {"1000": 1000, "2k": 2048, "3MB": 3 * 1024**2}
-    assert Limits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == Limits()
+    assert SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == SnapshotLimits()
 
 
 def test_many_new_files_are_stored_in_a_pack_and_read_by_one_run_of_git(

@@ -20,8 +20,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from agentnb.changes.model import FileChange, Version, folders_above
-from agentnb.changes.store import ChangeStore, EngineName
+from agentnb.changes.model import FileChange, FileVersion, folders_above
+from agentnb.changes.store import ChangeStore
+from agentnb.changes.store_folder import EngineName
 from agentnb.errors import ChangesError, FilesConflict
 from tests.unit.changes.interrupted_files import InterruptedFiles, Killed
 
@@ -239,7 +240,7 @@ class Undos(RuleBasedStateMachine):
             wishes[step.path] = base, self._leaf(step.target)
         return wishes
 
-    def _leaf(self, version: Version | None) -> Leaf | None:
+    def _leaf(self, version: FileVersion | None) -> Leaf | None:
         return None if version is None else Leaf(version.mode, self.store.content(version))
 
     def _opened(self) -> ChangeStore:

@@ -8,7 +8,7 @@ from typing import Any
 from agentnb.api.policy import Policy
 from agentnb.ipython.tables import PolicyTable
 from agentnb.policy.audit import Record
-from agentnb.policy.rules import InForce, Rule
+from agentnb.policy.rules import AccessRule, InForce
 
 
 def policy(**fields: Any) -> Policy:
@@ -57,9 +57,9 @@ def test_without_rules_it_says_what_holds() -> None:
 def test_every_rule_stands_with_its_source() -> None:
     """The user's, a card's, the project's; patterns and bypasses too."""
     rules = (
-        InForce(Rule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
-        InForce(Rule(action="allow", tool=("edit",)), "session"),
-        InForce(Rule(action="deny", path=("x",)), "project", ".agentnb/policy.toml rule 2"),
+        InForce(AccessRule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
+        InForce(AccessRule(action="allow", tool=("edit",)), "session"),
+        InForce(AccessRule(action="deny", path=("x",)), "project", ".agentnb/policy.toml rule 2"),
     )
     confine = {"a": True, "b": False, "c": "no network", "d": ("x.org", "*.y.org")}
     held = policy(

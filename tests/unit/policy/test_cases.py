@@ -17,6 +17,8 @@ from agentnb.policy.severity import Severity, rank
 from agentnb.policy.situation import Mode, Situation
 from scripts.gen_policy_cases import PAGE, judged
 
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/cases.json").read_text("utf-8"))
+
 OWN = Path(__file__).parents[2] / "cases/policy"
 
 
@@ -59,23 +61,7 @@ def test_an_attack_is_rated_at_least_as_our_table_says(at: int) -> None:
         assert judge(request, Situation(agent="a", mode="allow")).outcome == "ask"
 
 
-HARMLESS = [
-    "ruff format .",
-    "npm run format",
-    "git commit -m 'remove the form'",
-    "pytest -k 'rm and not rf'",
-    "PYTHONUNBUFFERED=1 python x.py",
-    "GIT_AUTHOR_NAME=ada git commit -m x",
-    "tar -xzf a.tgz",
-    "rsync -a a/ b/",
-    "sort -u f",
-    "sed -n '1,20p' f",
-    "find . -name '*.py' | xargs grep foo",
-    "git show HEAD:README.md",
-    "jq .name package.json",
-    "ls -la .github *.py",
-    "uv run pytest tests",
-]
+HARMLESS = CASES["harmless"]
 
 
 @pytest.mark.parametrize("command", HARMLESS)

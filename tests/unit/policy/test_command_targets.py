@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -12,102 +13,11 @@ from hypothesis import strategies as st
 from agentnb.policy.engine import judge
 from agentnb.policy.glob import any_path_matches, path_matches
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.rules import InForce, Rule
-from agentnb.policy.settings import Settings
+from agentnb.policy.rules import AccessRule, InForce
+from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Mode, Situation, Verdict
 
-OUTSIDE = [
-    "cat /etc/passwd",
-    "echo x > /tmp/out",
-    "echo x > ../out",
-    "echo x >> ~/notes",
-    "cp a ../../b",
-    "cp /etc/hosts .",
-    "cat ../other/notes.txt",
-    "mv a ~/x",
-    'cat "$HOME/notes"',
-    "cd .. && touch b",
-    "cd ..; touch b",
-    "cd sub || true; cat ../../x",
-    "cd nowhere; cat ../x",
-    "false && cd sub; cat ../x",
-    "cd link/.. && cat ../x",
-    "tee /opt/x",
-    "touch /usr/local/x",
-    "rm /etc/hosts",
-    "rm ../x",
-    "ln -s / r",
-    "sed -i s/a/b/ ../x",
-    "sed -n 'w ../x' a.py",
-    "tar xf a.tar -C ..",
-    "git -C .. commit -am x",
-    "python -c \"open('../x','w')\"",
-    "python ../evil.py",
-    "../run",
-    "sort -o../x a.py",
-    "dd if=a.py of=../x",
-    "sudo -u ada cat ../x",
-    "bash -c 'cat ../x'",
-    "cat out/notes",
-    "cat o*/notes",
-    "cat $(echo x)/../../y",
-    "pushd sub; popd; cat ../x",
-    "for d in ..; do cat $d/x; done",
-    "X=$(echo ..); cat $X/y",
-]
-INSIDE = [
-    "pytest -q",
-    "pytest tests/test_a.py::test_x -k 'a or b'",
-    "git status",
-    "git log --oneline -5",
-    "git show HEAD:a.py",
-    "git diff origin/main...HEAD",
-    "git commit -m 'look in /etc and ../x'",
-    "git commit -m /x",
-    "git add -A",
-    "ls",
-    "ls -la sub",
-    "ls /usr/lib",
-    "pip list",
-    "pip install a==1",
-    "python a.py",
-    "python -m pytest tests",
-    "/usr/bin/env python a.py",
-    "cat a.py | grep -v '/api/' | sort -u > sub/out.txt 2>/dev/null",
-    "grep -rn '/api/' . --include='*.py'",
-    "grep -e /x a.py",
-    "sed -n '/start/,/end/p' a.py",
-    "sed 's/a/..\\/b/' a.py",
-    "awk '/foo/ {print $1}' a.py",
-    "jq '.a[0]' a.json",
-    "find . -name '*.py' -path './sub/*'",
-    "find . -name '*.py' | xargs grep '/api/'",
-    "cd sub && ls ../a.py",
-    "cd sub && cat ../a.py && cd .. && ls",
-    "mkdir -p build && cd build && touch x",
-    "curl -s https://example.org/a/../b -o /dev/null",
-    "wget https://example.org/x.csv",
-    "npm run build",
-    "make -j2 test",
-    "cp a.py sub/b.py",
-    "cp /usr/share/dict/words sub",
-    "echo ../x ~ /etc",
-    "echo done >&2",
-    "for f in *.py; do wc -l $f; done",
-    'cat "$PWD/a.py"',
-    "date +%H:%M",
-    "awk -F/ '{print $2}' a.py",
-    "cut -d/ -f2 a.py | tr / _ | sort -t/ -k2",
-    "tar czf out.tgz sub",
-    "head -20 ./sub/../a.py",
-    "uv run pytest tests",
-    "ruff check . && mypy",
-    "which -a python",
-    "test -f a.py && echo yes",
-    "diff a.py sub/b.py",
-    "jupyter nbconvert --to html fit.ipynb",
-    "python -c 'print(1 / 2)'",
-]
+CASES: dict[str, list[str]] = json.loads((Path(__file__).parents[2] / "cases/policy/targets.json").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -127,32 +37,40 @@ def work(tmp_path: Path) -> Path:
 
 
 def judged(
-    root: Path, command: str, *rules: Rule, mode: Mode = "allow", cwd: str = ".", kind: Any = "terminal", **more: Any
+    root: Path,
+    command: str,
+    *rules: AccessRule,
+    mode: Mode = "allow",
+    cwd: str = ".",
+    kind: Any = "terminal",
+    **more: Any,
 ) -> Verdict:
     request = PolicyRequest(kind=kind, title="x", command=command, path=str((root / cwd).resolve()), **more)
     return judge(request, situation(root, *rules, mode=mode))
 
 
-def situation(root: Path, *rules: Rule, project: tuple[Rule, ...] = (), mode: Mode = "allow", **user: Any) -> Situation:
+def situation(
+    root: Path, *rules: AccessRule, project: tuple[AccessRule, ...] = (), mode: Mode = "allow", **user: Any
+) -> Situation:
     return Situation(
         agent="a",
         root=root,
         mode=mode,
         trusted=True,
-        user=Settings(rules=tuple(InForce(each, "user") for each in rules), **user),
-        project=Settings(rules=tuple(InForce(each, "project") for each in project)),
+        user=PolicySettings(rules=tuple(InForce(each, "user") for each in rules), **user),
+        project=PolicySettings(rules=tuple(InForce(each, "project") for each in project)),
     )
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@pytest.mark.parametrize("command", CASES["outside"])
 def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
     """In a session that allows, and whatever a rule for commands says; with no wider answer that would let it by."""
-    for rules in ((), (Rule(action="allow", command=("*",)),)):
+    for rules in ((), (AccessRule(action="allow", command=("*",)),)):
         verdict = judged(work, command, *rules)
         assert (verdict.outcome, verdict.floor) == ("ask", "outside"), verdict
 
 
-@pytest.mark.parametrize("command", INSIDE)
+@pytest.mark.parametrize("command", CASES["inside"])
 def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -> None:
     """A policy that cries wolf is switched off."""
     verdict = judged(work, command)
@@ -175,25 +93,21 @@ def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
 )
 def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path, command: str, opened: bool) -> None:
     """For reading here; and it lets no command run by itself."""
-    rule = Rule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
+    rule = AccessRule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
     assert (judged(work, command, rule).outcome == "allow") == opened
     assert judged(work, command, rule, mode="ask").outcome == "ask"
 
 
-RAW = ["cat data/raw/x", "echo > data/raw/x", "rm data/raw/x", "cp a.py data/raw/y", "mv data/*/x y", "ls data/raw"]
-RAW += ["cd data && rm raw/x", "python -c \"open('data/raw/x')\"", "tool --in=data/raw/x", "sudo rm ./data/./raw/x"]
-
-
-@pytest.mark.parametrize("command", RAW)
+@pytest.mark.parametrize("command", CASES["data/raw"])
 @pytest.mark.parametrize("whose", ["user", "project"])
 def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
     """The manual's own example; a rule that allows a path lets none by."""
-    rule = Rule(action="deny", path=("data/raw/**",))
+    rule = AccessRule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
     request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
     assert judge(request, held).outcome == "deny"
     assert judged(work, "cat data/other", rule).outcome == "allow"
-    assert judged(work, "cat a.py", Rule(action="allow", path=("**",)), mode="ask").outcome == "ask"
+    assert judged(work, "cat a.py", AccessRule(action="allow", path=("**",)), mode="ask").outcome == "ask"
 
 
 @pytest.mark.parametrize(
@@ -221,27 +135,12 @@ def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: s
     assert judge(request, situation(work)).outcome == "allow"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git push",
-        "/usr/bin/git push -f",
-        "git -C x push",
-        "git -c a=b push",
-        "git --no-pager push",
-        "git --git-dir=x push origin",
-        "X=1 git push",
-        "GIT_X=1 git push",
-        "./git push",
-        "sudo git push",
-        "GIT push",
-    ],
-)
+@pytest.mark.parametrize("command", CASES["git push"])
 @pytest.mark.parametrize("action", ["deny", "ask"])
 def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
     """One that allows it does not: there the spelling counts."""
-    assert judged(work, command, Rule(action=action, command=("git push *",))).outcome == action
-    allowing = judged(work, command, Rule(action="allow", command=("git push *",)), mode="ask")
+    assert judged(work, command, AccessRule(action=action, command=("git push *",))).outcome == action
+    allowing = judged(work, command, AccessRule(action="allow", command=("git push *",)), mode="ask")
     assert (allowing.outcome == "allow") == (command in {"git push", "X=1 git push"})
 
 
@@ -251,7 +150,7 @@ def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, 
 )
 def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, variable: str, outcome: str) -> None:
     """A rule for the command alone does not cover them."""
-    rule = Rule(action="allow", command=("git log *", "true"))
+    rule = AccessRule(action="allow", command=("git log *", "true"))
     for command in ("git log", "true; git log"):
         assert judged(work, command, rule, mode="ask", env=((variable, "x"),)).outcome == outcome
         assert judged(work, command, rule, mode="ask").outcome == "allow"
@@ -267,13 +166,13 @@ def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
 def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind: str) -> None:
     """Whatever it calls itself, and whatever a rule says of such tools."""
-    for rules in ((), (Rule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
+    for rules in ((), (AccessRule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
         verdict = judged(work, "rm -rf x", *rules, kind="permission", asked=kind)
         assert (verdict.outcome, verdict.floor, verdict.severity) == ("ask", "critical", "critical")
     assert judged(
-        work, "ls", Rule(action="allow", tool=("fetch",)), mode="ask", kind="permission", asked=kind
+        work, "ls", AccessRule(action="allow", tool=("fetch",)), mode="ask", kind="permission", asked=kind
     ).outcome == ("ask")
-    assert judged(work, "ls", Rule(action="deny", tool=(kind,)), kind="permission", asked=kind).outcome == "deny"
+    assert judged(work, "ls", AccessRule(action="deny", tool=(kind,)), kind="permission", asked=kind).outcome == "deny"
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read"])
@@ -285,7 +184,7 @@ def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work:
     ):
         verdict = judged(work, "create", kind="permission", asked=kind, paths=(path,))
         assert verdict.floor in floor
-    denied = Rule(action="deny", path=("a.py",))
+    denied = AccessRule(action="deny", path=("a.py",))
     assert judged(work, "create", denied, kind="permission", asked=kind, paths=(f"{work}/a.py",)).outcome == "deny"
     assert judged(work, "ls", kind="permission", asked=kind, cwd="..").floor == "outside"
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.policy.commands.options import Options
 from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.commands.table import known_programs, rate_by_table
+from agentnb.policy.commands.table import Options, known_programs, rate_by_table
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.rules import InForce, Rule
-from agentnb.policy.settings import Settings
+from agentnb.policy.rules import AccessRule, InForce
+from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Situation
 
 CASES = Path(__file__).parents[2] / "cases/policy"
@@ -28,10 +27,10 @@ DENYING = Situation(
     agent="a",
     root=PurePath("/home/ada/work"),
     trusted=True,
-    user=Settings(
+    user=PolicySettings(
         rules=(
-            InForce(Rule(action="allow"), "user"),
-            InForce(Rule(action="deny", command=("rm *",)), "user"),
+            InForce(AccessRule(action="allow"), "user"),
+            InForce(AccessRule(action="deny", command=("rm *",)), "user"),
         )
     ),
 )

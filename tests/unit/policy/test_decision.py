@@ -9,10 +9,9 @@ from agentnb.comm.open_notebooks import UnsavedNotebook
 from agentnb.host.permissions.cards import belongs, warned
 from agentnb.host.permissions.grants import Grants, Question
 from agentnb.host.permissions.permission_request import asked_request
-from agentnb.policy.decision import choose_option
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
-from agentnb.policy.situation import Situation, Verdict
+from agentnb.policy.situation import Situation, Verdict, choose_option
 from agentnb.state import (
     ConfirmationOption,
     ToolCallDetails,

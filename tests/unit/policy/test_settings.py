@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from agentnb.errors import PolicyError
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS
 from agentnb.policy.places import PROJECT, audit_log, user_policy
-from agentnb.policy.rules import Rule
+from agentnb.policy.rules import AccessRule
 from agentnb.policy.settings import load, parse, tightened
 from agentnb.policy.store import PolicyFiles
+
+CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/settings.json").read_text("utf-8"))
 
 FULL = """\
 headless = "allow"
@@ -56,31 +59,7 @@ def test_everything_that_a_file_can_say_is_read() -> None:
     assert settings.sensitive == (("**/*.csv", True), ("**/package.json", False))
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[[rule]]\naction = allow", ["policy.toml is not TOML", "line 2", "Correct that line"]),
-        ("rules = []", ["line 1: 'rules' is not known", "Did you mean 'rule'?"]),
-        ("[[rule]]\npath = 'a'", ["line 1 in rule 1: 'action' is missing"]),
-        (
-            "[[rule]]\naction = 'ask'\n[[rule]]\naction = 'alow'",
-            ["line 4 in rule 2: 'action' is 'alow'", "Did you mean 'allow'?"],
-        ),
-        ("[[rule]]\naction = 'ask'\n\ncomand = 'x'", ["line 4 in rule 1: 'comand' is not known", "'command'"]),
-        ("[[rule]]\naction = 'ask'\ntool = 'exec'", ["line 3 in rule 1: 'tool' is 'exec'", "'execute'"]),
-        ("[[rule]]\naction = 'ask'\npath = 3", ["line 3 in rule 1: 'path' is neither text nor a list"]),
-        ("[[rule]]\naction = 'ask'\nseverity = 'bad'", ["line 3 in rule 1: 'severity' is 'bad'", "'critical'"]),
-        ("[[rule]]\naction = 'ask'\nsensitive = 'yes'", ["line 3 in rule 1: 'sensitive' is 'yes'", "true or false"]),
-        ("[rule]\naction = 'ask'", ["line 1: 'rule' is not a list of tables", "[[rule]]"]),
-        ("[agents.claude]\nbypas = true", ["line 2 in agents.claude: 'bypas' is not known", "'bypass'"]),
-        ("[agents.claude]\nbypass = 1", ["line 2 in agents.claude: 'bypass' is 1"]),
-        ("[agents.claude]\nconfine = 1", ["line 2 in agents.claude: confine is 1", '"no network"']),
-        ("[agents.claude]\nconfine = ['a b']", ["line 2 in agents.claude: 'a b' in network is no host"]),
-        ("agents = 1", ["line 1: 'agents' is no table", "[agents]"]),
-        ("[sensitive]\n'**/x' = 'no'", ["line 2 in sensitive: '**/x' is 'no'"]),
-        ("headless = 'ask'", ["line 1: 'headless' is 'ask'", "'deny', 'allow'"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), CASES["a mistake is said with file line key and what to do"])
 def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
     """Every kind of mistake."""
     with pytest.raises(PolicyError) as failure:
@@ -146,8 +125,8 @@ def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
     """What stood there stays, comments too; what is written is read back the same."""
     path = tmp_path / "made" / "policy.toml"
     files = PolicyFiles(path)
-    first = Rule(action="allow", tool=("edit",), path=("**",))
-    odd = Rule(action="allow", agent=("a",), command=(ODD,), severity="low", sensitive=True, note=ODD)
+    first = AccessRule(action="allow", tool=("edit",), path=("**",))
+    odd = AccessRule(action="allow", agent=("a",), command=(ODD,), severity="low", sensitive=True, note=ODD)
     files.remember(first)
     path.write_text(f"{path.read_text()}# mine\n")
     path.chmod(0o640)
@@ -162,7 +141,7 @@ def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> N
     """Dot files are often links."""
     path, real = tmp_path / "policy.toml", tmp_path / "dotfiles.toml"
     path.symlink_to(real)
-    PolicyFiles(path).remember(Rule(action="allow", tool=("edit",)))
+    PolicyFiles(path).remember(AccessRule(action="allow", tool=("edit",)))
     assert (path.is_symlink(), stat.S_IMODE(real.stat().st_mode)) == (True, 0o600)
 
 
@@ -172,7 +151,7 @@ def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: 
     path = tmp_path / "policy.toml"
     path.write_text(before)
     with pytest.raises(PolicyError):
-        PolicyFiles(path).remember(Rule(action="allow"))
+        PolicyFiles(path).remember(AccessRule(action="allow"))
     assert path.read_text() == before
 
 
@@ -180,7 +159,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     """With what to do."""
     (tmp_path / "file").write_text("")
     with pytest.raises(PolicyError, match="Add the rule by hand"):
-        PolicyFiles(tmp_path / "file" / "policy.toml").remember(Rule(action="allow"))
+        PolicyFiles(tmp_path / "file" / "policy.toml").remember(AccessRule(action="allow"))
 
 
 @pytest.mark.parametrize(
@@ -212,10 +191,10 @@ def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> Non
 def test_every_key_of_the_table_can_be_written_and_read(tmp_path: Path) -> None:
     """A rule that has them all comes back as it was, and what a file leaves out is as the table says."""
     values: dict[str, Any] = {"choice": "ask", "texts": ("read",), "switch": True, "text": "why"}
-    full = Rule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low"})
+    full = AccessRule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low"})
     files = PolicyFiles(tmp_path / "policy.toml")
     files.remember(full)
     assert [each.rule for each in files.user.rules] == [full]
-    assert {key.name for key in RULE_KEYS} == set(Rule.__struct_fields__)
+    assert {key.name for key in RULE_KEYS} == set(AccessRule.__struct_fields__)
     empty = parse("", "policy.toml")
     assert {key.name: getattr(empty, key.name) for key in FILE_KEYS} == {key.name: key.default for key in FILE_KEYS}

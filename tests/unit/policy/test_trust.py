@@ -13,8 +13,8 @@ from agentnb.policy.engine import judge
 from agentnb.policy.offers import offers, similar_rule
 from agentnb.policy.places import PROJECT
 from agentnb.policy.request import PolicyRequest, RequestKind
-from agentnb.policy.rules import InForce, Outcome, Rule
-from agentnb.policy.settings import Settings, load, parse
+from agentnb.policy.rules import AccessRule, InForce, Outcome
+from agentnb.policy.settings import PolicySettings, load, parse
 from agentnb.policy.situation import Situation
 from agentnb.policy.store import PolicyFiles
 
@@ -37,14 +37,14 @@ ACTING = [
 ]
 LOOKING = [request("read", path="/w/a.txt"), request("permission", asked="read", paths=("/w/a.txt",))]
 STANDING: list[dict[str, Any]] = [
-    {"rules": (InForce(Rule(action="allow"), "user"),)},
+    {"rules": (InForce(AccessRule(action="allow"), "user"),)},
     {"bypass": frozenset({"claude"})},
     {"headless": "allow"},
 ]
 
 
 def situation(standing: dict[str, Any], **fields: Any) -> Situation:
-    return Situation(agent="claude", root=ROOT, user=Settings(**standing), **fields)
+    return Situation(agent="claude", root=ROOT, user=PolicySettings(**standing), **fields)
 
 
 @pytest.mark.parametrize("asked", ACTING, ids=lambda asked: f"{asked.kind}-{asked.tool}")
@@ -79,8 +79,8 @@ def test_a_rule_that_lets_look_holds_everywhere(asked: PolicyRequest) -> None:
     [
         {"mode": "allow"},
         {"attached": False, "headless": "allow"},
-        {"grants": (InForce(Rule(action="allow"), "session"),)},
-        {"grants": (InForce(Rule(action="allow"), "turn"),)},
+        {"grants": (InForce(AccessRule(action="allow"), "session"),)},
+        {"grants": (InForce(AccessRule(action="allow"), "turn"),)},
     ],
     ids=["mode", "environment", "session", "turn"],
 )
@@ -103,7 +103,7 @@ def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
     allow = STANDING[0]
     assert judge(request("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
     assert judge(request("write", path="/w/.env"), situation(allow, trusted=True)).floor == "sensitive"
-    rules = (*allow["rules"], InForce(Rule(action="deny", path=("*.txt",)), "user"))
+    rules = (*allow["rules"], InForce(AccessRule(action="deny", path=("*.txt",)), "user"))
     denied = judge(ACTING[0], situation({"rules": rules}))
     assert (denied.outcome, denied.distrusted) == ("deny", False)
     assert judge(ACTING[0], situation(allow, mode="deny")).reason == 'denied: this session has permissions="deny"'
@@ -111,7 +111,7 @@ def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
 
 def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
     """Without trust the deny stands."""
-    rules = (InForce(Rule(action="deny", tool=("edit",)), "user"), *STANDING[0]["rules"])
+    rules = (InForce(AccessRule(action="deny", tool=("edit",)), "user"), *STANDING[0]["rules"])
     verdict = judge(ACTING[0], situation({"rules": rules}))
     assert verdict.outcome == "deny"
     assert "denied by a rule of the user (deny edit), and this folder is not trusted" in verdict.reason
@@ -120,7 +120,7 @@ def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
 @pytest.mark.parametrize(("trusted", "outcome"), [(True, "allow"), (False, "ask")])
 def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted: bool, outcome: Outcome) -> None:
     """The rule is the user's, the file is the folder's."""
-    rules = (InForce(Rule(action="allow", path=("package.json",), sensitive=True), "user"),)
+    rules = (InForce(AccessRule(action="allow", path=("package.json",), sensitive=True), "user"),)
     assert (
         judge(request("write", path="/w/package.json"), situation({"rules": rules}, trusted=trusted)).outcome == outcome
     )

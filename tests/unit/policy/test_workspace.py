@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 
 @pytest.fixture
@@ -22,29 +22,20 @@ def root(tmp_path: Path) -> Path:
     return root.resolve()
 
 
-@pytest.mark.parametrize("path", ["", ".", "in", "in/new/file", "in/../in", "back/x", "out/../work/in", "..a", "~"])
-def test_inside(root: Path, path: str) -> None:
-    """The root, what is below it, what is not there yet, links that stay inside."""
-    for named in (path, str(root / path)):
-        real = Workspace(root).resolve(named)
-        assert real == (root / path).resolve()
-        assert real.is_relative_to(root)
-
-
 @pytest.mark.parametrize(
     "path", ["..", "../workshop", "out", "out/x", "in/../../x", "/", "/etc/passwd", "loop", "a\0b"]
 )
 def test_outside(root: Path, path: str) -> None:
     """Up, through links, absolute, a neighbour whose name begins the same, no path at all: refused by name."""
     with pytest.raises(OutsideWorkspace) as failure:
-        Workspace(root).resolve(path)
+        WorkspaceBoundary(root).resolve(path)
     assert repr(path) in str(failure.value)
 
 
 def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path) -> None:
     """And what to do."""
     with pytest.raises(OutsideWorkspace) as failure:
-        Workspace(root).resolve("out/x")
+        WorkspaceBoundary(root).resolve("out/x")
     assert str(failure.value) == (
         f"'out/x' (it leads to '{root.parent}/workshop/x') is outside the workspace '{root}'. "
         "Start the session with a cwd or `directories` that hold it, or open it with a rule in policy.toml: "
@@ -57,7 +48,7 @@ def test_additional_directories_count_like_the_first_folder(root: Path) -> None:
     shared = root.parent / "workshop"
     (shared / "deep").mkdir()
     (shared / "away").symlink_to("/etc")
-    workspace = Workspace(root, [shared, shared / "deep"])
+    workspace = WorkspaceBoundary(root, [shared, shared / "deep"])
     for named in (str(shared / "x"), "out/x", "../workshop/x"):
         assert workspace.root_of(workspace.resolve(named)) == shared
     assert workspace.root_of(workspace.resolve(str(shared / "deep/x"))) == shared / "deep"

@@ -10,7 +10,7 @@ from agentnb.host.agents.plugin_tools import allow_reading, tool_session
 from agentnb.host.environment import Environment
 from agentnb.kernel.tools import call_offer, checked
 from agentnb.plugins.chain.components.component import Component, ComponentTool
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
     from agentnb.ports import Tool as PluginTool
@@ -53,5 +53,5 @@ class ToolComponent(Component):
     async def _run(self, **options: Any) -> dict[str, Any]:
         arguments = checked(self._tool.name, options)
         if self._tool.name == "look_up_code" and "file" in arguments:  # nobody is asked, so only the workspace's files
-            arguments["file"] = str(Workspace(Path(self._session.folder)).resolve(arguments["file"]))
+            arguments["file"] = str(WorkspaceBoundary(Path(self._session.folder)).resolve(arguments["file"]))
         return await call_offer(self._plugin, self._tool, self._session, arguments)

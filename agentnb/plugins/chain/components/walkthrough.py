@@ -10,7 +10,7 @@ from agentnb.acp.fields import mapping
 from agentnb.errors import UsageError
 from agentnb.kernel.cell_names import named_cell
 from agentnb.plugins.chain.components.component import Component, ComponentTool
-from agentnb.policy.workspace import Workspace
+from agentnb.policy.workspace import WorkspaceBoundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +111,7 @@ class Walkthrough(Component):
         if (file := described.get("file")) is None:
             return step
         line = described.get("line", 1)
-        path = Workspace(self._workspace).resolve(str(file))
+        path = WorkspaceBoundary(self._workspace).resolve(str(file))
         if type(line) is not int or not 1 <= line <= _count_lines(path, number):
             raise UsageError(f"Step {number} names line {line!r} of {file}, which it does not have.")
         name = path.relative_to(self._workspace.resolve()).as_posix()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentError, ProtocolError
 from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import (
@@ -71,7 +71,7 @@ class ProcessPlace(ChainPlace):
     def __init__(self, spec: AgentSpec, name: str) -> None:
         super().__init__(name)
         self.spec = spec
-        self.process: AgentProcess | None = None
+        self.process: SpawnedAgent | None = None
         self.ended = asyncio.Event()
         self._lines = Lines()
         self._prefix = "_proxy/"
@@ -90,12 +90,12 @@ class ProcessPlace(ChainPlace):
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         """Start the program."""
         try:
-            self.process = await AgentProcess.spawn(
+            self.process = await SpawnedAgent.spawn(
                 self.spec, cwd, env, on_output=self._received, on_end=self._output_ended, confine=confine
             )
         except AgentError as error:
             raise type(error)(sentence(f"{self.name} cannot be started. {error.message}"), hint=error.hint) from error
-        self.process.when_full(lambda is_full: self.chain.full(self.index, is_full=is_full))
+        self.process.child.on_full = lambda is_full: self.chain.full(self.index, is_full=is_full)
         if self._ended_at_start:
             self._output_ended()
 
@@ -109,7 +109,7 @@ class ProcessPlace(ChainPlace):
         """See :meth:`ChainPlace.finish`: closes stdin, and reads its output until it ends or is silent."""
         if self.process is None:
             return
-        self.process.close_stdin()
+        self.process.child.close_stdin()
         while not self.ended.is_set() and (left := deadline - self.chain.loop.time()) > 0:
             reads = self._reads
             with contextlib.suppress(asyncio.TimeoutError):
@@ -121,13 +121,13 @@ class ProcessPlace(ChainPlace):
         """See :meth:`ChainPlace.pause`."""
         self._paused = True
         if self.process is not None:
-            self.process.pause()
+            self.process.child.pause()
 
     def resume(self) -> None:
         """See :meth:`ChainPlace.resume`."""
         self._paused = False
         if self.process is not None:
-            self.process.resume()
+            self.process.child.resume()
 
     def initialize_methods(self) -> tuple[str, ...]:
         """See :meth:`ChainPlace.initialize_methods`."""
@@ -170,7 +170,7 @@ class ProcessPlace(ChainPlace):
         if self.process is None:
             return
         self.process.write(message.line())
-        if self.process.unwritten > UNREAD_LIMIT:
+        if self.process.child.unwritten > UNREAD_LIMIT:
             self.chain.fail(self.index, sentence(f"{self.name} has stopped reading what it is sent."))
 
     def _received(self, data: bytes) -> None:
@@ -220,9 +220,9 @@ class ProcessPlace(ChainPlace):
         """It closed its output or ended: wait a moment for its exit code, then say so."""
         if self.process is not None:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.process.exited.wait(), _EXIT_SECONDS)
-            if self.process.over:
-                await self.process.exited.wait()
+                await asyncio.wait_for(self.process.child.exited.wait(), _EXIT_SECONDS)
+            if self.process.child.over:
+                await self.process.child.exited.wait()
             for line in [] if self._stopping else self._lines.rest():
                 self._take_line(line)
         self.ended.set()
@@ -231,7 +231,7 @@ class ProcessPlace(ChainPlace):
 
     def death(self) -> str:
         """How it ended, in words."""
-        code = self.process.returncode if self.process is not None else None
+        code = self.process.child.returncode if self.process is not None else None
         how = "it closed its output"
         if code is not None:
             how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"

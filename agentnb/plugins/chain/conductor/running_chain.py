@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agentnb.agent.catalog import AgentSpec
     from agentnb.agent.confinement import Confine
-    from agentnb.agent.process import AgentProcess
+    from agentnb.agent.process import SpawnedAgent
     from agentnb.plugins.chain.conductor.chain import Way
     from agentnb.plugins.chain.conductor.raw_message import RawMessage
 
@@ -159,7 +159,7 @@ class ChainProcess:
         return process
 
     @property
-    def agent(self) -> AgentProcess:
+    def agent(self) -> SpawnedAgent:
         """The agent's own process."""
         last = self._running.last if self._running is not None else None
         if not isinstance(last, ProcessPlace) or last.process is None:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom, find
 from agentnb.agent.confinement import Confine, Needs
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from agentnb.agent.refused_access import RefusedAccess, refused_accesses
 from agentnb.errors import AgentStartFailed
 from agentnb.plugins.sandbox.confined_variables import confined_variables
@@ -260,7 +260,7 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
             if b"\n" in data:
                 told.set()
 
-        process = await AgentProcess.spawn(find("eliza"), folder, confine=confine, on_output=output)
+        process = await SpawnedAgent.spawn(find("eliza"), folder, confine=confine, on_output=output)
         process.write(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n')
         await asyncio.wait_for(told.wait(), 60)
         await process.stop()
@@ -287,7 +287,7 @@ def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
     """As one that is not confined does."""
     (folder / "agent").write_text("")
     with pytest.raises(AgentStartFailed, match="not executable"):
-        run(AgentProcess.spawn(custom(["./agent"]), folder, confine=Confine()))
+        run(SpawnedAgent.spawn(custom(["./agent"]), folder, confine=Confine()))
 
 
 @needs_landlock

@@ -10,7 +10,7 @@ import pytest
 
 from agentnb.agent.catalog import find
 from agentnb.agent.confinement import Confine
-from agentnb.agent.process import AgentProcess
+from agentnb.agent.process import SpawnedAgent
 from tests.unit.agent.test_npm_settings import needs_npm
 from tests.unit.plugins.sandbox.test_confinement import needs_landlock
 
@@ -27,7 +27,7 @@ async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monke
     monkeypatch.setenv("HOME", str(tmp_path))
     spec = find("eliza").__class__(name="n", title="N", command=("npm", "config", "get", "registry"))
     said, ended = bytearray(), asyncio.Event()
-    process = await AgentProcess.spawn(spec, work, confine=Confine(), on_output=said.extend, on_end=ended.set)
+    process = await SpawnedAgent.spawn(spec, work, confine=Confine(), on_output=said.extend, on_end=ended.set)
     await asyncio.wait_for(ended.wait(), 60)
     await process.stop()
     assert said.decode().strip() == "https://mirror.example.org/npm/"

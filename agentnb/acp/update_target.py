@@ -1,4 +1,4 @@
-"""A place: the turn that an update belongs to, what is in it, and whether it is over already."""
+"""Finds the target of an update: the turn that it belongs to, what is in it, and whether it is over already."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentnb.state import Action, ChatState, ResponsePart, ToolCallState, Turn
 
 
-class Place:
+class UpdateTarget:
     """The place in the state that an update belongs to."""
 
     def __init__(self, turn: ActiveTurn | Turn, time: int, opening: tuple[Action, ...] = ()) -> None:
@@ -50,7 +50,7 @@ class Place:
         return (*self.opening, *(XLate(turn_id=self.turn_id, action=action, time=self.time) for action in actions))
 
 
-def find(chat: ChatState, turn_id: str | None, time: int) -> Place:
+def find(chat: ChatState, turn_id: str | None, time: int) -> UpdateTarget:
     """The place of what the agent says about turn *turn_id*.
 
     Falls back to the running turn, to the last one, and at last to a turn of the agent's own (id ``agent-1``): some
@@ -58,11 +58,11 @@ def find(chat: ChatState, turn_id: str | None, time: int) -> Place:
     """
     turn = _turn(chat, turn_id)
     if turn is not None:
-        return Place(turn, time)
+        return UpdateTarget(turn, time)
     return own(chat, time)
 
 
-def own(chat: ChatState, time: int, text: str = "") -> Place:
+def own(chat: ChatState, time: int, text: str = "") -> UpdateTarget:
     """A new finished turn that the user did not start here."""
     message = Message(text=text, origin=MessageOrigin(kind="user" if text else "agent"))
     turn = ActiveTurn(id=f"agent-{len(chat.turns) + 1}", message=message, response_parts=())
@@ -70,17 +70,17 @@ def own(chat: ChatState, time: int, text: str = "") -> Place:
         ChatTurnStarted(turn_id=turn.id, message=message, time=time),
         ChatTurnComplete(turn_id=turn.id, time=time),
     )
-    return Place(turn, time, opening)
+    return UpdateTarget(turn, time, opening)
 
 
-def of_call(chat: ChatState, place: Place, call_id: str) -> tuple[Place, ToolCallState | None]:
+def of_call(chat: ChatState, place: UpdateTarget, call_id: str) -> tuple[UpdateTarget, ToolCallState | None]:
     """The place of tool call *call_id*: here if it is known here, else the latest turn that knows it, else here."""
     call = place.call(call_id)
     if call is not None:
         return place, call
     running = () if chat.active_turn is None else (chat.active_turn,)
     for turn in (*running, *reversed(chat.turns)):
-        there = Place(turn, place.time)
+        there = UpdateTarget(turn, place.time)
         call = there.call(call_id)
         if call is not None:
             return there, call

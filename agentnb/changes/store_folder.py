@@ -1,0 +1,194 @@
+"""A store's folder: its lock, its records, and the engine that keeps the contents; what is damaged is put aside."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from agentnb.changes.copy_engine import CopyEngine
+from agentnb.changes.folder_scan import FolderScan
+from agentnb.changes.git_engine import GitEngine
+from agentnb.changes.git_program import GitFailed, find_git
+from agentnb.changes.records import SnapshotRecords
+from agentnb.changes.store_lock import StoreLock
+from agentnb.clock import now_ms
+from agentnb.errors import AgentnbError, ChangesUnavailable
+from agentnb.folders import home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agentnb.changes.comparison import Engine
+    from agentnb.changes.coverage import WorkspaceLook
+
+EngineName: TypeAlias = Literal["auto", "git", "copy"]
+
+
+class StoreFolder:
+    """The folder of one workspace's store, opened."""
+
+    engine: Engine
+
+    def __init__(self, path: Path, workspace: Path, *, lock_seconds: float, engine: EngineName) -> None:
+        self.path = path.resolve()
+        self.scan = FolderScan(workspace)
+        self.notes: list[str] = []
+        """What the next snapshot says."""
+        self._workspace = workspace
+        self._chosen = engine
+        self._lock = StoreLock(path / "lock", seconds=lock_seconds)
+        with self.explained():
+            self._make()
+            with self._lock.held():
+                self._open()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the store's lock; where somebody removed the folder, begin anew."""
+        if not self.path.is_dir():
+            self._make()
+        with self._lock.held():
+            if not self.records.is_there:
+                self._open()
+            yield
+
+    @contextlib.contextmanager
+    def explained(self) -> Iterator[None]:
+        """Say what the file system says in words that help."""
+        try:
+            yield
+        except AgentnbError:
+            raise
+        except OSError as error:
+            raise unavailable(error, self.path, self._workspace) from error
+
+    def refresh(self, look: WorkspaceLook, excludes: str, *, tracked_only: bool) -> str:
+        """Store what changed since the last tree; give the name of the new one."""
+        try:
+            return self.engine.refresh(look, excludes, tracked_only=tracked_only)
+        except GitFailed as error:
+            raise_if_refused(error, self.path)
+            self._put_aside(error)
+            self.engine = self._opened_engine()
+        try:
+            return self.engine.refresh(look, excludes)
+        except GitFailed as error:
+            message = f"git cannot take a snapshot of {self._workspace}: {error}"
+            raise ChangesUnavailable(message, hint="Turns continue; their changes are not recorded.") from error
+
+    def prune(self, keep: set[str], most: int) -> None:
+        """Forget all but the snapshots *keep*, and of these the oldest while the store has more than *most* bytes."""
+        self.records.prune(keep)
+        self.engine.keep(*self.records.roots())
+        while self.size() > most and self.records.drop_oldest():
+            self.engine.keep(*self.records.roots())
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    state = os.lstat(os.path.join(folder, name))  # noqa: PTH118
+                    total += getattr(state, "st_blocks", 0) * 512 or state.st_size
+        return total
+
+    def digest(self, content: bytes) -> str:
+        """The digest of *content* that only this store can make."""
+        return "keyed:" + hashlib.blake2b(content, key=self._key, digest_size=20).hexdigest()
+
+    def _make(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.path.stat().st_mode & 0o077:
+            self.path.chmod(0o700)
+
+    def _open(self) -> None:
+        self.records = SnapshotRecords(self.path)
+        self._key = _secret(self.path / "key")
+        self.engine = self._opened_engine()
+
+    def _opened_engine(self) -> Engine:
+        program = find_git(self._workspace) if self._chosen != "copy" else None
+        if program is not None:
+            try:
+                return GitEngine(program, self.path / "git", self._workspace)
+            except GitFailed as error:
+                raise_if_refused(error, self.path)
+                self._put_aside(error)
+                return GitEngine(program, self.path / "git", self._workspace)
+        if self._chosen == "git":
+            raise ChangesUnavailable("git 2.30 or later was not found.", hint="Install git.")
+        return CopyEngine(self.path / "copy", self._workspace, self.scan)
+
+    def _put_aside(self, error: GitFailed) -> None:
+        """Rename damaged contents, so that new ones can take their place."""
+        for old in self.path.glob("damaged-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        aside = self.path / f"damaged-{now_ms()}"
+        (self.path / "git").rename(aside)
+        self.notes.append(
+            f"The store of changes was damaged ({error}) and was put aside as {aside}; a new one was begun. "
+            "Earlier changes can be neither shown nor undone."
+        )
+
+
+def _secret(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        key = os.urandom(32)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(key)
+        return key
+
+
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN),
+)
+_GITS_OWN_WORDS = "Out of diskspace"
+"""What git says of a full disk where the system told it no reason."""
+
+
+def too_wide(workspace: Path) -> str:
+    """Why the workspace is not looked at as a whole; empty where it is."""
+    own = home().resolve()
+    if workspace.parent == workspace:
+        return "The workspace is the root folder, so only files that were named are covered."
+    if workspace == own:
+        return "The workspace is your home folder, so only files that were named are covered."
+    if workspace in own.parents:
+        return "The workspace has your home folder in it, so only files that were named are covered."
+    return ""
+
+
+def unavailable(error: OSError, folder: Path, workspace: Path) -> ChangesUnavailable:
+    """What to raise where the file system refuses."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        message = "The disk is full: nothing was written."
+        return ChangesUnavailable(message, hint=f"Make room for {folder} and {workspace}.")
+    if error.errno == errno.EROFS:
+        place = folder if str(error.filename or "").startswith(str(folder)) else workspace
+        message = f"{place} is on a file system that is read-only: nothing was written."
+        return ChangesUnavailable(message, hint="Mount it for writing, and try again.")
+    if not workspace.is_dir():
+        return ChangesUnavailable(f"The workspace {workspace} does not exist any more.", hint="Make the folder again.")
+    where = error.filename if isinstance(error.filename, str) else folder
+    if error.errno == errno.ENOENT:
+        message = f"{where} was removed meanwhile: nothing was written."
+        return ChangesUnavailable(message, hint="Make it again, or leave its files as they are, and try again.")
+    message = f"{where} cannot be used: {error.strerror or error}."
+    return ChangesUnavailable(message, hint=f"Mend the permissions of {folder} and {workspace}.")
+
+
+def raise_if_refused(error: GitFailed, folder: Path) -> None:
+    """Raise what git says of the file system: it does not mean that the store is damaged."""
+    said = str(error).replace(_GITS_OWN_WORDS, os.strerror(errno.ENOSPC))
+    for number in _REFUSALS:
+        if os.strerror(number) in said:
+            raise unavailable(OSError(number, os.strerror(number)), folder, folder) from error
