@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -100,13 +101,15 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
     [("echo", "It was kept from using {path}: it is confined. Give the folder in"), ("dies_at_start", "{free}")],
 )
 def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
-    start: Start, script: str, said: str
+    start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, said: str
 ) -> None:
     """In a terminal, where one is told to look, it is not confined: there it may start."""
-    readable = [] if script == "echo" else [AGENTS]
-    turn = start(script, confine=True, directories=readable).prompt("Hello").wait(PATIENCE, check=False)
+    path = Path(shutil.copy(AGENTS / f"{script}.py", tmp_path_factory.mktemp("agents")))
+    readable = [] if script == "echo" else [path.parent]
+    session = start(command=[sys.executable, str(path)], confine=True, directories=readable)
+    turn = session.prompt("Hello").wait(PATIENCE, check=False)
     free = "There it is not confined; here it was. If that is why, start it with confine=False, or switch"
-    assert said.format(path=AGENTS / f"{script}.py", free=free) in str(turn.error)
+    assert said.format(path=path, free=free) in str(turn.error)
 
 
 @can_confine
