@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agentnb.ahp.access import Grant, Right
+    from agentnb.ahp.access import Grant
+    from agentnb.comm.request_table import Right
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
 

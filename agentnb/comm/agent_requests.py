@@ -46,7 +46,7 @@ class RefreshAgentsResult(Wire, frozen=True, kw_only=True):
     installed: tuple[str, ...]
 
 
-@request("refreshAgents", RefreshAgentsParams, RefreshAgentsResult, since=2)
+@request("refreshAgents", RefreshAgentsParams, RefreshAgentsResult)
 async def refresh_agents(asker: Asker[Host], _: RefreshAgentsParams) -> RefreshAgentsResult:
     """Look again which agents are installed."""
     infos = await asyncio.to_thread(agent_infos)
@@ -69,7 +69,7 @@ class InstallAgentParams(Wire, frozen=True, kw_only=True):
     command: str
 
 
-@request("installAgent", InstallAgentParams, since=2)
+@request("installAgent", InstallAgentParams)
 def install_agent(asker: Asker[Host], params: InstallAgentParams) -> None:
     """Run the command that installs an agent."""
     asker.host.installs.start(params.agent, params.command)
@@ -85,7 +85,7 @@ class StopInstallParams(Wire, frozen=True, kw_only=True):
     agent: str
 
 
-@request("stopInstall", StopInstallParams, since=2)
+@request("stopInstall", StopInstallParams)
 def stop_install(asker: Asker[Host], params: StopInstallParams) -> None:
     """End the install of an agent."""
     asker.host.installs.stop(params.agent)
@@ -123,7 +123,7 @@ class CheckAgentResult(Wire, frozen=True, kw_only=True):
     models: tuple[str, ...] | None = None
 
 
-@request("checkAgent", CheckAgentParams, CheckAgentResult, since=2)
+@request("checkAgent", CheckAgentParams, CheckAgentResult)
 async def check_agent(_: Asker[Host], params: CheckAgentParams) -> CheckAgentResult:
     """Start an agent for a moment."""
     found = await examine(find(params.agent))
@@ -167,7 +167,7 @@ class ChangeOwnAgentParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changeOwnAgent", ChangeOwnAgentParams, ChangedResult, since=2)
+@request("changeOwnAgent", ChangeOwnAgentParams, ChangedResult)
 async def change_own_agent(asker: Asker[Host], params: ChangeOwnAgentParams) -> ChangedResult:
     """Write an agent's description into the user's folder, or remove it from there."""
     question = await asyncio.to_thread(_question, params)
@@ -308,7 +308,7 @@ class ChangeSkillTrustParams(Wire, frozen=True, kw_only=True):
     digest: Annotated[str, msgspec.Meta(max_length=100)] = ""
 
 
-@request("changeSkillTrust", ChangeSkillTrustParams, since=2)
+@request("changeSkillTrust", ChangeSkillTrustParams)
 async def change_skill_trust(asker: Asker[Host], params: ChangeSkillTrustParams) -> None:
     """Trust the skills of an installed package, refuse them, or trust them no more."""
     try:

@@ -162,7 +162,7 @@ class InvokeChangesetOperationParams(Wire, frozen=True, kw_only=True):
     answer has the conflicts. No turn may run in the workspace meanwhile.
 
     Attributes:
-        changeset: The change set's channel: a turn's, or the conversation's.
+        channel: The change set's channel: a turn's, or the conversation's.
         operation_id: What to do.
         target: The one change that is meant; all of the change set where absent.
         choices: What to do about conflicts, by their `path`: `mine` leaves it as it is now, `theirs` takes what the
@@ -170,7 +170,7 @@ class InvokeChangesetOperationParams(Wire, frozen=True, kw_only=True):
         onwards: With a turn's change set and `undo`: whether the changes of all later turns are undone, too.
     """
 
-    changeset: str
+    channel: str
     operation_id: Literal["undo", "redo", "keep", "apply"]
     target: ChangeTarget | None = None
     choices: dict[str, Literal["mine", "theirs"]] = msgspec.field(default_factory=dict)
@@ -214,7 +214,6 @@ class InvokeChangesetOperationResult(Wire, frozen=True, kw_only=True):
     InvokeChangesetOperationParams,
     InvokeChangesetOperationResult,
     right="approve",
-    since=2,
 )
 async def invoke_changeset_operation(
     asker: Asker[Host], params: InvokeChangesetOperationParams
@@ -224,9 +223,9 @@ async def invoke_changeset_operation(
     Raises:
         AgentnbError: If it cannot be done; the change set's operation says so, too.
     """
-    conversation = asker.host.find(params.changeset)
+    conversation = asker.host.find(params.channel)
     changesets, operation = conversation.changesets, params.operation_id
-    turn_id = changesets.turn_of(params.changeset)
+    turn_id = changesets.turn_of(params.channel)
     if params.onwards and (turn_id is None or operation != "undo" or params.target is not None):
         raise UsageError("`onwards` goes with undo and a whole change set of a turn.", hint="Leave it out.")
     ids = () if params.target is None else (params.target.resource,)
@@ -263,14 +262,14 @@ class ReadChangeParams(Wire, frozen=True, kw_only=True):
     """``readChange``: a range of what one side of a change holds, as the answer's one binary buffer.
 
     Attributes:
-        changeset: The change set's channel.
+        channel: The change set's channel.
         id: The change's id in it.
         side: `before` or `after` the change, or `now`: a file as it is in the workspace.
         first: The first byte, from 0.
         length: How many bytes, at most; 262,144 are the most that are given at once.
     """
 
-    changeset: str
+    channel: str
     id: str
     side: Literal["before", "after", "now"]
     first: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -291,7 +290,7 @@ class ReadChangeResult(Wire, frozen=True, kw_only=True):
     binary: bool
 
 
-@request("readChange", ReadChangeParams, ReadChangeResult, right="drive", since=2)
+@request("readChange", ReadChangeParams, ReadChangeResult, right="drive")
 async def read_change(asker: Asker[Host], params: ReadChangeParams) -> Bytes:
     """Read a range of what one side of a change holds.
 
@@ -300,9 +299,9 @@ async def read_change(asker: Asker[Host], params: ReadChangeParams) -> Bytes:
         ContentNotStored: If its contents are not stored.
         FileUnavailable: If it may hold secrets, or cannot be read.
     """
-    conversation = asker.host.find(params.changeset)
+    conversation = asker.host.find(params.channel)
     changesets = conversation.changesets
-    item = changesets.item(changesets.turn_of(params.changeset), params.id)
+    item = changesets.item(changesets.turn_of(params.channel), params.id)
     if item is None:
         raise UsageError(f"The change set has no change {params.id!r}.", hint="Look at it again.")
     piece = await range_for_page(

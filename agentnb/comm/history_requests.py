@@ -195,7 +195,7 @@ class PreviewSessionResult(Wire, frozen=True, kw_only=True):
     turns: tuple[TurnPreview, ...]
 
 
-@request("previewSession", PreviewSessionParams, PreviewSessionResult, since=2)
+@request("previewSession", PreviewSessionParams, PreviewSessionResult)
 async def preview_session(asker: Asker[Host], params: PreviewSessionParams) -> PreviewSessionResult:
     """Read the latest turns of a session of the log."""
     return await asyncio.to_thread(_preview, asker.host, params.channel)
@@ -226,7 +226,7 @@ class WatchSessionsParams(Wire, frozen=True, kw_only=True):
     on: bool
 
 
-@request("watchSessions", WatchSessionsParams, since=2)
+@request("watchSessions", WatchSessionsParams)
 async def watch_sessions(asker: Asker[Host], params: WatchSessionsParams) -> None:
     """Tell this page when sessions of the log change."""
     await asker.service.notices(HistoryNotices, asker.host).watch(asker.client_id, on=params.on)
@@ -250,7 +250,7 @@ class UpdateSessionParams(Wire, frozen=True, kw_only=True):
     archived: bool | None = None
 
 
-@request("updateSession", UpdateSessionParams, since=2)
+@request("updateSession", UpdateSessionParams)
 async def update_session(asker: Asker[Host], params: UpdateSessionParams) -> None:
     """Rename a session of the log, pin it or archive it."""
     await arrange(
@@ -287,7 +287,7 @@ class DuplicateSessionResult(Wire, frozen=True, kw_only=True):
     open: bool
 
 
-@request("duplicateSession", DuplicateSessionParams, DuplicateSessionResult, since=2)
+@request("duplicateSession", DuplicateSessionParams, DuplicateSessionResult)
 async def duplicate_session(asker: Asker[Host], params: DuplicateSessionParams) -> DuplicateSessionResult:
     """Copy a session of the log."""
     channel, is_open = await duplicate(asker.host, lambda recorder: kept(recorder, params.channel))
@@ -316,7 +316,7 @@ class ExportSessionResult(Wire, frozen=True, kw_only=True):
     text: str
 
 
-@request("exportSession", ExportSessionParams, ExportSessionResult, since=2)
+@request("exportSession", ExportSessionParams, ExportSessionResult)
 async def export_session(asker: Asker[Host], params: ExportSessionParams) -> ExportSessionResult:
     """Make a document of a session of the log."""
     return ExportSessionResult(text=await asyncio.to_thread(_exported, asker.host, params))
@@ -352,7 +352,7 @@ class DeleteSessionParams(Wire, frozen=True, kw_only=True):
     channel: str
 
 
-@request("deleteSession", DeleteSessionParams, since=2)
+@request("deleteSession", DeleteSessionParams)
 async def delete_session(asker: Asker[Host], params: DeleteSessionParams) -> None:
     """Delete a session from the log for good."""
     await delete(asker.host, lambda recorder: kept(recorder, params.channel))

@@ -14,18 +14,27 @@ from agentnb.comm import (  # noqa: F401 - each registers its requests
 )
 from agentnb.comm import answers as a
 from agentnb.comm import messages as m
-from agentnb.comm.request_table import COMMON_ERRORS, REQUESTS, Method
+from agentnb.comm.messages import OURS
+from agentnb.comm.request_table import AHP_METHODS, COMMON_ERRORS, REQUESTS, Method
 
-__all__ = ["COMMON_ERRORS", "LAB_NOTIFICATIONS", "METHODS", "NOTIFICATIONS", "PAGE_NOTIFICATIONS", "REQUESTS"]
+__all__ = [
+    "AHP_METHODS",
+    "COMMON_ERRORS",
+    "METHODS",
+    "NOTIFICATIONS",
+    "OURS",
+    "PAGE_NOTIFICATIONS",
+    "REQUESTS",
+]
 
 PAGE_NOTIFICATIONS: dict[str, type] = {
     "dispatchAction": m.DispatchParams,
-    "ack": m.AckParams,
-    "resync": m.ResyncParams,
-    "visibility": m.VisibilityParams,
-    "ping": m.PingParams,
-    "draft": m.DraftParams,
-    "leave": m.LeaveParams,
+    f"{OURS}ack": m.AckParams,
+    f"{OURS}resync": m.ResyncParams,
+    f"{OURS}visibility": m.VisibilityParams,
+    f"{OURS}ping": m.PingParams,
+    f"{OURS}draft": m.DraftParams,
+    f"{OURS}leave": m.LeaveParams,
 }
 """The parameters of each notification of a page."""
 
@@ -37,16 +46,13 @@ METHODS: dict[str, Method] = REQUESTS | {
 NOTIFICATIONS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(name="actions", sender="kernel", params=a.ActionsParams),
-        Method(name="text", sender="kernel", params=a.TextParams),
-        Method(name="pong", sender="kernel", params=a.PongParams),
-        Method(name="unknownClient", sender="kernel", params=a.UnknownClientParams),
-        Method(name="draft", sender="kernel", params=m.DraftParams),
-        Method(name="sessionsChanged", sender="kernel", params=a.SessionsChangedParams, since=2),
-        Method(name="settingsChanged", sender="kernel", params=a.SettingsChangedParams, since=2),
+        Method(name=f"{OURS}actions", sender="kernel", params=a.ActionsParams),
+        Method(name=f"{OURS}text", sender="kernel", params=a.TextParams),
+        Method(name=f"{OURS}pong", sender="kernel", params=a.PongParams),
+        Method(name=f"{OURS}unknownClient", sender="kernel", params=a.UnknownClientParams),
+        Method(name=f"{OURS}draft", sender="kernel", params=m.DraftParams),
+        Method(name=f"{OURS}sessionsChanged", sender="kernel", params=a.SessionsChangedParams),
+        Method(name=f"{OURS}settingsChanged", sender="kernel", params=a.SettingsChangedParams),
     )
 }
 """The notifications of the kernel, by name."""
-
-LAB_NOTIFICATIONS = frozenset({"notebookAgain", "edit", "failedPrompt", "outputs", "quoted"})
-"""The notifications of the kernel on the comm of the JupyterLab extension."""

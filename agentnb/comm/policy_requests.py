@@ -84,7 +84,7 @@ class ChangePolicyParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changePolicy", ChangePolicyParams, ChangedResult, since=2)
+@request("changePolicy", ChangePolicyParams, ChangedResult)
 def change_policy(asker: Asker[Host], params: ChangePolicyParams) -> ChangedResult:
     """Change a rule or a trusted folder of the user's policy file."""
     files = asker.host.policy.files
@@ -145,7 +145,7 @@ class TestPolicyResult(Wire, frozen=True, kw_only=True):
     message: str
 
 
-@request("testPolicy", TestPolicyParams, TestPolicyResult, since=2)
+@request("testPolicy", TestPolicyParams, TestPolicyResult)
 def test_policy(asker: Asker[Host], params: TestPolicyParams) -> TestPolicyResult:
     """Say what would happen if an agent wanted to run a command, or to use a file."""
     environment = asker.host.environment

@@ -11,7 +11,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
-from agentnb.comm.messages import REFUSED, UNSUPPORTED_VERSION
+from agentnb.comm.messages import OURS, REFUSED, UNKNOWN_SESSION, UNSUPPORTED_VERSION
 from agentnb.rpc_message import INVALID_PARAMS
 from agentnb.state import to_json
 from agentnb.state.wire import Wire
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 H_co = TypeVar("H_co", bound="ChannelOwner", covariant=True)
 P = TypeVar("P")
 R = TypeVar("R", bound=Wire)
-Right: TypeAlias = Literal["drive", "approve"]
+Right: TypeAlias = Literal["watch", "drive", "approve"]
+"""``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
+requests, change permissions, undo changes."""
 
-COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, REFUSED)
+COMMON_ERRORS = (INVALID_PARAMS, UNSUPPORTED_VERSION, UNKNOWN_SESSION, REFUSED)
 """The codes that any request can be answered with."""
 
 
@@ -82,9 +84,8 @@ class Method:
         params: The struct of its parameters.
         result: The struct of the answer; None for a notification.
         function: The function that answers a request.
-        right: The right that pages of other kernels need for it (`agentnb.ahp`); None where they may not ask.
+        right: The right that clients on a WebSocket need for it (`agentnb.ahp`); None where they may not ask.
         errors: The codes of errors it can be answered with, beside those of every request.
-        since: The version of the protocol that brought it.
     """
 
     name: str
@@ -94,13 +95,33 @@ class Method:
     function: Callable[[Asker[Any], Any], Any] | None = None
     right: Right | None = None
     errors: tuple[int, ...] = ()
-    since: int = 1
 
     @property
     def about(self) -> str:
         """What it is for, from the docstring of its parameters."""
         first = (inspect.getdoc(self.params) or "").split("\n\n")[0]
-        return " ".join(first.removeprefix(f"``{self.name}``:").split())
+        return " ".join(first.removeprefix(f"``{self.name.removeprefix(OURS)}``:").split())
+
+
+AHP_METHODS = frozenset(
+    {
+        "createSession",
+        "dispatchAction",
+        "disposeSession",
+        "fetchTurns",
+        "initialize",
+        "invokeChangesetOperation",
+        "reconnect",
+        "subscribe",
+        "unsubscribe",
+    }
+)
+"""The methods of pages that AHP has, too."""
+
+
+def wire_name(name: str) -> str:
+    """The name of a method on the wire: AHP's own, or one of ours (``x-agentnb/…``)."""
+    return name if name in AHP_METHODS else OURS + name
 
 
 REQUESTS: dict[str, Method] = {}
@@ -113,9 +134,7 @@ if TYPE_CHECKING:
 
 
 @overload
-def request(
-    name: str, params: type[P], *, right: Right | None = ..., since: int = ...
-) -> Callable[[Nothing[P]], Nothing[P]]: ...
+def request(name: str, params: type[P], *, right: Right | None = ...) -> Callable[[Nothing[P]], Nothing[P]]: ...
 
 
 @overload
@@ -125,16 +144,16 @@ def request(
     result: type[R],
     *,
     right: Right | None = ...,
-    since: int = ...,
     errors: tuple[int, ...] = ...,
 ) -> Callable[[Answering[P, R]], Answering[P, R]]: ...
 
 
 def request(name: str, params: Any, result: Any = EmptyResult, **columns: Any) -> Any:
-    """Add a row to the table: the function below answers the request *name*; see :class:`Method` for the columns."""
+    """Add a row to the table: the function below answers the request; see :class:`Method` for the columns."""
 
     def register(function: Any) -> Any:
-        REQUESTS[name] = Method(name=name, sender="page", params=params, result=result, function=function, **columns)
+        wire = wire_name(name)
+        REQUESTS[wire] = Method(name=wire, sender="page", params=params, result=result, function=function, **columns)
         return function
 
     return register

@@ -171,7 +171,7 @@ class StopToolCallParams(Wire, frozen=True, kw_only=True):
     tool_call_id: str
 
 
-@request("stopToolCall", StopToolCallParams, right="drive", since=2)
+@request("stopToolCall", StopToolCallParams, right="drive")
 def stop_tool_call(asker: Asker[Host], params: StopToolCallParams) -> None:
     """Stop the code that a tool call runs in the kernel."""
     asker.host.find(params.channel).stop_tool_call(params.tool_call_id)
@@ -191,7 +191,7 @@ class RehearseToolCallParams(Wire, frozen=True, kw_only=True):
     input: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
 
 
-@request("rehearseToolCall", RehearseToolCallParams, since=2)
+@request("rehearseToolCall", RehearseToolCallParams)
 def rehearse_tool_call(asker: Asker[Host], params: RehearseToolCallParams) -> None:
     """Preview what a permission request is about."""
     asker.host.find(params.channel).permissions.rehearse(params.tool_call_id, params.input)
@@ -278,7 +278,7 @@ class PreviewMentionsResult(Wire, frozen=True, kw_only=True):
     items: tuple[MentionPreview, ...]
 
 
-@request("previewMentions", PreviewMentionsParams, PreviewMentionsResult, right="drive", since=2)
+@request("previewMentions", PreviewMentionsParams, PreviewMentionsResult, right="drive")
 async def preview_mentions(asker: Asker[Host], params: PreviewMentionsParams) -> PreviewMentionsResult:
     """List what the mentions of a draft would attach."""
     conversation, shell = asker.host.find(params.channel), asker.host.environment.shell
@@ -309,7 +309,7 @@ class SuggestPromptsResult(Wire, frozen=True, kw_only=True):
     prompts: tuple[str, ...]
 
 
-@request("suggestPrompts", SuggestPromptsParams, SuggestPromptsResult, right="drive", since=2)
+@request("suggestPrompts", SuggestPromptsParams, SuggestPromptsResult, right="drive")
 async def suggest_prompts(asker: Asker[Host], params: SuggestPromptsParams) -> SuggestPromptsResult:
     """Give examples for an empty conversation."""
     asker.host.find(params.channel)

@@ -152,7 +152,7 @@ class ListSettingsResult(Wire, frozen=True, kw_only=True):
     grants: tuple[ConversationGrant, ...] | None = None
 
 
-@request("listSettings", ListSettingsParams, ListSettingsResult, since=2)
+@request("listSettings", ListSettingsParams, ListSettingsResult)
 def list_settings(asker: Asker[Host], _: ListSettingsParams) -> ListSettingsResult:
     """List every setting, the policy's rules and the trusted folders."""
     host = asker.host
@@ -197,7 +197,7 @@ class WatchSettingsParams(Wire, frozen=True, kw_only=True):
     on: bool
 
 
-@request("watchSettings", WatchSettingsParams, since=2)
+@request("watchSettings", WatchSettingsParams)
 def watch_settings(asker: Asker[Host], params: WatchSettingsParams) -> None:
     """Tell this page when what `listSettings` answers changes."""
     asker.service.notices(SettingsNotices, asker.host).watch(asker.client_id, on=params.on)
@@ -225,7 +225,7 @@ class ChangeSettingParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changeSetting", ChangeSettingParams, ChangedResult, since=2)
+@request("changeSetting", ChangeSettingParams, ChangedResult)
 async def change_a_setting(asker: Asker[Host], params: ChangeSettingParams) -> ChangedResult:
     """Change a setting for the user."""
     host, value = asker.host, params.value
@@ -306,7 +306,7 @@ class ChangeMcpServerParams(Wire, frozen=True, kw_only=True):
     confirmed: str = ""
 
 
-@request("changeMcpServer", ChangeMcpServerParams, ChangedResult, since=2)
+@request("changeMcpServer", ChangeMcpServerParams, ChangedResult)
 async def change_mcp_server(asker: Asker[Host], params: ChangeMcpServerParams) -> ChangedResult:
     """Add one MCP server to those of the settings, or remove one."""
     host = asker.host
@@ -376,7 +376,7 @@ class ListFoldersResult(Wire, frozen=True, kw_only=True):
     parent: str | None = None
 
 
-@request("listFolders", ListFoldersParams, ListFoldersResult, since=2)
+@request("listFolders", ListFoldersParams, ListFoldersResult)
 async def list_folders(_: Asker[Host], params: ListFoldersParams) -> ListFoldersResult:
     """List the folders in a folder of the home or the kernel's folder."""
     return await asyncio.to_thread(_folders_in, params.path)

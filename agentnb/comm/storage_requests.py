@@ -72,7 +72,7 @@ class ListAgentSessionsResult(Wire, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-@request("listAgentSessions", ListAgentSessionsParams, ListAgentSessionsResult, since=2)
+@request("listAgentSessions", ListAgentSessionsParams, ListAgentSessionsResult)
 async def list_agent_sessions(asker: Asker[Host], params: ListAgentSessionsParams) -> ListAgentSessionsResult:
     """List the sessions that an agent keeps itself and the log does not have."""
     host = asker.host
@@ -108,7 +108,7 @@ class OpenAgentSessionParams(Wire, frozen=True, kw_only=True):
     title: str | None = None
 
 
-@request("openAgentSession", OpenAgentSessionParams, SessionChannels, since=2)
+@request("openAgentSession", OpenAgentSessionParams, SessionChannels)
 async def open_agent_session(asker: Asker[Host], params: OpenAgentSessionParams) -> SessionChannels:
     """Open a session that an agent keeps itself, in a tab of its own."""
     cwd = await asyncio.to_thread(_workspace, asker.host, params.cwd)
@@ -178,7 +178,7 @@ class MeasureStorageResult(Wire, frozen=True, kw_only=True):
     rows: tuple[KeptStorage, ...]
 
 
-@request("measureStorage", MeasureStorageParams, MeasureStorageResult, since=2)
+@request("measureStorage", MeasureStorageParams, MeasureStorageResult)
 async def measure_storage(asker: Asker[Host], _: MeasureStorageParams) -> MeasureStorageResult:
     """Say how much agentnb keeps on disk."""
     store = await _store(asker.host)
@@ -219,7 +219,7 @@ class ChangeStorageResult(Wire, frozen=True, kw_only=True):
     count: Count
 
 
-@request("changeStorage", ChangeStorageParams, ChangeStorageResult, since=2)
+@request("changeStorage", ChangeStorageParams, ChangeStorageResult)
 async def change_storage(asker: Asker[Host], params: ChangeStorageParams) -> ChangeStorageResult:
     """Compact, check, repair, export or import the log, or delete conversations of it."""
     store = await _store(asker.host)

@@ -5,6 +5,13 @@ import type {
   JsonObject,
 } from "./types.gen.ts";
 
+/** `actions`: one flush, with what the page has not seen of all its channels. */
+export interface ActionsParams {
+  readonly flush: number;
+  readonly envelopes: readonly Envelope[];
+  readonly snapshots?: readonly Snapshot[];
+}
+
 /** A session that an agent keeps itself. */
 export interface AgentKeptSession {
   readonly id: string;
@@ -104,16 +111,6 @@ export interface ChangedResult {
   readonly confirm?: string;
 }
 
-/** What brings a page up to date on one channel: its whole state, or the envelopes that the page lacks. */
-export interface ChannelUpdate {
-  readonly snapshot?: JsonObject;
-  readonly fromIndex?: number;
-  readonly answered?: readonly number[];
-  readonly earlier?: number;
-  readonly gap?: string;
-  readonly replay?: readonly Envelope[];
-}
-
 /** `checkAgent`: start an agent for a moment, open a session in an empty folder, and say how it is. */
 export interface CheckAgentParams {
   readonly agent: string;
@@ -163,6 +160,12 @@ export interface DeleteSessionParams {
 /** `disposeSession`: close a tab and free the agent's session. */
 export interface DisposeSessionParams {
   readonly channel: string;
+}
+
+/** `draft`: the text that is typed, and not sent, in a tab of a window; empty when there is none. */
+export interface DraftParams {
+  readonly channel: string;
+  readonly text: string;
 }
 
 /** `duplicateSession`: copy a session of the log, so that it can go on in two ways. */
@@ -244,11 +247,10 @@ export interface ForkSessionParams {
   readonly channel: string;
 }
 
-/** `initialize`: a page is ready and says what it has seen. */
+/** `initialize`: a page is ready, and follows these channels (AHP `initialize`). */
 export interface InitializeParams {
   readonly protocolVersions: readonly number[];
-  readonly lastSeen?: Readonly<Record<string, number>>;
-  readonly hostId?: string;
+  readonly initialSubscriptions?: readonly string[];
   readonly visible?: boolean;
   readonly accepts?: readonly string[];
 }
@@ -257,11 +259,12 @@ export interface InitializeParams {
 export interface InitializeResult {
   readonly protocolVersion: number;
   readonly hostId: string;
-  readonly capabilities: JsonObject;
-  readonly channels: Readonly<Record<string, ChannelUpdate>>;
+  readonly snapshots: readonly Snapshot[];
+  readonly missing: readonly string[];
   readonly drafts?: Readonly<Record<string, string>>;
   readonly time?: number;
   readonly kernel?: "off" | "run";
+  readonly actions?: readonly Envelope[];
 }
 
 /** `installAgent`: run the command that installs an agent; the user saw it and agreed. */
@@ -272,7 +275,7 @@ export interface InstallAgentParams {
 
 /** `invokeChangesetOperation`: undo, redo or keep changes (AHP `invokeChangesetOperation`). */
 export interface InvokeChangesetOperationParams {
-  readonly changeset: string;
+  readonly channel: string;
   readonly operationId: "apply" | "keep" | "redo" | "undo";
   readonly target?: ChangeTarget;
   readonly choices?: Readonly<Record<string, "mine" | "theirs">>;
@@ -434,6 +437,12 @@ export interface PolicyRule {
   readonly text: string;
 }
 
+/** `pong`: the kernel is there. */
+export interface PongParams {
+  readonly hostId: string;
+  readonly indexes?: Readonly<Record<string, number>>;
+}
+
 /** `previewMentions`: what the mentions of a draft would attach, if it were sent now. */
 export interface PreviewMentionsParams {
   readonly channel: string;
@@ -460,7 +469,7 @@ export interface PreviewSessionResult {
 
 /** `readChange`: a range of what one side of a change holds, as the answer's one binary buffer. */
 export interface ReadChangeParams {
-  readonly changeset: string;
+  readonly channel: string;
   readonly id: string;
   readonly side: "after" | "before" | "now";
   readonly first?: number;
@@ -490,6 +499,16 @@ export interface ReadFileResult {
   readonly offset: number;
   readonly size: number;
   readonly modified: number;
+}
+
+/** `reconnect`: a page that knows this kernel, or one before it, says what it has seen (AHP `reconnect`). */
+export interface ReconnectParams {
+  readonly protocolVersions: readonly number[];
+  readonly initialSubscriptions?: readonly string[];
+  readonly visible?: boolean;
+  readonly accepts?: readonly string[];
+  readonly hostId: string;
+  readonly lastSeen?: Readonly<Record<string, number>>;
 }
 
 /** `refreshAgents`: look again which agents are installed. */
@@ -565,6 +584,13 @@ export interface SessionRecord {
   readonly archived?: boolean;
 }
 
+/** `sessionsChanged`: sessions of the log have changed, in this kernel or another one; the list is to be fetched. */
+export interface SessionsChangedParams {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
 /** A setting as it is now. */
 export interface SettingInfo {
   readonly name: string;
@@ -588,10 +614,24 @@ export interface SettingLayer {
   readonly value: unknown;
 }
 
+/** `settingsChanged`: settings, rules or trusted folders have changed; the list is to be fetched. */
+export interface SettingsChangedParams {
+}
+
 /** Settings that are shown together. */
 export interface SettingsGroup {
   readonly title: string;
   readonly settings: readonly SettingInfo[];
+}
+
+/** The whole state of a channel (AHP `Snapshot`), and what a page must know beside it. */
+export interface Snapshot {
+  readonly resource: string;
+  readonly state: JsonObject;
+  readonly fromSeq: number;
+  readonly answered?: readonly number[];
+  readonly earlier?: number;
+  readonly gap?: string;
 }
 
 /** `stopInstall`: end the install of an agent. */
@@ -605,15 +645,14 @@ export interface StopToolCallParams {
   readonly toolCallId: string;
 }
 
-/** `subscribe`: follow these channels from their present state on. */
+/** `subscribe`: follow this channel from its present state on (AHP `subscribe`). */
 export interface SubscribeParams {
-  readonly channels: readonly string[];
+  readonly channel: string;
 }
 
-/** The present state of each channel. */
+/** The present state of the channel. */
 export interface SubscribeResult {
-  readonly channels: Readonly<Record<string, ChannelUpdate>>;
-  readonly missing: readonly string[];
+  readonly snapshot: Snapshot;
 }
 
 /** `suggestPrompts`: examples for an empty conversation, made of the cells, tables and errors that there are. */
@@ -656,9 +695,13 @@ export interface TurnPreview {
   readonly cut: boolean;
 }
 
-/** `unsubscribe`: follow these channels no more. */
+/** `unknownClient`: the kernel does not know this page (any more); the page sends `initialize` again. */
+export interface UnknownClientParams {
+}
+
+/** `unsubscribe`: follow this channel no more (AHP `unsubscribe`). */
 export interface UnsubscribeParams {
-  readonly channels: readonly string[];
+  readonly channel: string;
 }
 
 /** `updateSession`: rename a session of the log, pin it, archive it, or take that back. */
@@ -713,6 +756,7 @@ export interface Requests {
   readonly previewSession: { readonly params: PreviewSessionParams; readonly result: PreviewSessionResult };
   readonly readChange: { readonly params: ReadChangeParams; readonly result: ReadChangeResult };
   readonly readFile: { readonly params: ReadFileParams; readonly result: ReadFileResult };
+  readonly reconnect: { readonly params: ReconnectParams; readonly result: InitializeResult };
   readonly refreshAgents: { readonly params: RefreshAgentsParams; readonly result: RefreshAgentsResult };
   readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
   readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
@@ -727,6 +771,19 @@ export interface Requests {
   readonly watchSessions: { readonly params: WatchSessionsParams; readonly result: EmptyResult };
   readonly watchSettings: { readonly params: WatchSettingsParams; readonly result: EmptyResult };
 }
+
+/** What the page says that the Agent Host Protocol has, too; all other names begin with `x-agentnb/`. */
+export const AHP_METHODS: ReadonlySet<string> = new Set([
+  "createSession",
+  "dispatchAction",
+  "disposeSession",
+  "fetchTurns",
+  "initialize",
+  "invokeChangesetOperation",
+  "reconnect",
+  "subscribe",
+  "unsubscribe",
+]);
 
 /** The form of the answer to each request. */
 export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
@@ -762,6 +819,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   previewSession: "PreviewSessionResult",
   readChange: "ReadChangeResult",
   readFile: "ReadFileResult",
+  reconnect: "InitializeResult",
   refreshAgents: "RefreshAgentsResult",
   rehearseToolCall: "EmptyResult",
   restartAgent: "EmptyResult",
@@ -779,6 +837,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
 
 /** The fields of each form and their kinds; a kind with a question mark may be absent. */
 export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ActionsParams: { flush: "count", envelopes: "Envelope[]", snapshots: "Snapshot[]?" },
   AgentKeptSession: { id: "string", title: "string", cwd: "string", modifiedAt: "integer?" },
   AgentLaunch: {
     name: "string",
@@ -799,14 +858,6 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   ChangeStorageResult: { message: "string", count: "count" },
   ChangedResult: { confirm: "string?" },
-  ChannelUpdate: {
-    snapshot: "object?",
-    fromIndex: "count?",
-    answered: "count[]?",
-    earlier: "count?",
-    gap: "string?",
-    replay: "Envelope[]?",
-  },
   CheckAgentResult: {
     state: "string",
     message: "string",
@@ -817,6 +868,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   CompleteResult: { items: "Suggestion[]" },
   ConversationGrant: { session: "string", title: "string", scope: "=session|turn", text: "string" },
+  DraftParams: { channel: "string", text: "string" },
   DuplicateSessionResult: { channel: "string", open: "boolean" },
   EmptyResult: {},
   ExportSessionResult: { text: "string" },
@@ -827,11 +879,12 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   InitializeResult: {
     protocolVersion: "integer",
     hostId: "string",
-    capabilities: "object",
-    channels: "ChannelUpdate{}",
+    snapshots: "Snapshot[]",
+    missing: "string[]",
     drafts: "string{}?",
     time: "count?",
     kernel: "=off|run?",
+    actions: "Envelope[]?",
   },
   InvokeChangesetOperationResult: { message: "string", conflicts: "ChangeConflict[]?" },
   KeptStorage: { what: "=agent|folder|kind", name: "string", bytes: "count", items: "count" },
@@ -871,6 +924,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   OfferedModel: { agent: "string", id: "string", name: "string" },
   PolicyRule: { number: "count", text: "string" },
+  PongParams: { hostId: "string", indexes: "count{}?" },
   PreviewMentionsResult: { items: "MentionPreview[]" },
   PreviewSessionResult: { title: "string", total: "count", turns: "TurnPreview[]" },
   ReadChangeResult: { size: "count", cut: "boolean", binary: "boolean" },
@@ -902,6 +956,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     pinned: "boolean?",
     archived: "boolean?",
   },
+  SessionsChangedParams: { added: "string[]", removed: "string[]", changed: "string[]" },
   SettingInfo: {
     name: "string",
     title: "string",
@@ -917,10 +972,20 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     choices: "array[]",
   },
   SettingLayer: { source: "string", value: "unknown" },
+  SettingsChangedParams: {},
   SettingsGroup: { title: "string", settings: "SettingInfo[]" },
-  SubscribeResult: { channels: "ChannelUpdate{}", missing: "string[]" },
+  Snapshot: {
+    resource: "string",
+    state: "object",
+    fromSeq: "count",
+    answered: "count[]?",
+    earlier: "count?",
+    gap: "string?",
+  },
+  SubscribeResult: { snapshot: "Snapshot" },
   SuggestPromptsResult: { prompts: "string[]" },
   Suggestion: { text: "string", kind: "string", detail: "string?" },
   TestPolicyResult: { outcome: "=allow|ask|deny", message: "string" },
   TurnPreview: { number: "count", turnId: "string", prompt: "string", answer: "string", cut: "boolean" },
+  UnknownClientParams: {},
 };

@@ -171,7 +171,7 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
     codes = []
     for method, params in (
         ("changeSkillTrust", choice),
-        ("x-agentnb/ask", {"channel": session_of(session), "method": "changeSkillTrust", "params": choice}),
+        ("x-agentnb/changeSkillTrust", {"channel": session_of(session), **choice}),
     ):
         with pytest.raises(Failed) as failed:
             client.ask(method, params)

@@ -416,6 +416,7 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     again = take_up(second, session.tab_id)
     assert "Something is missing here." in str(again.chat.turns[-1].response_parts[-1])
     page = Client("page", visible=True, seen_at=0.0).subscribe(second.channel(again.chat.resource))
+    assert isinstance(page, dict)
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 
