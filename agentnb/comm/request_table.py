@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
 
 from agentnb.comm.messages import OURS, REFUSED, UNKNOWN_SESSION, UNSUPPORTED_VERSION
 from agentnb.rpc_message import INVALID_PARAMS
@@ -17,14 +19,12 @@ from agentnb.state import to_json
 from agentnb.state.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.service import PageService
 
 H_co = TypeVar("H_co", bound="ChannelOwner", covariant=True)
-P = TypeVar("P")
-R = TypeVar("R", bound=Wire)
 Right: TypeAlias = Literal["watch", "drive", "approve"]
 """``watch``: see conversations; ``drive``: prompt, cancel, open and close them; ``approve``: answer permission
 requests, change permissions, undo changes."""
@@ -128,35 +128,44 @@ REQUESTS: dict[str, Method] = {}
 """The requests of pages, by name."""
 
 
-if TYPE_CHECKING:
-    Nothing: TypeAlias = Callable[[Asker[Any], P], Coroutine[Any, Any, None] | None]
-    Answering: TypeAlias = Callable[[Asker[Any], P], Coroutine[Any, Any, R | Bytes] | R | Bytes | dict[str, Any]]
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
-@overload
-def request(name: str, params: type[P], *, right: Right | None = ...) -> Callable[[Nothing[P]], Nothing[P]]: ...
+def request(name: str, params: Any = None, result: Any = None, **columns: Any) -> Callable[[F], F]:
+    """Add a row to the table: the function below answers the request *name*; see :class:`Method` for the columns.
 
+    Its keyword-only parameters are those of the request, described in its docstring, and what it returns is the answer.
+    *params* and *result* are for those that cannot be read off: a struct that is handed on, an answer with bytes.
+    """
 
-@overload
-def request(
-    name: str,
-    params: type[P],
-    result: type[R],
-    *,
-    right: Right | None = ...,
-    errors: tuple[int, ...] = ...,
-) -> Callable[[Answering[P, R]], Answering[P, R]]: ...
-
-
-def request(name: str, params: Any, result: Any = EmptyResult, **columns: Any) -> Any:
-    """Add a row to the table: the function below answers the request; see :class:`Method` for the columns."""
-
-    def register(function: Any) -> Any:
+    def register(function: F) -> F:
         wire = wire_name(name)
-        REQUESTS[wire] = Method(name=wire, sender="page", params=params, result=result, function=function, **columns)
+        answer = result or _annotated(function, "return") or EmptyResult
+        carry_out = function if params is not None else _with_keywords(function)
+        taken = params or _params_of(name, function)
+        REQUESTS[wire] = Method(name=wire, sender="page", params=taken, result=answer, function=carry_out, **columns)
         return function
 
     return register
+
+
+def _annotated(function: Callable[..., Any], name: str) -> Any:
+    return eval(function.__annotations__[name], function.__globals__)  # noqa: S307 - the module's own annotation
+
+
+def _params_of(name: str, function: Callable[..., Any]) -> type[Any]:
+    """The struct of the request's parameters, which are the keyword-only ones of *function*."""
+    defaults = function.__kwdefaults__ or {}
+    code = function.__code__
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    fields = [(each, _annotated(function, each), defaults.get(each, msgspec.NODEFAULT)) for each in keywords]
+    title, about = f"{name[0].upper()}{name[1:]}Params", {"__doc__": function.__doc__}
+    struct: type[Any] = msgspec.defstruct(title, fields, bases=(Wire,), namespace=about, frozen=True, kw_only=True)
+    return struct
+
+
+def _with_keywords(function: Callable[..., Any]) -> Callable[[Asker[Any], Any], Any]:
+    return lambda asker, params: function(asker, **{each: getattr(params, each) for each in params.__struct_fields__})
 
 
 def encoded(result: Any) -> Any:

@@ -41,7 +41,7 @@ export interface ChangeConflict {
   readonly merged?: string;
 }
 
-/** `changeMcpServer`: add one MCP server to those of the settings, or remove one; the others stay as they are. */
+/** Add one MCP server to those of the settings, or remove one; the others stay as they are. */
 export interface ChangeMcpServerParams {
   readonly name: string;
   readonly server?: McpServerChange;
@@ -57,7 +57,7 @@ export interface ChangeOwnAgentParams {
   readonly confirmed?: string;
 }
 
-/** `changePolicy`: the user changes a rule or a trusted folder of the own policy file in the page. */
+/** The user changes a rule or a trusted folder of the own policy file in the page. */
 export interface ChangePolicyParams {
   readonly action: "add" | "remove" | "revoke" | "trust" | "untrust";
   readonly rule?: Rule;
@@ -78,7 +78,7 @@ export interface ChangeSettingParams {
   readonly confirmed?: string;
 }
 
-/** `changeSkillTrust`: the user trusts the skills of an installed package, refuses them, or trusts them no more. */
+/** The user trusts the skills of an installed package, refuses them, or trusts them no more. */
 export interface ChangeSkillTrustParams {
   readonly action: "refuse" | "revoke" | "trust";
   readonly package: string;
@@ -111,7 +111,7 @@ export interface ChangedResult {
   readonly confirm?: string;
 }
 
-/** `checkAgent`: start an agent for a moment, open a session in an empty folder, and say how it is. */
+/** Start an agent for a moment, open a session in an empty folder, and say how it is. */
 export interface CheckAgentParams {
   readonly agent: string;
 }
@@ -126,7 +126,7 @@ export interface CheckAgentResult {
   readonly models?: readonly string[];
 }
 
-/** `complete`: what can stand after the `@` that is being typed. */
+/** List what can stand after the `@` that is being typed. */
 export interface CompleteParams {
   readonly channel: string;
   readonly start: string;
@@ -145,19 +145,20 @@ export interface ConversationGrant {
   readonly text: string;
 }
 
-/** `createSession`: a new tab. */
+/** Open a new tab, whose id the page makes. */
 export interface CreateSessionParams {
   readonly agent?: string;
   readonly tabId?: string;
   readonly kernel?: "look" | "off" | "run";
+  readonly reuse?: boolean;
 }
 
-/** `deleteSession`: delete a session from the log for good, with what its turns changed. */
+/** Delete a session from the log for good, with what its turns changed. */
 export interface DeleteSessionParams {
   readonly channel: string;
 }
 
-/** `disposeSession`: close a tab and free the agent's session. */
+/** Close a tab and free the agent's session. */
 export interface DisposeSessionParams {
   readonly channel: string;
 }
@@ -168,7 +169,7 @@ export interface DraftParams {
   readonly text: string;
 }
 
-/** `duplicateSession`: copy a session of the log, so that it can go on in two ways. */
+/** Copy a session of the log, so that it can go on in two ways. */
 export interface DuplicateSessionParams {
   readonly channel: string;
 }
@@ -242,7 +243,7 @@ export interface FileEntry {
   readonly size?: number;
 }
 
-/** `forkSession`: copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
+/** Copy a session into a tab of its own, where its agent can (`agentProcess.fork`). */
 export interface ForkSessionParams {
   readonly channel: string;
 }
@@ -267,13 +268,13 @@ export interface InitializeResult {
   readonly actions?: readonly Envelope[];
 }
 
-/** `installAgent`: run the command that installs an agent; the user saw it and agreed. */
+/** Run the command that installs an agent; the user saw it and agreed. */
 export interface InstallAgentParams {
   readonly agent: string;
   readonly command: string;
 }
 
-/** `invokeChangesetOperation`: undo, redo or keep changes (AHP `invokeChangesetOperation`). */
+/** Undo, redo or keep changes (AHP `invokeChangesetOperation`). */
 export interface InvokeChangesetOperationParams {
   readonly channel: string;
   readonly operationId: "apply" | "keep" | "redo" | "undo";
@@ -296,7 +297,7 @@ export interface KeptStorage {
   readonly items: number;
 }
 
-/** `listAgentSessions`: the sessions that an agent keeps itself and the log does not have (ACP `session/list`). */
+/** List the sessions that an agent keeps itself and the log does not have (ACP `session/list`). */
 export interface ListAgentSessionsParams {
   readonly agent: string;
   readonly everywhere?: boolean;
@@ -309,7 +310,7 @@ export interface ListAgentSessionsResult {
   readonly cursor?: string;
 }
 
-/** `listFiles`: what is in a folder of a session's workspace. */
+/** What is in a folder of a session's workspace. */
 export interface ListFilesParams {
   readonly channel: string;
   readonly path?: string;
@@ -322,7 +323,7 @@ export interface ListFilesResult {
   readonly more: number;
 }
 
-/** `listFolders`: the folders in a folder of the home or the kernel's folder, to choose one. */
+/** The folders in a folder of the home or the kernel's folder, to choose one. */
 export interface ListFoldersParams {
   readonly path?: string;
 }
@@ -358,7 +359,7 @@ export interface ListSessionsResult {
   readonly note?: string;
 }
 
-/** `listSettings`: every setting, where its value comes from, the policy's rules and the trusted folders. */
+/** List every setting, where its value comes from, the policy's rules and the trusted folders. */
 export interface ListSettingsParams {
 }
 
@@ -383,7 +384,7 @@ export interface McpServerChange {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `measureStorage`: how much agentnb keeps on disk, by kind, agent and folder. */
+/** Measure how much agentnb keeps on disk, by kind, agent and folder. */
 export interface MeasureStorageParams {
 }
 
@@ -412,7 +413,7 @@ export interface OfferedModel {
   readonly name: string;
 }
 
-/** `openAgentSession`: open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
+/** Open a session that an agent keeps itself, in a tab of its own (ACP `session/load`). */
 export interface OpenAgentSessionParams {
   readonly agent: string;
   readonly id: string;
@@ -420,7 +421,7 @@ export interface OpenAgentSessionParams {
   readonly title?: string;
 }
 
-/** `openSession`: start the agent of a tab and open its session, before the first prompt. */
+/** Start the agent of a tab and open its session, before the first prompt. */
 export interface OpenSessionParams {
   readonly channel: string;
 }
@@ -443,7 +444,7 @@ export interface PongParams {
   readonly indexes?: Readonly<Record<string, number>>;
 }
 
-/** `previewMentions`: what the mentions of a draft would attach, if it were sent now. */
+/** List what the mentions of a draft would attach, if it were sent now. */
 export interface PreviewMentionsParams {
   readonly channel: string;
   readonly text: string;
@@ -455,7 +456,7 @@ export interface PreviewMentionsResult {
   readonly items: readonly MentionPreview[];
 }
 
-/** `previewSession`: the latest turns of a session of the log, as plain text. */
+/** Show the latest turns of a session of the log, as plain text. */
 export interface PreviewSessionParams {
   readonly channel: string;
 }
@@ -467,7 +468,7 @@ export interface PreviewSessionResult {
   readonly turns: readonly TurnPreview[];
 }
 
-/** `readChange`: a range of what one side of a change holds, as the answer's one binary buffer. */
+/** A range of what one side of a change holds, as the answer's one binary buffer. */
 export interface ReadChangeParams {
   readonly channel: string;
   readonly id: string;
@@ -511,7 +512,7 @@ export interface ReconnectParams {
   readonly lastSeen?: Readonly<Record<string, number>>;
 }
 
-/** `refreshAgents`: look again which agents are installed. */
+/** Look again which agents are installed. */
 export interface RefreshAgentsParams {
 }
 
@@ -520,19 +521,19 @@ export interface RefreshAgentsResult {
   readonly installed: readonly string[];
 }
 
-/** `rehearseToolCall`: preview what a permission request is about; the tool call's details show it. */
+/** Preview what a permission request is about; the tool call's details show it. */
 export interface RehearseToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
   readonly input?: string;
 }
 
-/** `restartAgent`: start the agent of a session anew; the transcript stays. */
+/** Start the agent of a session anew; the transcript stays. */
 export interface RestartAgentParams {
   readonly channel: string;
 }
 
-/** `resumeSession`: open a session of the log again. */
+/** Open a session of the log again. */
 export interface ResumeSessionParams {
   readonly channel: string;
 }
@@ -634,12 +635,12 @@ export interface Snapshot {
   readonly gap?: string;
 }
 
-/** `stopInstall`: end the install of an agent. */
+/** End the install of an agent. */
 export interface StopInstallParams {
   readonly agent: string;
 }
 
-/** `stopToolCall`: stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
+/** Stop the code that a tool call runs in the kernel, and only that; the turn goes on. */
 export interface StopToolCallParams {
   readonly channel: string;
   readonly toolCallId: string;
@@ -655,7 +656,7 @@ export interface SubscribeResult {
   readonly snapshot: Snapshot;
 }
 
-/** `suggestPrompts`: examples for an empty conversation, made of the cells, tables and errors that there are. */
+/** Give examples for an empty conversation, made of the cells, tables and errors that there are. */
 export interface SuggestPromptsParams {
   readonly channel: string;
 }
@@ -672,7 +673,7 @@ export interface Suggestion {
   readonly detail?: string;
 }
 
-/** `testPolicy`: what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
+/** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
 export interface TestPolicyParams {
   readonly command?: string;
   readonly path?: string;
@@ -704,7 +705,7 @@ export interface UnsubscribeParams {
   readonly channel: string;
 }
 
-/** `updateSession`: rename a session of the log, pin it, archive it, or take that back. */
+/** Rename a session of the log, pin it, archive it, or take that back. */
 export interface UpdateSessionParams {
   readonly channel: string;
   readonly title?: string;
@@ -712,12 +713,12 @@ export interface UpdateSessionParams {
   readonly archived?: boolean;
 }
 
-/** `watchSessions`: tell this page when sessions of the log change, or tell it no more. */
+/** Tell this page when sessions of the log change, or tell it no more. */
 export interface WatchSessionsParams {
   readonly on: boolean;
 }
 
-/** `watchSettings`: tell this page when what `listSettings` answers changes, or tell it no more. */
+/** Tell this page when what `listSettings` answers changes, or tell it no more. */
 export interface WatchSettingsParams {
   readonly on: boolean;
 }

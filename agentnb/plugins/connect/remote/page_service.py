@@ -61,9 +61,7 @@ async def _subscribe(asker: Asker[MirroredHost], params: client_requests.Subscri
     return client_requests.subscribe(asker, params)
 
 
-async def _create_session(
-    asker: Asker[MirroredHost], params: session_requests.CreateSessionParams
-) -> session_requests.SessionChannels:
+async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.SessionChannels:
     mirror, theirs = asker.host, f"ahp-session:/{params.tab_id or uuid.uuid4()}"
     wanted = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
     # The session is announced before the answer, right after it, or later; adding it serves for all.
@@ -73,13 +71,11 @@ async def _create_session(
     return session_requests.SessionChannels(channel=channel, chat=f"{channel}/chat")
 
 
-async def _dispose_session(asker: Asker[MirroredHost], params: session_requests.DisposeSessionParams) -> None:
+async def _dispose_session(asker: Asker[MirroredHost], params: Any) -> None:
     await asker.host.client.request("disposeSession", {"channel": asker.host.theirs(params.channel)})
 
 
-async def _refresh_agents(
-    asker: Asker[MirroredHost], _: agent_requests.RefreshAgentsParams
-) -> agent_requests.RefreshAgentsResult:
+async def _refresh_agents(asker: Asker[MirroredHost], _: Any) -> agent_requests.RefreshAgentsResult:
     agents = asker.host.root.state.agents
     return agent_requests.RefreshAgentsResult(installed=tuple(info.provider for info in agents if not info.missing))
 
