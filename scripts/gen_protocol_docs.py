@@ -183,7 +183,7 @@ def _envelopes(messages: Any, answers: Any) -> list[tuple[str, type[Any]]]:
         ("KernelError", answers.KernelError),
         ("Envelope", Envelope),
         ("ActionOrigin", ActionOrigin),
-        ("Snapshot", answers.Snapshot),
+        ("ChannelSnapshot", answers.ChannelSnapshot),
         ("SessionRecord", SessionRecord),
         ("Suggestion", Suggestion),
     ]

@@ -54,7 +54,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         return self.tabs is None or tab_id in self.tabs
 
 
-class Grants:
+class ClientGrants:
     """The clients that may connect."""
 
     def __init__(self) -> None:

@@ -202,7 +202,7 @@ class SessionConfigCommand(Params, frozen=True, kw_only=True):
     provider: str | None = None
 
 
-class Command(NamedTuple):
+class AhpCommand(NamedTuple):
     """One command: a row of the table."""
 
     params: type[Params]
@@ -216,7 +216,7 @@ class Command(NamedTuple):
         return inspect.getdoc(self.function) or ""
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, AhpCommand] = {}
 """What is answered beside our own requests (`agentnb.comm.request_table`), by name."""
 
 F = TypeVar("F", bound="Callable[[Any, Any], Any]")
@@ -226,7 +226,7 @@ def command(name: str, params: type[Params], right: Right | None, *, is_notifica
     """Add a row to the table: the function below answers the command *name*."""
 
     def register(function: F) -> F:
-        COMMANDS[name] = Command(params, right, function, is_notification)
+        COMMANDS[name] = AhpCommand(params, right, function, is_notification)
         return function
 
     return register

@@ -50,7 +50,7 @@ class KernelError(Wire, frozen=True, kw_only=True):
     message: str
 
 
-class Snapshot(Wire, frozen=True, kw_only=True):
+class ChannelSnapshot(Wire, frozen=True, kw_only=True):
     """The whole state of a channel (AHP ``Snapshot``), and what a page must know beside it.
 
     Attributes:
@@ -81,7 +81,7 @@ class ActionsParams(Wire, frozen=True, kw_only=True):
 
     flush: Count
     envelopes: tuple[Envelope, ...]
-    snapshots: tuple[Snapshot, ...] | None = None
+    snapshots: tuple[ChannelSnapshot, ...] | None = None
 
 
 class TextParams(msgspec.Struct, frozen=True, array_like=True):

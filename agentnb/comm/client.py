@@ -88,7 +88,7 @@ class Rejection(msgspec.Struct):
     flush: int = 0
 
 
-class Client:
+class DeliveryClient:
     """One page's copy of the widget model.
 
     Args:

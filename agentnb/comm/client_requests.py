@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.clock import now_ms
 from agentnb.comm import window
-from agentnb.comm.answers import Count, Snapshot
+from agentnb.comm.answers import ChannelSnapshot, Count
 from agentnb.comm.content_refs import with_references
 from agentnb.comm.messages import UNKNOWN_CLIENT, UNKNOWN_SESSION
 from agentnb.comm.request_table import Asker, Bytes, request
@@ -78,7 +78,7 @@ class InitializeResult(Wire, frozen=True, kw_only=True):
 
     protocol_version: int
     host_id: str
-    snapshots: tuple[Snapshot, ...]
+    snapshots: tuple[ChannelSnapshot, ...]
     missing: tuple[str, ...]
     drafts: dict[str, str] | None = None
     time: Time | None = None
@@ -133,16 +133,6 @@ def initialize(asker: Asker[Host], params: InitializeParams) -> dict[str, Any]:
     return introduce(asker, params, "run" if asker.host.environment.default_kernel_access() else "off")
 
 
-class SubscribeParams(Wire, frozen=True, kw_only=True):
-    """``subscribe``: follow this channel from its present state on (AHP ``subscribe``).
-
-    Attributes:
-        channel: Its URI.
-    """
-
-    channel: str
-
-
 class SubscribeResult(Wire, frozen=True, kw_only=True):
     """The present state of the channel.
 
@@ -150,12 +140,15 @@ class SubscribeResult(Wire, frozen=True, kw_only=True):
         snapshot: The state.
     """
 
-    snapshot: Snapshot
+    snapshot: ChannelSnapshot
 
 
-@request("subscribe", SubscribeParams, SubscribeResult, errors=(UNKNOWN_CLIENT, UNKNOWN_SESSION))
-def subscribe(asker: Asker[ChannelOwner], params: SubscribeParams) -> dict[str, Any]:
-    """Follow this channel, too.
+@request("subscribe", result=SubscribeResult, errors=(UNKNOWN_CLIENT, UNKNOWN_SESSION))
+def subscribe(asker: Asker[ChannelOwner], *, channel: str) -> dict[str, Any]:
+    """Follow this channel from its present state on (AHP ``subscribe``).
+
+    Args:
+        channel: Its URI.
 
     Raises:
         UnknownClient: If the page has not introduced itself.
@@ -165,43 +158,23 @@ def subscribe(asker: Asker[ChannelOwner], params: SubscribeParams) -> dict[str, 
     if client is None:
         message = "This client has not initialized."
         raise UnknownClient(message, hint="Send initialize first.")
-    channel = asker.host.channel_or_none(params.channel)
-    if channel is None:
-        message = f"There is no channel {params.channel[:200]!r}."
+    found = asker.host.channel_or_none(channel)
+    if found is None:
+        message = f"There is no channel {channel[:200]!r}."
         raise UnknownSession(message, hint="The conversation was closed.")
-    return {"snapshot": client.subscribe(channel)}
+    return {"snapshot": client.subscribe(found)}
 
 
-class UnsubscribeParams(Wire, frozen=True, kw_only=True):
-    """``unsubscribe``: follow this channel no more (AHP ``unsubscribe``).
+@request("unsubscribe")
+def unsubscribe(asker: Asker[ChannelOwner], *, channel: str) -> None:
+    """Follow this channel no more (AHP ``unsubscribe``).
 
-    Attributes:
+    Args:
         channel: Its URI.
     """
-
-    channel: str
-
-
-@request("unsubscribe", UnsubscribeParams)
-def unsubscribe(asker: Asker[ChannelOwner], params: UnsubscribeParams) -> None:
-    """Follow this channel no more."""
     client = asker.service.delivery.heard(asker.client_id)
     if client is not None:
-        client.unsubscribe(params.channel)
-
-
-class FetchTurnsParams(Wire, frozen=True, kw_only=True):
-    """``fetchTurns``: older turns of a chat (AHP ``fetchTurns``).
-
-    Attributes:
-        channel: The chat's channel.
-        before: The turn that they come right before; the end of the chat where absent.
-        limit: How many, at most; 100 are the most that are given at once.
-    """
-
-    channel: str
-    before: str | None = None
-    limit: int = 50
+        client.unsubscribe(channel)
 
 
 class FetchTurnsResult(Wire, frozen=True, kw_only=True):
@@ -220,33 +193,25 @@ class FetchTurnsResult(Wire, frozen=True, kw_only=True):
     index: Count
 
 
-@request("fetchTurns", FetchTurnsParams, FetchTurnsResult)
-def fetch_turns(asker: Asker[ChannelOwner], params: FetchTurnsParams) -> dict[str, Any]:
-    """Older turns of a chat."""
-    chat = asker.host.find(params.channel).chat
-    turns, earlier = window.before(chat.state, params.before, params.limit)
+@request("fetchTurns", result=FetchTurnsResult)
+def fetch_turns(
+    asker: Asker[ChannelOwner], *, channel: str, before: str | None = None, limit: int = 50
+) -> dict[str, Any]:
+    """Older turns of a chat (AHP ``fetchTurns``).
+
+    Args:
+        channel: The chat's channel.
+        before: The turn that they come right before; the end of the chat where absent.
+        limit: How many, at most; 100 are the most that are given at once.
+    """
+    chat = asker.host.find(channel).chat
+    turns, earlier = window.before(chat.state, before, limit)
     return {
         "turns": [with_references(turn) for turn in turns],
         "hasMore": earlier > 0,
         "earlier": earlier,
         "index": chat.index,
     }
-
-
-class FetchContentParams(Wire, frozen=True, kw_only=True):
-    """``fetchContent``: a range of large content, as the answer's one binary buffer.
-
-    Attributes:
-        channel: The chat's channel.
-        uri: The reference's URI.
-        offset: The first byte, from 0.
-        length: How many bytes, at most; 262,144 are the most that are given at once.
-    """
-
-    channel: str
-    uri: str
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
-    length: Annotated[int, msgspec.Meta(ge=1)] = 262_144
 
 
 class FetchContentResult(Wire, frozen=True, kw_only=True):
@@ -263,23 +228,26 @@ class FetchContentResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
-@request("fetchContent", FetchContentParams, FetchContentResult)
-def fetch_content(asker: Asker[ChannelOwner], params: FetchContentParams) -> Bytes:
-    """A range of content that a state refers to."""
-    chat = asker.host.find(params.channel).chat.state
-    part, size = asker.service.contents.part(chat, params.uri, params.offset, params.length)
-    return Bytes(FetchContentResult(uri=params.uri, offset=params.offset, size=size), (part,))
+@request("fetchContent", result=FetchContentResult)
+def fetch_content(
+    asker: Asker[ChannelOwner],
+    *,
+    channel: str,
+    uri: str,
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0,
+    length: Annotated[int, msgspec.Meta(ge=1)] = 262144,
+) -> Bytes:
+    """A range of large content, as the answer's one binary buffer.
 
-
-class FetchModuleParams(Wire, frozen=True, kw_only=True):
-    """``fetchModule``: a part of the front end that is not loaded at once, as the answer's one binary buffer.
-
-    Attributes:
-        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
-            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
+    Args:
+        channel: The chat's channel.
+        uri: The reference's URI.
+        offset: The first byte, from 0.
+        length: How many bytes, at most; 262,144 are the most that are given at once.
     """
-
-    name: str
+    chat = asker.host.find(channel).chat.state
+    part, size = asker.service.contents.part(chat, uri, offset, length)
+    return Bytes(FetchContentResult(uri=uri, offset=offset, size=size), (part,))
 
 
 class FetchModuleResult(Wire, frozen=True, kw_only=True):
@@ -292,15 +260,19 @@ class FetchModuleResult(Wire, frozen=True, kw_only=True):
     size: Count
 
 
-@request("fetchModule", FetchModuleParams, FetchModuleResult)
-async def fetch_module(_: Asker[ChannelOwner], params: FetchModuleParams) -> Bytes:
-    """A part of the front end.
+@request("fetchModule", result=FetchModuleResult)
+async def fetch_module(_: Asker[ChannelOwner], *, name: str) -> Bytes:
+    """A part of the front end that is not loaded at once, as the answer's one binary buffer.
+
+    Args:
+        name: Its name: `attention`, what calls the user; `cell-changes`, what follows changes of cells; `highlighting`,
+            what colours code; `history`, the list of the log's conversations; or `math`, what draws formulas.
 
     Raises:
         UsageError: If there is no such part.
     """
-    if params.name not in MODULES:
-        message = f"The front end has no module {params.name!r}."
+    if name not in MODULES:
+        message = f"The front end has no module {name!r}."
         raise UsageError(message, hint=f"There is {', '.join(sorted(MODULES))}.")
-    text = await asyncio.to_thread(MODULES[params.name].read_bytes)
+    text = await asyncio.to_thread(MODULES[name].read_bytes)
     return Bytes(FetchModuleResult(size=len(text)), (text,))

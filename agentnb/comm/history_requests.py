@@ -15,7 +15,7 @@ from agentnb.comm.answers import Count
 from agentnb.comm.messages import LARGEST, Moment
 from agentnb.comm.notices import HistoryNotices
 from agentnb.comm.request_table import Asker, request
-from agentnb.comm.session_requests import SessionChannels, channels_of
+from agentnb.comm.session_requests import TabChannels, channels_of
 from agentnb.errors import SessionError
 from agentnb.host.history.arrangement import arrange, delete, duplicate
 from agentnb.host.history.restore import LOG_OFF, had_kernel_tools, kept, read_back, recorder_of, restore, spec_of
@@ -131,7 +131,7 @@ def _listed(host: Host, params: ListSessionsParams) -> ListSessionsResult:
 
 
 @request("resumeSession")
-async def resume_session(asker: Asker[Host], *, channel: str) -> SessionChannels:
+async def resume_session(asker: Asker[Host], *, channel: str) -> TabChannels:
     """Open a session of the log again.
 
     Args:

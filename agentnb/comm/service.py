@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from agentnb.comm.channel_owner import ChannelOwner
-    from agentnb.comm.client import Client
+    from agentnb.comm.client import DeliveryClient
     from agentnb.comm.notices import Notices
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
@@ -129,7 +129,7 @@ class PageService:
         assert isinstance(found, kind)  # noqa: S101 - made above
         return found
 
-    def join(self, client: Client, send: Send) -> None:
+    def join(self, client: DeliveryClient, send: Send) -> None:
         """Take *client*, which comes over another transport.
 
         Args:
@@ -238,7 +238,7 @@ class PageService:
             action = decode_action(params.action)
             if not is_known_in(action, version):
                 raise AgentnbError(f"{action_type(action)} is not in version {version}, which this page speaks.")
-            if self.delivery.has_accepted(origin):
+            if origin in self.delivery.accepted:
                 raise AgentnbError("It was accepted before.")
             self.carry_out(params.channel, action, origin)
         except ProtocolError as error:

@@ -31,7 +31,7 @@ DEFAULT_AGENT = "eliza"
 T = TypeVar("T")
 
 
-class SessionChannels(Wire, frozen=True, kw_only=True):
+class TabChannels(Wire, frozen=True, kw_only=True):
     """The tab's channels.
 
     Attributes:
@@ -43,9 +43,9 @@ class SessionChannels(Wire, frozen=True, kw_only=True):
     chat: str
 
 
-def channels_of(conversation: Conversation) -> SessionChannels:
+def channels_of(conversation: Conversation) -> TabChannels:
     """The channels of a conversation's tab."""
-    return SessionChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
+    return TabChannels(channel=conversation.session.uri, chat=conversation.chat.uri)
 
 
 @request("createSession")
@@ -56,7 +56,7 @@ def create_session(
     tab_id: str | None = None,
     kernel: Literal["off", "look", "run"] | None = None,
     reuse: bool = False,
-) -> SessionChannels:
+) -> TabChannels:
     """Open a new tab, whose id the page makes.
 
     Args:
@@ -171,7 +171,7 @@ def rehearse_tool_call(
 
 
 @request("forkSession")
-async def fork_session(asker: Asker[Host], *, channel: str) -> SessionChannels:
+async def fork_session(asker: Asker[Host], *, channel: str) -> TabChannels:
     """Copy a session into a tab of its own, where its agent can (`agentProcess.fork`).
 
     What was said and what the agent knows are copied; both go their own ways from there.

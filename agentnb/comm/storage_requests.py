@@ -11,7 +11,7 @@ import msgspec
 from agentnb.agent.catalog import find
 from agentnb.comm.answers import Count
 from agentnb.comm.request_table import Asker, request
-from agentnb.comm.session_requests import SessionChannels, channels_of
+from agentnb.comm.session_requests import TabChannels, channels_of
 from agentnb.errors import LogUnavailable, SessionError, UsageError
 from agentnb.host.history.arrangement import LONGEST_TITLE
 from agentnb.host.history.restore import recorder_of
@@ -86,7 +86,7 @@ def _agent_session(kept: Kept) -> AgentKeptSession:
 @request("openAgentSession")
 async def open_agent_session(
     asker: Asker[Host], *, agent: str, id: str, cwd: str | None = None, title: str | None = None
-) -> SessionChannels:
+) -> TabChannels:
     """Open a session that an agent keeps itself, in a tab of its own (ACP ``session/load``).
 
     From then on the log keeps it, too. Its folder becomes the workspace: it must be in the kernel's folder, or one in

@@ -4,7 +4,7 @@
  */
 import { batch, signal } from "@preact/signals";
 import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
-import type { Snapshot } from "../state/requests.gen.ts";
+import type { ChannelSnapshot } from "../state/requests.gen.ts";
 import type { Action, Envelope, RootState } from "../state/types.gen.ts";
 import { isChanges, ROOT } from "../view/identity.ts";
 import type { Refusal } from "../view/store.ts";
@@ -80,7 +80,7 @@ export class Channels implements Iterable<AnyChannel> {
     return (root?.sessions ?? []).map((session) => session.resource);
   }
 
-  take(snapshots: readonly Snapshot[]): void {
+  take(snapshots: readonly ChannelSnapshot[]): void {
     batch(() => {
       for (const { resource, state, fromSeq, answered, earlier, gap } of snapshots) {
         this.of(resource).restore(state, fromSeq, answered, earlier);

@@ -9,7 +9,7 @@ import type {
 export interface ActionsParams {
   readonly flush: number;
   readonly envelopes: readonly Envelope[];
-  readonly snapshots?: readonly Snapshot[];
+  readonly snapshots?: readonly ChannelSnapshot[];
 }
 
 /** A session that an agent keeps itself. */
@@ -111,6 +111,16 @@ export interface ChangedResult {
   readonly confirm?: string;
 }
 
+/** The whole state of a channel (AHP `Snapshot`), and what a page must know beside it. */
+export interface ChannelSnapshot {
+  readonly resource: string;
+  readonly state: JsonObject;
+  readonly fromSeq: number;
+  readonly answered?: readonly number[];
+  readonly earlier?: number;
+  readonly gap?: string;
+}
+
 /** Start an agent for a moment, open a session in an empty folder, and say how it is. */
 export interface CheckAgentParams {
   readonly agent: string;
@@ -195,7 +205,7 @@ export interface ExportSessionResult {
   readonly text: string;
 }
 
-/** `fetchContent`: a range of large content, as the answer's one binary buffer. */
+/** A range of large content, as the answer's one binary buffer. */
 export interface FetchContentParams {
   readonly channel: string;
   readonly uri: string;
@@ -210,7 +220,7 @@ export interface FetchContentResult {
   readonly size: number;
 }
 
-/** `fetchModule`: a part of the front end that is not loaded at once, as the answer's one binary buffer. */
+/** A part of the front end that is not loaded at once, as the answer's one binary buffer. */
 export interface FetchModuleParams {
   readonly name: string;
 }
@@ -220,7 +230,7 @@ export interface FetchModuleResult {
   readonly size: number;
 }
 
-/** `fetchTurns`: older turns of a chat (AHP `fetchTurns`). */
+/** Older turns of a chat (AHP `fetchTurns`). */
 export interface FetchTurnsParams {
   readonly channel: string;
   readonly before?: string;
@@ -260,7 +270,7 @@ export interface InitializeParams {
 export interface InitializeResult {
   readonly protocolVersion: number;
   readonly hostId: string;
-  readonly snapshots: readonly Snapshot[];
+  readonly snapshots: readonly ChannelSnapshot[];
   readonly missing: readonly string[];
   readonly drafts?: Readonly<Record<string, string>>;
   readonly time?: number;
@@ -560,12 +570,6 @@ export interface SearchHit {
   readonly after: string;
 }
 
-/** The tab's channels. */
-export interface SessionChannels {
-  readonly channel: string;
-  readonly chat: string;
-}
-
 /** A session as the log lists it. */
 export interface SessionRecord {
   readonly uri: string;
@@ -625,16 +629,6 @@ export interface SettingsGroup {
   readonly settings: readonly SettingInfo[];
 }
 
-/** The whole state of a channel (AHP `Snapshot`), and what a page must know beside it. */
-export interface Snapshot {
-  readonly resource: string;
-  readonly state: JsonObject;
-  readonly fromSeq: number;
-  readonly answered?: readonly number[];
-  readonly earlier?: number;
-  readonly gap?: string;
-}
-
 /** End the install of an agent. */
 export interface StopInstallParams {
   readonly agent: string;
@@ -646,14 +640,14 @@ export interface StopToolCallParams {
   readonly toolCallId: string;
 }
 
-/** `subscribe`: follow this channel from its present state on (AHP `subscribe`). */
+/** Follow this channel from its present state on (AHP `subscribe`). */
 export interface SubscribeParams {
   readonly channel: string;
 }
 
 /** The present state of the channel. */
 export interface SubscribeResult {
-  readonly snapshot: Snapshot;
+  readonly snapshot: ChannelSnapshot;
 }
 
 /** Give examples for an empty conversation, made of the cells, tables and errors that there are. */
@@ -671,6 +665,12 @@ export interface Suggestion {
   readonly text: string;
   readonly kind: string;
   readonly detail?: string;
+}
+
+/** The tab's channels. */
+export interface TabChannels {
+  readonly channel: string;
+  readonly chat: string;
 }
 
 /** Say what would happen if an agent wanted to run a command, or to use a file; nothing is run. */
@@ -700,7 +700,7 @@ export interface TurnPreview {
 export interface UnknownClientParams {
 }
 
-/** `unsubscribe`: follow this channel no more (AHP `unsubscribe`). */
+/** Follow this channel no more (AHP `unsubscribe`). */
 export interface UnsubscribeParams {
   readonly channel: string;
 }
@@ -733,7 +733,7 @@ export interface Requests {
   readonly changeStorage: { readonly params: ChangeStorageParams; readonly result: ChangeStorageResult };
   readonly checkAgent: { readonly params: CheckAgentParams; readonly result: CheckAgentResult };
   readonly complete: { readonly params: CompleteParams; readonly result: CompleteResult };
-  readonly createSession: { readonly params: CreateSessionParams; readonly result: SessionChannels };
+  readonly createSession: { readonly params: CreateSessionParams; readonly result: TabChannels };
   readonly deleteSession: { readonly params: DeleteSessionParams; readonly result: EmptyResult };
   readonly disposeSession: { readonly params: DisposeSessionParams; readonly result: EmptyResult };
   readonly duplicateSession: { readonly params: DuplicateSessionParams; readonly result: DuplicateSessionResult };
@@ -741,7 +741,7 @@ export interface Requests {
   readonly fetchContent: { readonly params: FetchContentParams; readonly result: FetchContentResult };
   readonly fetchModule: { readonly params: FetchModuleParams; readonly result: FetchModuleResult };
   readonly fetchTurns: { readonly params: FetchTurnsParams; readonly result: FetchTurnsResult };
-  readonly forkSession: { readonly params: ForkSessionParams; readonly result: SessionChannels };
+  readonly forkSession: { readonly params: ForkSessionParams; readonly result: TabChannels };
   readonly initialize: { readonly params: InitializeParams; readonly result: InitializeResult };
   readonly installAgent: { readonly params: InstallAgentParams; readonly result: EmptyResult };
   readonly invokeChangesetOperation: { readonly params: InvokeChangesetOperationParams; readonly result: InvokeChangesetOperationResult };
@@ -751,7 +751,7 @@ export interface Requests {
   readonly listSessions: { readonly params: ListSessionsParams; readonly result: ListSessionsResult };
   readonly listSettings: { readonly params: ListSettingsParams; readonly result: ListSettingsResult };
   readonly measureStorage: { readonly params: MeasureStorageParams; readonly result: MeasureStorageResult };
-  readonly openAgentSession: { readonly params: OpenAgentSessionParams; readonly result: SessionChannels };
+  readonly openAgentSession: { readonly params: OpenAgentSessionParams; readonly result: TabChannels };
   readonly openSession: { readonly params: OpenSessionParams; readonly result: EmptyResult };
   readonly previewMentions: { readonly params: PreviewMentionsParams; readonly result: PreviewMentionsResult };
   readonly previewSession: { readonly params: PreviewSessionParams; readonly result: PreviewSessionResult };
@@ -761,7 +761,7 @@ export interface Requests {
   readonly refreshAgents: { readonly params: RefreshAgentsParams; readonly result: RefreshAgentsResult };
   readonly rehearseToolCall: { readonly params: RehearseToolCallParams; readonly result: EmptyResult };
   readonly restartAgent: { readonly params: RestartAgentParams; readonly result: EmptyResult };
-  readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: SessionChannels };
+  readonly resumeSession: { readonly params: ResumeSessionParams; readonly result: TabChannels };
   readonly stopInstall: { readonly params: StopInstallParams; readonly result: EmptyResult };
   readonly stopToolCall: { readonly params: StopToolCallParams; readonly result: EmptyResult };
   readonly subscribe: { readonly params: SubscribeParams; readonly result: SubscribeResult };
@@ -796,7 +796,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   changeStorage: "ChangeStorageResult",
   checkAgent: "CheckAgentResult",
   complete: "CompleteResult",
-  createSession: "SessionChannels",
+  createSession: "TabChannels",
   deleteSession: "EmptyResult",
   disposeSession: "EmptyResult",
   duplicateSession: "DuplicateSessionResult",
@@ -804,7 +804,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   fetchContent: "FetchContentResult",
   fetchModule: "FetchModuleResult",
   fetchTurns: "FetchTurnsResult",
-  forkSession: "SessionChannels",
+  forkSession: "TabChannels",
   initialize: "InitializeResult",
   installAgent: "EmptyResult",
   invokeChangesetOperation: "InvokeChangesetOperationResult",
@@ -814,7 +814,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   listSessions: "ListSessionsResult",
   listSettings: "ListSettingsResult",
   measureStorage: "MeasureStorageResult",
-  openAgentSession: "SessionChannels",
+  openAgentSession: "TabChannels",
   openSession: "EmptyResult",
   previewMentions: "PreviewMentionsResult",
   previewSession: "PreviewSessionResult",
@@ -824,7 +824,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
   refreshAgents: "RefreshAgentsResult",
   rehearseToolCall: "EmptyResult",
   restartAgent: "EmptyResult",
-  resumeSession: "SessionChannels",
+  resumeSession: "TabChannels",
   stopInstall: "EmptyResult",
   stopToolCall: "EmptyResult",
   subscribe: "SubscribeResult",
@@ -838,7 +838,7 @@ export const ANSWERS: Readonly<Record<keyof Requests, string>> = {
 
 /** The fields of each form and their kinds; a kind with a question mark may be absent. */
 export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ActionsParams: { flush: "count", envelopes: "Envelope[]", snapshots: "Snapshot[]?" },
+  ActionsParams: { flush: "count", envelopes: "Envelope[]", snapshots: "ChannelSnapshot[]?" },
   AgentKeptSession: { id: "string", title: "string", cwd: "string", modifiedAt: "integer?" },
   AgentLaunch: {
     name: "string",
@@ -859,6 +859,14 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   ChangeStorageResult: { message: "string", count: "count" },
   ChangedResult: { confirm: "string?" },
+  ChannelSnapshot: {
+    resource: "string",
+    state: "object",
+    fromSeq: "count",
+    answered: "count[]?",
+    earlier: "count?",
+    gap: "string?",
+  },
   CheckAgentResult: {
     state: "string",
     message: "string",
@@ -880,7 +888,7 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   InitializeResult: {
     protocolVersion: "integer",
     hostId: "string",
-    snapshots: "Snapshot[]",
+    snapshots: "ChannelSnapshot[]",
     missing: "string[]",
     drafts: "string{}?",
     time: "count?",
@@ -939,7 +947,6 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     text: "string",
     after: "string",
   },
-  SessionChannels: { channel: "string", chat: "string" },
   SessionRecord: {
     uri: "string",
     agent: "string",
@@ -975,17 +982,10 @@ export const FORMS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   SettingLayer: { source: "string", value: "unknown" },
   SettingsChangedParams: {},
   SettingsGroup: { title: "string", settings: "SettingInfo[]" },
-  Snapshot: {
-    resource: "string",
-    state: "object",
-    fromSeq: "count",
-    answered: "count[]?",
-    earlier: "count?",
-    gap: "string?",
-  },
-  SubscribeResult: { snapshot: "Snapshot" },
+  SubscribeResult: { snapshot: "ChannelSnapshot" },
   SuggestPromptsResult: { prompts: "string[]" },
   Suggestion: { text: "string", kind: "string", detail: "string?" },
+  TabChannels: { channel: "string", chat: "string" },
   TestPolicyResult: { outcome: "=allow|ask|deny", message: "string" },
   TurnPreview: { number: "count", turnId: "string", prompt: "string", answer: "string", cut: "boolean" },
   UnknownClientParams: {},

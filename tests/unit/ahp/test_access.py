@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import agentnb
 from agentnb import Server, Session, UsageError
 from agentnb.ahp.runtime_file import served_kernels
-from agentnb.ahp.server import Limits
+from agentnb.ahp.server import ServingLimits
 from agentnb.api.policy import policy
 from agentnb.host import current_host
 from tests.unit.ahp.client import Client, Failed, chat_of, session_of
@@ -79,7 +79,7 @@ def test_a_token_that_expires_ends_its_connection(server: Server, connect: Conne
 def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
     """However many it opens without a word: with one token it cannot keep others out."""
     token = server.add_client("many")
-    silent = [Client(server.address, token) for _ in range(Limits().client_connections)]
+    silent = [Client(server.address, token) for _ in range(ServingLimits().client_connections)]
     assert refusal(server, token) == 503
     assert connect(None, "me").ask("ping", {}) == {}
     for each in silent:

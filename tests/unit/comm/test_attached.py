@@ -234,5 +234,5 @@ def test_only_so_many_clients_are_remembered() -> None:
         conversation.dispatch(
             SessionTitleChanged(title=f"{number}"), ActionOrigin(client_id=f"c{number}", client_seq=1)
         )
-    known = [delivery.has_accepted(ActionOrigin(client_id=f"c{number}", client_seq=1)) for number in (0, 1)]
+    known = [ActionOrigin(client_id=f"c{number}", client_seq=1) in delivery.accepted for number in (0, 1)]
     assert known == [False, True]

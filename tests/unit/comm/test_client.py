@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentnb.comm.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, Client
+from agentnb.comm.client import ACK_SECONDS, MOST_STOPS, SILENT_SECONDS, UNHEARD_SECONDS, DeliveryClient
 from agentnb.host.channels import Channel
 from agentnb.host.conversation import Conversation
 from agentnb.state import (
@@ -32,9 +32,9 @@ def stream(conversation: Conversation, *texts: str) -> None:
         conversation.chat.accept(ChatDelta(turn_id="t", part_id="p1", content=text))
 
 
-def client_of(conversation: Conversation) -> Client:
+def client_of(conversation: Conversation) -> DeliveryClient:
     """A client that follows the chat from its beginning."""
-    client = Client("page", visible=True, seen_at=0.0)
+    client = DeliveryClient("page", visible=True, seen_at=0.0)
     client.subscribe(conversation.chat)
     return client
 
@@ -42,7 +42,7 @@ def client_of(conversation: Conversation) -> Client:
 def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
     """It begins with the state as it is, at its index."""
     stream(conversation, "Hello")
-    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat)
     assert isinstance(update, dict)
     assert (update["fromSeq"], update["state"]["activeTurn"]["responseParts"][0]["content"]) == (3, "Hello")
 
@@ -50,7 +50,7 @@ def test_a_new_client_gets_a_snapshot(conversation: Conversation) -> None:
 def test_a_client_that_has_seen_a_part_gets_the_rest(conversation: Conversation) -> None:
     """It is told what followed, merged."""
     stream(conversation, "Hello", " ", "you")
-    update = Client("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
+    update = DeliveryClient("page", visible=True, seen_at=0.0).subscribe(conversation.chat, last_seen=3)
     assert isinstance(update, list)
     assert [(e["first"], e["index"], e["action"]["content"]) for e in update] == [(4, 5, " you")]
 
@@ -203,7 +203,7 @@ def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conv
 
 def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
     """What it still acknowledges of before is not taken for what it got since."""
-    client = Client("page", visible=True, seen_at=0.0, flush=4)
+    client = DeliveryClient("page", visible=True, seen_at=0.0, flush=4)
     client.subscribe(conversation.chat)
     stream(conversation, "a")
     flush = client.next_flush([conversation.chat], 1.0)

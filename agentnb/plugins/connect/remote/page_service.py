@@ -41,6 +41,8 @@ class RemotePageService(PageService):
         """See :meth:`agentnb.comm.service.PageService.carry_out_request`."""
         if (own := OWN.get(method.name)) is not None:
             return own(Asker(client_id, self._mirror, self), params)
+        if method.name in LOCAL and method.function is not None:
+            return method.function(Asker(client_id, self._mirror, self), params)
         if method.right is not None:
             return _forward(self._mirror, method.name, to_json(params))
         message = "This is not available for the conversations of another host."
@@ -55,20 +57,20 @@ async def _initialize(asker: Asker[MirroredHost], params: client_requests.Initia
     return client_requests.introduce(asker, params, "off")
 
 
-async def _subscribe(asker: Asker[MirroredHost], params: client_requests.SubscribeParams) -> Any:
+async def _subscribe(asker: Asker[MirroredHost], params: Any) -> Any:
     if asker.host.channel_or_none(params.channel) is None:
         await asker.host.follow(params.channel)
-    return client_requests.subscribe(asker, params)
+    return client_requests.subscribe(asker, channel=params.channel)
 
 
-async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.SessionChannels:
+async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_requests.TabChannels:
     mirror, theirs = asker.host, f"ahp-session:/{params.tab_id or uuid.uuid4()}"
     wanted = {"channel": theirs} | ({} if params.agent is None else {"provider": params.agent})
     # The session is announced before the answer, right after it, or later; adding it serves for all.
     await mirror.client.request("createSession", wanted)
     await mirror.sessions.add_new(theirs)
     channel = mirror.ours(theirs)
-    return session_requests.SessionChannels(channel=channel, chat=f"{channel}/chat")
+    return session_requests.TabChannels(channel=channel, chat=f"{channel}/chat")
 
 
 async def _dispose_session(asker: Asker[MirroredHost], params: Any) -> None:
@@ -84,15 +86,13 @@ OWN: dict[str, Callable[[Asker[Any], Any], Any]] = {
     "initialize": _initialize,
     "reconnect": _initialize,
     "subscribe": _subscribe,
-    "unsubscribe": client_requests.unsubscribe,
-    "fetchTurns": client_requests.fetch_turns,
-    f"{OURS}fetchContent": client_requests.fetch_content,
-    f"{OURS}fetchModule": client_requests.fetch_module,
     "createSession": _create_session,
     "disposeSession": _dispose_session,
     f"{OURS}refreshAgents": _refresh_agents,
 }
-"""The requests that are answered here; those of the table that have a right are sent on to the other host."""
+"""The requests that are answered here in a way of their own."""
+LOCAL = frozenset({"unsubscribe", "fetchTurns", f"{OURS}fetchContent", f"{OURS}fetchModule"})
+"""Those that are answered here as for this kernel; others that have a right are sent on to the other host."""
 
 
 async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) -> Any:
