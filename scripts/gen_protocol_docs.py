@@ -117,7 +117,12 @@ LIMITS: tuple[tuple[str, str, str, str], ...] = (
     ("agentnb.comm.window", "TURNS", "turns", "of a chat in a first snapshot, at most; the others are fetched"),
     ("agentnb.comm.window", "BYTES", "bytes", "of turns in a snapshot or an answer, at most (one turn at least)"),
     ("agentnb.comm.window", "MAX_FETCHED", "turns", "in an answer to `fetchTurns`, at most"),
-    ("agentnb.comm.service", "LONGEST_DRAFT", "characters", "of a draft that other windows are told of, at most"),
+    (
+        "agentnb.comm.client_notifications",
+        "LONGEST_DRAFT",
+        "characters",
+        "of a draft that other windows are told of, at most",
+    ),
     ("agentnb.host.environment", "LOOK_SECONDS", "s", "that looking for what can be mentioned may take"),
     ("agentnb.comm.history_requests", "MAX_LISTED", "sessions", "in an answer to `listSessions`, at most"),
     ("agentnb.comm.history_requests", "PREVIEWED_TURNS", "turns", "in an answer to `previewSession`, at most"),

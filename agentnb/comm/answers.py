@@ -145,3 +145,17 @@ class SettingsChangedParams(Wire, frozen=True, kw_only=True):
 
     Only pages that asked for it are told (`watchSettings`).
     """
+
+
+class DraftParams(Wire, frozen=True, kw_only=True):
+    """``draft``: the text that is typed, and not sent, in a tab of a window; empty when there is none.
+
+    It is kept in memory for other windows and never logged: it may hold anything.
+
+    Attributes:
+        channel: The session's or the chat's channel; the kernel names the chat's.
+        text: The text; one of more than 100,000 characters is ignored.
+    """
+
+    channel: str
+    text: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentnb.comm import (  # noqa: F401 - each registers its requests
     agent_requests,
+    client_notifications,
     client_requests,
     file_requests,
     history_requests,
@@ -13,9 +14,8 @@ from agentnb.comm import (  # noqa: F401 - each registers its requests
     storage_requests,
 )
 from agentnb.comm import answers as a
-from agentnb.comm import messages as m
 from agentnb.comm.messages import OURS
-from agentnb.comm.request_table import AHP_METHODS, COMMON_ERRORS, REQUESTS, Method
+from agentnb.comm.request_table import AHP_METHODS, COMMON_ERRORS, PAGE_NOTIFICATIONS, REQUESTS, Method
 
 __all__ = [
     "AHP_METHODS",
@@ -27,20 +27,7 @@ __all__ = [
     "REQUESTS",
 ]
 
-PAGE_NOTIFICATIONS: dict[str, type] = {
-    "dispatchAction": m.DispatchParams,
-    f"{OURS}ack": m.AckParams,
-    f"{OURS}resync": m.ResyncParams,
-    f"{OURS}visibility": m.VisibilityParams,
-    f"{OURS}ping": m.PingParams,
-    f"{OURS}draft": m.DraftParams,
-    f"{OURS}leave": m.LeaveParams,
-}
-"""The parameters of each notification of a page."""
-
-METHODS: dict[str, Method] = REQUESTS | {
-    name: Method(name=name, sender="page", params=params) for name, params in PAGE_NOTIFICATIONS.items()
-}
+METHODS: dict[str, Method] = REQUESTS | PAGE_NOTIFICATIONS
 """The methods of pages, by name."""
 
 NOTIFICATIONS: dict[str, Method] = {
@@ -50,7 +37,7 @@ NOTIFICATIONS: dict[str, Method] = {
         Method(name=f"{OURS}text", sender="kernel", params=a.TextParams),
         Method(name=f"{OURS}pong", sender="kernel", params=a.PongParams),
         Method(name=f"{OURS}unknownClient", sender="kernel", params=a.UnknownClientParams),
-        Method(name=f"{OURS}draft", sender="kernel", params=m.DraftParams),
+        Method(name=f"{OURS}draft", sender="kernel", params=a.DraftParams),
         Method(name=f"{OURS}sessionsChanged", sender="kernel", params=a.SessionsChangedParams),
         Method(name=f"{OURS}settingsChanged", sender="kernel", params=a.SettingsChangedParams),
     )

@@ -126,6 +126,8 @@ def wire_name(name: str) -> str:
 
 REQUESTS: dict[str, Method] = {}
 """The requests of pages, by name."""
+PAGE_NOTIFICATIONS: dict[str, Method] = {}
+"""What pages say without waiting for an answer, by name."""
 
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -139,14 +141,29 @@ def request(name: str, params: Any = None, result: Any = None, **columns: Any) -
     """
 
     def register(function: F) -> F:
-        wire = wire_name(name)
         answer = result or _annotated(function, "return") or EmptyResult
-        carry_out = function if params is not None else _with_keywords(function)
-        taken = params or _params_of(name, function)
-        REQUESTS[wire] = Method(name=wire, sender="page", params=taken, result=answer, function=carry_out, **columns)
+        row = _row(name, params, function, result=answer, **columns)
+        REQUESTS[row.name] = row
         return function
 
     return register
+
+
+def page_notification(name: str, params: Any = None) -> Callable[[F], F]:
+    """Add a row to the notifications of pages: the function below takes it; see :func:`request`."""
+
+    def register(function: F) -> F:
+        row = _row(name, params, function)
+        PAGE_NOTIFICATIONS[row.name] = row
+        return function
+
+    return register
+
+
+def _row(name: str, params: Any, function: Callable[..., Any], **columns: Any) -> Method:
+    carry_out = function if params is not None else _with_keywords(function)
+    taken = params or _params_of(name, function)
+    return Method(name=wire_name(name), sender="page", params=taken, function=carry_out, **columns)
 
 
 def _annotated(function: Callable[..., Any], name: str) -> Any:

@@ -23,7 +23,6 @@ from agentnb.comm.request_table import Asker, Bytes, Method, encoded, wire_name
 from agentnb.credentials import logger
 from agentnb.errors import (
     AgentnbError,
-    ProtocolError,
     UnknownSession,
     UnsupportedVersion,
     UsageError,
@@ -34,26 +33,21 @@ from agentnb.plugin_registry import plugins
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError, RpcMessage, error_answer, notification
 from agentnb.safe_json import NESTING_LIMIT, is_too_deep, without_half_characters
-from agentnb.state import ActionOrigin, UnknownAction, action_type, decode_action
-from agentnb.state.versions import WINDOW, is_known_in
+from agentnb.state.versions import WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
     from agentnb.comm.channel_owner import ChannelOwner
     from agentnb.comm.client import DeliveryClient
     from agentnb.comm.notices import Notices
     from agentnb.host.host import Host
     from agentnb.ports import Plugin, Request
-    from agentnb.state import Action
+    from agentnb.state import Action, ActionOrigin
     from agentnb.state.versions import Window
 
 log = logger("agentnb.comm")
 N = TypeVar("N", bound="Notices")
-
-LONGEST_DRAFT = 100_000  # characters; what is longer stays in its own window
-UNREADABLE = UnknownAction({"type": "x-agentnb/unreadable"})
-"""Stands in a refusal for an action that could not be read: a page passes over what is not of the protocol."""
 
 
 class Send(Protocol):
@@ -83,7 +77,7 @@ class PageService:
     """
 
     def __init__(self, host: ChannelOwner, send: Send, *, turns: int = window.TURNS, versions: Window = WINDOW) -> None:
-        self.delivery = Delivery(host, self._send, turns=turns)
+        self.delivery = Delivery(host, self.send, turns=turns)
         self.versions = versions
         self.drafts: dict[str, str] = {}
         self.contents = Contents()
@@ -95,15 +89,6 @@ class PageService:
         self._rpc = Connection(
             lambda _: None, AHP, on_request=self._answer, to_error=_error_of, start=self._host.loop.spawn
         )
-        self._notifications: dict[str, Callable[[str, Any], None]] = {
-            "dispatchAction": self._dispatch,
-            f"{m.OURS}ack": self._ack,
-            f"{m.OURS}resync": self._resync,
-            f"{m.OURS}visibility": self._visibility,
-            f"{m.OURS}ping": self._ping,
-            f"{m.OURS}draft": self._draft,
-            f"{m.OURS}leave": self._leave,
-        }
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
         """Do what a client wants with *action*.
@@ -124,7 +109,7 @@ class PageService:
     def notices(self, kind: type[N], host: Host) -> N:
         """The notices of that kind of *host*, for pages that watch."""
         if kind not in self._notices:
-            self._notices[kind] = kind(host, self.delivery, self._send)
+            self._notices[kind] = kind(host, self.delivery, self.send)
         found = self._notices[kind]
         assert isinstance(found, kind)  # noqa: S101 - made above
         return found
@@ -167,7 +152,9 @@ class PageService:
 
     def tell(self, client_id: str, method: str, params: Any) -> None:
         """Take a notification of a client, whichever transport it came on."""
-        self._notifications[method](client_id, _read(method, params, PAGE_NOTIFICATIONS[method]))
+        row = PAGE_NOTIFICATIONS[method]
+        assert row.function is not None  # noqa: S101 - every row of pages has one
+        row.function(Asker(client_id, self._host, self), _read(method, params, row.params))
 
     # --- the comm ---
 
@@ -176,14 +163,14 @@ class PageService:
         try:
             message = _decode(content)
         except (TypeError, ValueError, RecursionError) as error:
-            self._complain(f"A page sent a message that is not of the protocol: {error}")
+            self.complain(f"A page sent a message that is not of the protocol: {error}")
             self._fail_unread(content)
             return
         if message.id is not None:
             request = RpcMessage(id=message.id, method=message.method, params=message)
             self._rpc.serve(request, partial(self._reply, message.client_id))
         elif message.v not in self.versions:
-            self._complain(str(self._other_version(message.v)))
+            self.complain(str(self._other_version(message.v)))
         else:
             self._take(message.client_id, message.method, message.params)
 
@@ -200,75 +187,24 @@ class PageService:
             return
         result = answer.get("result")
         if isinstance(result, Bytes):
-            self._send(client_id, {**answer, "result": result.result}, result.buffers)
+            self.send(client_id, {**answer, "result": result.result}, result.buffers)
         else:
-            self._send(client_id, answer)
+            self.send(client_id, answer)
 
     def _take(self, client_id: str, name: str, params: Any) -> None:
-        if name not in self._notifications:
-            self._complain(f"A page sent the unknown notification {name!r}.")
+        if name not in PAGE_NOTIFICATIONS:
+            self.complain(f"A page sent the unknown notification {name!r}.")
         elif self.delivery.heard(client_id) is None:
-            self._send(client_id, notification(f"{m.OURS}unknownClient", {}))
+            self.send(client_id, notification(f"{m.OURS}unknownClient", {}))
         else:
             try:
                 self.tell(client_id, name, params)
             except (RpcError, AgentnbError) as error:
-                self._complain(str(error))
+                self.complain(str(error))
             except Exception:
                 log.exception("taking %s failed", name)
 
-    def _draft(self, client_id: str, params: m.DraftParams) -> None:
-        uri = self._host.find(params.channel).chat.uri
-        if len(params.text) > LONGEST_DRAFT:
-            return
-        if params.text:
-            self.drafts[uri] = params.text
-        else:
-            self.drafts.pop(uri, None)
-        said = notification(f"{m.OURS}draft", {"channel": uri, "text": params.text})
-        for other in self.delivery.clients:
-            if other != client_id:
-                self._send(other, said)
-
-    def _dispatch(self, client_id: str, params: m.DispatchParams) -> None:
-        origin = ActionOrigin(client_id=client_id, client_seq=params.client_seq)
-        version = self.delivery.clients[client_id].version
-        action: Action = UNREADABLE
-        try:
-            action = decode_action(params.action)
-            if not is_known_in(action, version):
-                raise AgentnbError(f"{action_type(action)} is not in version {version}, which this page speaks.")
-            if origin in self.delivery.accepted:
-                raise AgentnbError("It was accepted before.")
-            self.carry_out(params.channel, action, origin)
-        except ProtocolError as error:
-            self._complain(f"dispatchAction: {error}")
-            reason = (
-                "The kernel cannot read what the page sent. Reload the page; if that does not help, update agentnb."
-            )
-            self.delivery.refuse(params.channel, action, origin, reason)
-        except UnknownSession:
-            self.delivery.refuse(params.channel, action, origin, "The conversation was closed.")
-        except AgentnbError as error:
-            self.delivery.refuse(params.channel, action, origin, str(error))
-
-    def _ack(self, client_id: str, params: m.AckParams) -> None:
-        self.delivery.acknowledged(self.delivery.clients[client_id], params.flush, params.seen)
-
-    def _resync(self, client_id: str, params: m.ResyncParams) -> None:
-        self.delivery.lacks(self.delivery.clients[client_id], params.seen)
-
-    def _visibility(self, client_id: str, params: m.VisibilityParams) -> None:
-        self.delivery.seen(self.delivery.clients[client_id], visible=params.visible)
-
-    def _ping(self, client_id: str, params: m.PingParams) -> None:  # noqa: ARG002 - being heard is all
-        indexes = self.delivery.indexes(self.delivery.clients[client_id])
-        self._send(client_id, notification(f"{m.OURS}pong", {"hostId": self._host.host_id, "indexes": indexes}))
-
-    def _leave(self, client_id: str, params: m.LeaveParams) -> None:  # noqa: ARG002 - there is nothing in it
-        self.delivery.leave(self.delivery.clients[client_id])
-
-    def _send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
+    def send(self, client_id: str, message: dict[str, Any], buffers: tuple[bytes, ...] = ()) -> None:
         """Send it in the version that the client speaks."""
         client = self.delivery.clients.get(client_id)
         version = self.versions.current if client is None else client.version
@@ -280,9 +216,10 @@ class PageService:
         match content:
             case {"clientId": str(client_id), "id": int() | str() as request_id}:
                 error = RpcError(INVALID_PARAMS, "The message cannot be read.")
-                self._send(client_id, error_answer(request_id, error))
+                self.send(client_id, error_answer(request_id, error))
 
-    def _complain(self, text: str) -> None:
+    def complain(self, text: str) -> None:
+        """Log *text*, once."""
         if text not in self._logged:
             self._logged.add(text)
             log.warning("%s", text)

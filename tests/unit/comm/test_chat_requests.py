@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from agentnb.agent.catalog import custom
 from agentnb.api.session import Session
-from agentnb.comm.service import LONGEST_DRAFT, Service
+from agentnb.comm.client_notifications import LONGEST_DRAFT
+from agentnb.comm.service import Service
 from agentnb.host import Host
 from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Suggestion
