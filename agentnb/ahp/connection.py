@@ -205,8 +205,9 @@ class AhpConnection:
         return msgspec.structs.replace(params, **changes)
 
     def _failed(self, error: Exception) -> RpcError:
-        if isinstance(error, RequestFailed):
-            self._end = None if error.ends is None else (POLICY_VIOLATION, error.ends)
+        if isinstance(error, RequestFailed) and error.ends is not None:
+            self._end = (POLICY_VIOLATION, error.ends)
+        if isinstance(error, RpcError):
             return error
         if isinstance(error, UnsupportedVersion):
             self._end = (PROTOCOL_ERROR, "No common version.")

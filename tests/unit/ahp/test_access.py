@@ -164,6 +164,32 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
     assert session.turns == ()
 
 
+def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_client_may_see(
+    server: Server, session: Session, connect: Connect, tmp_path: Path
+) -> None:
+    """And says what is wrong with it; one whose row has no right is for pages of this kernel only."""
+    other = agentnb.start("eliza", cwd=tmp_path)
+    watcher = connect(server.add_client("phone", rights=["watch"]), "phone")
+    driver = connect(server.add_client("b", rights=["drive"], sessions=[session]), "b")
+    here, elsewhere = {"channel": session_of(session)}, {"channel": session_of(other)}
+    codes = []
+    for client, method, params in (
+        (watcher, "x-agentnb/listFiles", here),
+        (driver, "x-agentnb/listSettings", here),
+        (driver, "listFiles", here),
+        (driver, "x-agentnb/listFiles", elsewhere),
+        (driver, "x-agentnb/listFiles", {"channel": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": 7}),
+        (driver, "x-agentnb/readFile", {**here, "path": "/etc/passwd"}),
+    ):
+        with pytest.raises(Failed) as failed:
+            client.ask(method, params)
+        codes.append(failed.value.code)
+    assert codes == [-32009, -32601, -32601, -32001, -32001, -32602, -32009]
+    assert driver.ask("x-agentnb/listFiles", here)["path"] == "."
+    other.close()
+
+
 def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Session, connect: Connect) -> None:
     """Not with all rights, not as another kernel's page, not by switching a plugin on: only a page of this kernel."""
     client = connect(server.add_client("b", rights=["drive", "approve"]), "b", session_of(session))

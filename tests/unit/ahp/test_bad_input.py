@@ -247,6 +247,11 @@ METHODS = [
     "resourceCopy",
     "invokeChangesetOperation",
     "createTerminal",
+    "x-agentnb/readFile",
+    "x-agentnb/complete",
+    "x-agentnb/restartAgent",
+    "x-agentnb/listSettings",
+    "x-agentnb/☃",
     "☃",
 ]
 ACTIONS = [

@@ -92,33 +92,6 @@ def test_the_handshake_gives_the_host_and_the_root(page: Page, conversation: Con
     assert [session["resource"] for session in sessions] == [conversation.session.uri]
 
 
-def test_another_version_is_refused_with_what_to_do(page: Page) -> None:
-    """In the versions offered, and in a message's own version."""
-    assert "restart the kernel" in page.ask("initialize", {"protocolVersions": [9]})["error"]["message"]
-    assert page.ask("subscribe", {"channel": ROOT}, v=WINDOW.current + 1)["error"]["code"] == -32010
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
-        ("noSuchMethod", {}, -32601),
-        ("initialize", {"protocolVersions": "one"}, -32602),
-        ("subscribe", {"channel": 7}, -32602),
-        ("subscribe", {}, -32602),
-        ("createSession", {"agent": "nobody"}, -32012),
-        ("disposeSession", {"channel": "eliza:/none"}, -32001),
-    ],
-)
-def test_a_request_that_makes_no_sense_is_answered_with_an_error(
-    page: Page, method: str, params: object, code: int
-) -> None:
-    """A code and a message; the next request is answered as ever."""
-    page.ready()
-    error = page.ask(method, params)["error"]
-    assert (error["code"], bool(error["message"])) == (code, True)
-    assert "result" in page.ready()
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -140,12 +113,6 @@ def test_what_is_no_message_is_dropped_and_logged_once(
         for _ in range(2):
             page.host.loop.call(page.service.receive, message)
     assert (len(caplog.records), "result" in page.ready()) == (1, True)
-
-
-def test_a_page_that_is_not_known_is_told_to_introduce_itself(page: Page) -> None:
-    """After a kernel restart, or a long sleep."""
-    page.say("ping", {})
-    assert page.hear("method")["method"] == wire_name("unknownClient")
 
 
 def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page, conversation: Conversation) -> None:
