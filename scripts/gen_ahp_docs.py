@@ -93,10 +93,11 @@ def _versions() -> list[str]:
 
 def _commands() -> list[str]:
     from agentnb.ahp.connection import COMMANDS
-    from agentnb.comm.methods import REQUESTS
+    from agentnb.comm.messages import OURS
 
     lines = ["## Commands", "", "| command | right | |", "|---|---|---|"]
-    for name, command in sorted(COMMANDS.items(), key=lambda row: row[1].right or ""):
+    rows = sorted(COMMANDS.items(), key=lambda row: row[1].right or "")
+    for name, command in (row for row in rows if not row[0].startswith(OURS)):
         about = f"{'Notification. ' if command.is_notification else ''}{command.about}".strip()
         lines.append(f"| `{name}` | {command.right or '–'} | {about} |")
     lines += [
@@ -105,10 +106,9 @@ def _commands() -> list[str]:
     ]
     lines += ["one channel; bytes that travel beside an answer are its `_buffers`, in base64.", ""]
     lines += ["| request | right | |", "|---|---|---|"]
-    own = [method for name, method in REQUESTS.items() if method.right and name not in COMMANDS]
-    for method in own:
-        about = method.about.replace("``", "`")
-        lines.append(f"| `{method.name}` | {method.right} | {about[:1].upper()}{about[1:]} |")
+    for name, command in (row for row in rows if row[0].startswith(OURS)):
+        about = command.about.replace("``", "`")
+        lines.append(f"| `{name}` | {command.right} | {about[:1].upper()}{about[1:]} |")
     lines += ["", "Answered with `MethodNotFound` (-32601):", "", "| command | why |", "|---|---|"]
     return [*lines, *(f"| `{name}` | {why} |" for name, why in MISSING.items()), ""]
 

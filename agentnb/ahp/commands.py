@@ -205,19 +205,15 @@ class SessionConfigCommand(Params, frozen=True, kw_only=True):
 class AhpCommand(NamedTuple):
     """One command: a row of the table."""
 
-    params: type[Params]
+    params: type[Any]
     right: Right | None
     function: Callable[[Any, Any], Any]
+    about: str
     is_notification: bool = False
-
-    @property
-    def about(self) -> str:
-        """The docstring of the function that answers it."""
-        return inspect.getdoc(self.function) or ""
 
 
 COMMANDS: dict[str, AhpCommand] = {}
-"""What is answered beside our own requests (`agentnb.comm.request_table`), by name."""
+"""What is answered on a WebSocket, by name."""
 
 F = TypeVar("F", bound="Callable[[Any, Any], Any]")
 
@@ -226,7 +222,7 @@ def command(name: str, params: type[Params], right: Right | None, *, is_notifica
     """Add a row to the table: the function below answers the command *name*."""
 
     def register(function: F) -> F:
-        COMMANDS[name] = AhpCommand(params, right, function, is_notification)
+        COMMANDS[name] = AhpCommand(params, right, function, inspect.getdoc(function) or "", is_notification)
         return function
 
     return register

@@ -21,10 +21,9 @@ from agentnb.ahp.commands import COMMANDS
 from agentnb.ahp.failures import RequestFailed, code_of
 from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.session_names import SessionNames
-from agentnb.ahp.session_requests import RemoteAsker, answer_own
+from agentnb.ahp.session_requests import RemoteAsker
 from agentnb.ahp.uris import to_ahp
 from agentnb.ahp.versions import OWN_FORM, SPOKEN, negotiate
-from agentnb.comm.methods import REQUESTS
 from agentnb.errors import AgentnbError, PermissionDenied, UnsupportedVersion, unexpected
 from agentnb.host.channels import ROOT
 from agentnb.rpc import AHP, Connection
@@ -178,26 +177,24 @@ class AhpConnection:
                     self._carry_out(method, params)
 
     def _carry_out(self, name: str, sent: Any) -> Any:
-        command, own = COMMANDS.get(name), None if name in COMMANDS else REQUESTS.get(name)
-        right = own.right if own is not None else None if command is None else command.right
-        if command is None and right is None:
+        command = COMMANDS.get(name)
+        if command is None:
             raise RequestFailed(METHOD_NOT_FOUND, f"This host does not support {name[:100]!r}.")
+        params = self._named(msgspec.convert({} if sent is None else sent, command.params))
         is_first = name in {"initialize", "reconnect"}
-        params = None if command is None else self._named(msgspec.convert({} if sent is None else sent, command.params))
         if (self._asker is None) is not is_first and name != "ping":
             why = "This connection is initialized already." if is_first else "Send initialize or reconnect first."
             raise RequestFailed(INVALID_REQUEST, why)
-        if right is not None and right not in self.grant.rights:
-            raise PermissionDenied(f"{self.grant.name} may not {right}.", hint="Ask the notebook's user.")
+        if command.right is not None and command.right not in self.grant.rights:
+            raise PermissionDenied(f"{self.grant.name} may not {command.right}.", hint="Ask the notebook's user.")
         if self.client is not None:
             self._catch_up(self.client)  # an answer comes after all that happened before it
-        if own is not None and self._asker is not None:
-            return answer_own(self._asker, own, sent)
-        assert command is not None  # noqa: S101 - it is a command, or a request of ours
-        return command.function(self if self._asker is None or name == "ping" else self._asker, params)
+        return command.function(self._asker or self, params)
 
-    def _named(self, params: c.Params) -> c.Params:
-        """*params* with our names of sessions."""
+    def _named(self, params: Any) -> Any:
+        """*params* with our names of sessions; our own requests have these already."""
+        if not isinstance(params, c.Params):
+            return params
         changes: dict[str, Any] = {"channel": self._names.read(params.channel)}
         for name in ("initial_subscriptions", "subscriptions"):
             if hasattr(params, name):
@@ -281,7 +278,7 @@ def reconnect(connection: AhpConnection, params: c.ReconnectCommand) -> dict[str
 
 
 @c.command("ping", c.Params, None)
-def ping(_connection: AhpConnection, _params: c.Params) -> dict[str, Any]:
+def ping(_asker: Any, _params: c.Params) -> dict[str, Any]:
     """Answered at any time."""
     return {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import inspect
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from agentnb.ahp.projection import summary_to_ahp
 from agentnb.ahp.uris import from_ahp, place_of
 from agentnb.ahp.versions import is_since
 from agentnb.comm import window
+from agentnb.comm.methods import REQUESTS
 from agentnb.comm.request_table import Asker, Bytes
 from agentnb.errors import PermissionDenied
 from agentnb.host.channels import session_config
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from agentnb.ahp.client import RemoteClient
     from agentnb.ahp.client_channels import ClientChannels
     from agentnb.ahp.feed import Feed
-    from agentnb.comm.request_table import Method
     from agentnb.comm.service import Service
     from agentnb.host.host import Host
 
@@ -193,17 +194,22 @@ async def invoke_changeset_operation(asker: RemoteAsker, params: c.InvokeChanges
     return dict(result) if asker.client.is_ours else {"message": result["message"]}
 
 
-async def answer_own(asker: RemoteAsker, method: Method, params: Any) -> dict[str, Any]:
+async def _answer_own(name: str, asker: RemoteAsker, params: dict[str, Any]) -> dict[str, Any]:
     """Answer a request of ours about a channel, as for a page; bytes that travel beside an answer stand in it."""
-    channel = params.get("channel") if isinstance(params, dict) else None
+    channel = params.get("channel")
     own = asker.channels.find(channel) if isinstance(channel, str) else None
     if own is None:
         raise RequestFailed(c.SESSION_NOT_FOUND, f"There is no channel {str(channel)[:200]!r}.")
-    answer = asker.service.ask(asker.client_id, method.name, {**params, "channel": own})
+    answer = asker.service.ask(asker.client_id, name, {**params, "channel": own})
     answer = await answer if inspect.isawaitable(answer) else answer
     if not isinstance(answer, Bytes):
         return dict(answer)
     return {**answer.result, BUFFERS: [base64.b64encode(each).decode() for each in answer.buffers]}
+
+
+for _name, _row in REQUESTS.items():
+    if _row.right is not None and _name not in c.COMMANDS:
+        c.COMMANDS[_name] = c.AhpCommand(dict, _row.right, partial(_answer_own, _name), _row.about)
 
 
 def _is_from_user(message: Any) -> bool:
